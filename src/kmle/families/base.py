@@ -1,0 +1,321 @@
+"""What follows from a family's formulas, derived once for all: densities, estimates, divergences, centroids.
+
+Natural and moment parameters are (..., D) arrays; functions of two of them broadcast over the leading axes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..numerics.arrays import Array
+from ..numerics.differentiation import jacobian, natural_steps
+from ..numerics.quadrature import integer_nodes, interval_nodes
+from .checking import as_rows, check_facts, check_parameters, check_rows, check_sample_weight
+from .contract import FamilyContract
+from .support import Integers, Interval
+
+# Statistics are built in blocks of rows of about this many numbers, so wide families never hold all of t(X).
+BLOCK_NUMBERS = 1 << 21
+DESCENT_STEPS = 200
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return np.einsum("...i,...i->...", a, b)
+
+
+@dataclass(frozen=True)
+class ExponentialFamily(FamilyContract):
+    """A family of laws with log-density <t(x), theta> - F(theta) + k(x); see `contract` for what a subclass writes."""
+
+    def __post_init__(self) -> None:
+        check_facts(self)
+
+    # Shape ----------------------------------------------------------------------------------------------------------
+
+    @final
+    @property
+    def order(self) -> int:
+        """D, the number of natural coordinates."""
+        if self.n_features is None:
+            raise ValueError(f"{self.name} does not know its number of columns yet: use family.for_data(X)")
+        return self.order_for(self.n_features)
+
+    @final
+    @property
+    def n_parameters(self) -> int:
+        """The number of free parameters of one law."""
+        return self.order - self.redundancy
+
+    @final
+    def for_data(self, X: ArrayLike) -> Self:
+        """The family with the facts this data settles (number of columns, of categories, ...) filled in."""
+        return replace(self, **self.facts_from_data(as_rows(self, X)))
+
+    @final
+    def check(self, X: ArrayLike, columns: list[str] | None = None) -> Array:
+        """X as a float array (n, d) of legal rows, or one sentence naming the first row and column that is not."""
+        return check_rows(self, X, columns)
+
+    # Laws -----------------------------------------------------------------------------------------------------------
+
+    @final
+    def member(self, **source: ArrayLike) -> "Member":
+        """The law, or laws, with these usual parameters; the first axis counts laws.
+
+        >>> from kmle.families import Poisson
+        >>> Poisson().member(rate=3.0)
+        poisson(rate=3)
+        """
+        natural = self.natural_from_source(**check_parameters(self, source))
+        return Member(self, natural)
+
+    @final
+    def mle(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> "Member":
+        """The maximum-likelihood law of the data, rows weighted by `sample_weight` (a weight of 2 is a row twice)."""
+        family = self.for_data(X)
+        rows = family.check(X)
+        weights = check_sample_weight(sample_weight, len(rows))
+        origin = family.origin(rows, weights)
+        moment = family.mean_statistic(rows, weights, origin)
+        natural = family.natural_from_moment(moment[None])
+        return Member(family, natural if origin is None else family.natural_at_origin(natural, origin))
+
+    @final
+    def mean_statistic(self, X: Array, weights: Array | None = None, origin: Array | None = None) -> Array:
+        """The weighted mean of t(x) over legal rows, (D,)."""
+        total: Array | float = 0.0
+        for rows in self.row_blocks(X):
+            block = X[rows] if origin is None else self.measured_from(X[rows], origin)
+            t = self.sufficient_statistic(block)
+            total = total + (t.sum(axis=0, dtype=float) if weights is None else weights[rows] @ t)
+        return np.asarray(total / (len(X) if weights is None else weights.sum()))
+
+    @final
+    def log_density(self, X: ArrayLike, natural: ArrayLike) -> Array:
+        """log p(x_i; theta_j), (n, k), checked against the support."""
+        rows = self.check(X)
+        natural = np.atleast_2d(np.asarray(natural, dtype=float))
+        density = np.empty((len(rows), len(natural)))
+        log_normalizer = self.log_normalizer(natural)
+        for block in self.row_blocks(rows):
+            chunk = rows[block].astype(float, copy=False)
+            direct = self.direct_log_density(chunk, natural)
+            if direct is None:
+                density[block] = self.sufficient_statistic(chunk) @ natural.T - log_normalizer
+                density[block] += self.log_carrier(chunk)[:, None]
+            else:
+                density[block] = direct
+        return density
+
+    @final
+    def row_blocks(self, X: Array) -> Iterator[slice]:
+        """Slices of rows whose statistics take a bounded amount of memory."""
+        size = max(1, BLOCK_NUMBERS // max(self.order_for(X.shape[1]), X.shape[1]))
+        for start in range(0, len(X), size):
+            yield slice(start, start + size)
+
+    # Duality and divergences ------------------------------------------------------------------------------------------
+
+    @final
+    def conjugate(self, moment: Array) -> Array:
+        """F*(eta) = <theta, eta> - F(theta) at theta = grad F*(eta)."""
+        natural = self.natural_from_moment(moment)
+        return np.asarray(_dot(natural, moment) - self.log_normalizer(natural))
+
+    @final
+    def bregman(self, natural: Array, other: Array) -> Array:
+        """B_F(theta : theta') = F(theta) - F(theta') - <theta - theta', grad F(theta')>."""
+        gap = self.log_normalizer(natural) - self.log_normalizer(other)
+        return np.maximum(gap - _dot(natural - other, self.moment_from_natural(other)), 0.0)
+
+    @final
+    def dual_bregman(self, moment: Array, other: Array) -> Array:
+        """B_F*(eta : eta') = F*(eta) - F*(eta') - <eta - eta', grad F*(eta')>."""
+        gap = self.conjugate(moment) - self.conjugate(other)
+        return np.maximum(gap - _dot(moment - other, self.natural_from_moment(other)), 0.0)
+
+    @final
+    def kl(self, natural: Array, other: Array) -> Array:
+        """Kullback-Leibler divergence of `natural` from `other`: B_F with its arguments swapped."""
+        return self.bregman(other, natural)
+
+    @final
+    def cross_entropy(self, natural: Array, other: Array) -> Array:
+        """-E[log p(x; other)] for x drawn from `natural`, in nats."""
+        mean = _dot(self.moment_from_natural(natural), other) - self.log_normalizer(other)
+        return np.asarray(-mean - self.mean_log_carrier(natural))
+
+    @final
+    def entropy(self, natural: Array) -> Array:
+        """-E[log p(x)], in nats; for continuous data the differential entropy."""
+        return self.cross_entropy(natural, natural)
+
+    @final
+    def chernoff_coefficient(self, natural: Array, other: Array, alpha: float = 0.5) -> Array:
+        """The integral of p^alpha q^(1 - alpha): one for equal laws, zero for disjoint ones."""
+        middle = self.log_normalizer(alpha * natural + (1 - alpha) * other)
+        mixed = alpha * self.log_normalizer(natural) + (1 - alpha) * self.log_normalizer(other)
+        return np.exp(np.minimum(middle - mixed, 0.0))
+
+    @final
+    def bhattacharyya_coefficient(self, natural: Array, other: Array) -> Array:
+        """The integral of sqrt(p q)."""
+        return self.chernoff_coefficient(natural, other, 0.5)
+
+    @final
+    def chernoff_information(self, natural: Array, other: Array) -> Array:
+        """-log of the smallest Chernoff coefficient over alpha: the best error exponent for telling p from q."""
+        shape = np.broadcast_shapes(natural.shape, other.shape)[:-1]
+        low, high = np.zeros(shape), np.ones(shape)
+        # The optimal alpha is where the geodesic law is as far from p as from q; the difference is monotone in alpha.
+        for _ in range(60):
+            alpha = 0.5 * (low + high)
+            between = alpha[..., None] * natural + (1 - alpha[..., None]) * other
+            nearer_p = self.kl(between, natural) < self.kl(between, other)
+            low, high = np.where(nearer_p, low, alpha), np.where(nearer_p, alpha, high)
+        return self.kl(between, natural)
+
+    @final
+    def jensen_diversity(self, natural: Array, weights: ArrayLike | None = None) -> Array:
+        """J_F: the weighted mean of F over laws (k, D) minus F at their weighted mean."""
+        w = _normalised(weights, len(natural))
+        return np.maximum(w @ self.log_normalizer(natural) - self.log_normalizer((w @ natural)[None])[0], 0.0)
+
+    @final
+    def bregman_information(self, moment: Array, weights: ArrayLike | None = None) -> Array:
+        """J_F*: the least weighted mean of B_F*(eta_i : c), reached at the mean moment."""
+        w = _normalised(weights, len(moment))
+        return np.maximum(w @ self.conjugate(moment) - self.conjugate((w @ moment)[None])[0], 0.0)
+
+    @final
+    def fisher_information(self, natural: Array) -> Array:
+        """The covariance of t(x), grad^2 F(theta), (k, D, D): differences of order eight of grad F."""
+        natural = np.atleast_2d(np.asarray(natural, dtype=float))
+        steps = natural_steps(self.log_normalizer, natural)
+        information = jacobian(self.moment_from_natural, natural, steps)
+        return np.asarray(0.5 * (information + np.swapaxes(information, -1, -2)))
+
+    # Centroids of laws (k, D) -----------------------------------------------------------------------------------------
+
+    @final
+    def right_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
+        """The theta that minimises the mean of KL(p_i : p_theta): the law with the mean moment."""
+        moment = _normalised(weights, len(natural)) @ self.moment_from_natural(natural)
+        return self.natural_from_moment(moment[None])[0]
+
+    @final
+    def left_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
+        """The theta that minimises the mean of KL(p_theta : p_i): the mean natural parameter."""
+        return np.asarray(_normalised(weights, len(natural)) @ natural)
+
+    @final
+    def symmetrised_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
+        """The theta that minimises the mean of KL(p_i : p_theta) + KL(p_theta : p_i).
+
+        Up to a constant that mean is B_F(left : theta) + B_F(theta : right), left and right being the one-sided
+        centroids: a descent with twice the Fisher information as its metric, halving any step that does not pay.
+        """
+        right, left = self.right_centroid(natural, weights), self.left_centroid(natural, weights)
+        right_moment = self.moment_from_natural(right[None])[0]
+
+        def loss(theta: Array) -> float:
+            with np.errstate(all="ignore"):
+                value = float(self.bregman(left, theta) + self.bregman(theta, right))
+            return value if np.isfinite(value) else np.inf
+
+        # Both ends are legal; the better of them and their middle starts.
+        centre = min((right, left, 0.5 * (left + right)), key=loss)
+        current = loss(centre)
+        for _ in range(DESCENT_STEPS):
+            information = self.fisher_information(centre)[0]
+            slope = self.moment_from_natural(centre[None])[0] - right_moment - information @ (left - centre)
+            step = np.linalg.lstsq(2 * information, -slope, rcond=1e-12)[0]
+            while loss(centre + step) > current and step @ information @ step > 1e-24:
+                step = 0.5 * step
+            if step @ information @ step <= 1e-24:
+                break
+            centre = centre + step
+            current = loss(centre)
+        # Through the moment and back, so that redundant coordinates come out in their normal form.
+        return self.natural_from_moment(self.moment_from_natural(centre[None]))[0]
+
+    # Numerical expectations -------------------------------------------------------------------------------------------
+
+    @final
+    def nodes(self, natural: Array) -> tuple[Array, Array]:
+        """Quadrature nodes (m,) and weights for one univariate law (D,): sum(weight * g(x)) is the integral of g."""
+        support = self.support
+        one = replace(self, n_features=1)
+
+        def log_density(x: Array) -> Array:
+            column = x[:, None]
+            return one.sufficient_statistic(column) @ natural + one.log_carrier(column)
+
+        if isinstance(support, Integers) and not isinstance(support.upper, tuple):
+            return integer_nodes(log_density, float(support.lower), float(support.upper))
+        if isinstance(support, Interval):
+            return interval_nodes(log_density, support.lower, support.upper)
+        raise ValueError(f"{self.name} has no quadrature: its support is {support.description}")
+
+    @final
+    def integrate_log_carrier(self, natural: Array) -> Array:
+        """E[k(x)] by quadrature, column by column, for families of independent columns."""
+        natural = np.asarray(natural, dtype=float)
+        columns = natural.shape[-1] // self.order_for(1)
+        laws = np.moveaxis(natural.reshape(*natural.shape[:-1], self.order_for(1), columns), -1, -2)
+        one = replace(self, n_features=1)
+        means = np.empty(laws.shape[:-1])
+        # Each law has its own nodes, so this goes law by law.
+        for index in np.ndindex(means.shape):
+            x, weight = one.nodes(laws[index])
+            k = one.log_carrier(x[:, None])
+            t = one.sufficient_statistic(x[:, None])
+            with np.errstate(under="ignore"):
+                p = np.exp(t @ laws[index] - one.log_normalizer(laws[index]) + k)
+            means[index] = weight @ (p * np.where(p > 0, k, 0.0))
+        return np.asarray(means.sum(axis=-1))
+
+
+def _normalised(weights: ArrayLike | None, count: int) -> Array:
+    if weights is None:
+        return np.full(count, 1 / count)
+    w = check_sample_weight(weights, count)
+    assert w is not None
+    return w / w.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One or several laws of a family, as a value: natural (k, D)."""
+
+    family: ExponentialFamily
+    natural: Array
+
+    @property
+    def moment(self) -> Array:
+        """The moment parameters (k, D)."""
+        return self.family.moment_from_natural(self.natural)
+
+    @property
+    def source(self) -> dict[str, Array]:
+        """The usual parameters; the first axis counts laws."""
+        return self.family.source_from_natural(self.natural)
+
+    def log_density(self, X: ArrayLike) -> Array:
+        """log-densities (n, k)."""
+        return self.family.log_density(X, self.natural)
+
+    def sample(self, size: int, random_state: Any = None) -> Array:
+        """`size` rows from the first law."""
+        return self.family.sample(self.natural[0], size, np.random.default_rng(random_state))
+
+    def __repr__(self) -> str:
+        def show(value: Array) -> str:
+            if value.size == 1:
+                return f"{value.item():.6g}"
+            return np.array2string(np.squeeze(value), precision=6, separator=", ", threshold=20).replace("\n", "")
+
+        return f"{self.family.name}({', '.join(f'{key}={show(value)}' for key, value in self.source.items())})"

@@ -1,0 +1,59 @@
+"""Yes-or-no answers."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, logit
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .shapes import as_columns
+from .support import UNIT_CLOSED, Integers
+
+# Probabilities are kept this far from zero and one, so a constant column is legal and finite in every product.
+SMALLEST_PROBABILITY = 1e-12
+
+
+@dataclass(frozen=True)
+class Bernoulli(ExponentialFamily):
+    """Binary columns: each x in {0, 1} has log-density x log(p) + (1 - x) log(1 - p), p being the `probability`.
+
+    >>> Bernoulli().mle([[1, 0], [1, 1]]).source["probability"].round(6)
+    array([[1. , 0.5]])
+    """
+
+    name: ClassVar = "bernoulli"
+    independent_columns: ClassVar = True
+    support: ClassVar = Integers(0, 1)
+    parameters: ClassVar = {"probability": UNIT_CLOSED}
+
+    def order_for(self, n_features: int) -> int:
+        return n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return X
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.zeros(X.shape[:-1])
+
+    def log_normalizer(self, natural: Array) -> Array:
+        return np.logaddexp(0, natural).sum(axis=-1)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        return expit(natural)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        return logit(np.clip(moment, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
+
+    def natural_from_source(self, *, probability: Array) -> Array:
+        return self.natural_from_moment(as_columns(probability))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"probability": expit(natural)}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.zeros(natural.shape[:-1])
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        return (rng.random((size, natural.size)) < expit(natural)).astype(float)

@@ -1,0 +1,63 @@
+"""Successes out of a known number of trials."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit, gammaln, logit
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .bernoulli import SMALLEST_PROBABILITY
+from .shapes import as_columns
+from .support import UNIT_CLOSED, Integers, Support
+
+
+@dataclass(frozen=True)
+class Binomial(ExponentialFamily):
+    """Successes in `trials` tries: each column x in {0, ..., trials} has probability C(trials, x) p^x (1-p)^(trials-x).
+
+    >>> Binomial(trials=10).mle([[2], [4]])
+    binomial(probability=0.3)
+    """
+
+    trials: int
+
+    name: ClassVar = "binomial"
+    independent_columns: ClassVar = True
+    parameters: ClassVar = {"probability": UNIT_CLOSED}
+    fixed: ClassVar = {"trials": Integers(1)}
+
+    @property
+    def support(self) -> Support:
+        return Integers(0, self.trials)
+
+    def order_for(self, n_features: int) -> int:
+        return n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return X
+
+    def log_carrier(self, X: Array) -> Array:
+        return (gammaln(self.trials + 1) - gammaln(X + 1) - gammaln(self.trials - X + 1)).sum(axis=-1)
+
+    def log_normalizer(self, natural: Array) -> Array:
+        return self.trials * np.logaddexp(0, natural).sum(axis=-1)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        return self.trials * expit(natural)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        return logit(np.clip(moment / self.trials, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
+
+    def natural_from_source(self, *, probability: Array) -> Array:
+        return self.natural_from_moment(self.trials * as_columns(probability))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"probability": expit(natural)}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return self.integrate_log_carrier(natural)
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        return rng.binomial(self.trials, expit(natural), (size, natural.size)).astype(float)

@@ -1,0 +1,117 @@
+"""Unordered categories."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, softmax
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .bernoulli import SMALLEST_PROBABILITY
+from .support import UNIT_CLOSED, Integers, Support
+
+
+@dataclass(frozen=True)
+class Categorical(ExponentialFamily):
+    """Category codes 0, 1, ..., K-1 in each column; `n_categories` is K, or one K for each column.
+
+    Left out, the numbers of categories are read off the data. The `probabilities` of all columns stand side by side
+    in one row, and so do the natural parameters, their logarithms (normalised: F is then zero). A category that was
+    never seen is legal: its probability is kept at 1e-12.
+
+    >>> Categorical().mle([[0], [2], [2], [1]]).source
+    {'probabilities': array([[0.25, 0.25, 0.5 ]])}
+    """
+
+    n_categories: int | tuple[int, ...] | None = None
+
+    name: ClassVar = "categorical"
+    parameters: ClassVar = {"probabilities": UNIT_CLOSED}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.n_categories, tuple):
+            if self.n_features not in (None, len(self.n_categories)):
+                raise ValueError(f"n_categories names {len(self.n_categories)} columns, n_features {self.n_features}")
+            object.__setattr__(self, "n_features", len(self.n_categories))
+        if self.n_categories is not None and np.min(self.n_categories) < 1:
+            raise ValueError(f"n_categories is {self.n_categories}: each column needs at least one category")
+
+    @property
+    def support(self) -> Support:
+        if self.n_categories is None:
+            return Integers()
+        levels = self.n_categories
+        return Integers(0, levels - 1 if isinstance(levels, int) else tuple(level - 1 for level in levels))
+
+    def facts_from_data(self, X: Array) -> dict[str, Any]:
+        facts = super().facts_from_data(X)
+        if self.n_categories is None:
+            # NaN and negative codes are refused later, with their place; here they only must not break the count.
+            largest = np.nan_to_num(X, nan=0.0, posinf=0.0).max(axis=0)
+            facts["n_categories"] = tuple(int(code) + 1 for code in np.maximum(largest, 0))
+        return facts
+
+    @property
+    def redundancy(self) -> int:
+        return self.n_features or 1
+
+    def _levels(self, n_features: int) -> tuple[int, ...]:
+        if isinstance(self.n_categories, tuple):
+            return self.n_categories
+        if self.n_categories is None:
+            raise ValueError("categorical does not know its categories yet: use family.for_data(X)")
+        return (self.n_categories,) * n_features
+
+    def _columns(self, parameter: Array) -> list[Array]:
+        """The stretch of each column, as (..., K)."""
+        levels = self._levels(1)
+        if len(levels) == 1 and parameter.shape[-1] != levels[0]:
+            levels = levels * (parameter.shape[-1] // levels[0])
+        return np.split(parameter, np.cumsum(levels)[:-1], axis=-1)
+
+    def order_for(self, n_features: int) -> int:
+        return sum(self._levels(n_features))
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        levels = self._levels(X.shape[1])
+        starts: NDArray[np.intp] = np.concatenate([[0], np.cumsum(levels)[:-1]]).astype(np.intp)
+        one_hot = np.zeros((len(X), sum(levels)))
+        np.put_along_axis(one_hot, X.astype(np.intp) + starts, 1.0, axis=1)
+        return one_hot
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.zeros(X.shape[:-1])
+
+    def log_normalizer(self, natural: Array) -> Array:
+        return np.sum([logsumexp(column, axis=-1) for column in self._columns(natural)], axis=0)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        return np.concatenate([softmax(column, axis=-1) for column in self._columns(natural)], axis=-1)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        return np.concatenate([log_proportions(column) for column in self._columns(moment)], axis=-1)
+
+    def natural_from_source(self, *, probabilities: Array) -> Array:
+        probabilities = np.atleast_2d(probabilities)
+        family = self if self.n_categories is not None else Categorical(probabilities.shape[-1])
+        return family.natural_from_moment(probabilities)
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"probabilities": self.moment_from_natural(natural)}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.zeros(natural.shape[:-1])
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        draws = [rng.choice(column.size, size, p=softmax(column)) for column in self._columns(natural)]
+        return np.stack(draws, axis=1).astype(float)
+
+
+def log_proportions(moment: Array) -> Array:
+    """log of the proportions of non-negative numbers, none below the smallest probability, summing to one."""
+    total = np.maximum(moment.sum(axis=-1, keepdims=True), SMALLEST_PROBABILITY)
+    floored = np.maximum(moment / total, SMALLEST_PROBABILITY)
+    return np.log(floored) - np.log(floored.sum(axis=-1, keepdims=True))

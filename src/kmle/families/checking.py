@@ -1,0 +1,125 @@
+"""Validation at the edge: data, weights and usual parameters, each refused with one sentence that says what to do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..numerics.arrays import Array
+from .contract import FamilyContract
+from .support import PositiveDefinite, Support
+
+
+def as_rows(family: FamilyContract, X: ArrayLike) -> Array:
+    """X as a float array (n, d): a flat list is one column, (n, p, p) matrices are flattened. float32 stays."""
+    data = np.asarray(X)
+    if data.dtype not in (np.float32, np.float64):
+        data = _as_float(data)
+    if data.ndim == 1:
+        data = data[:, None]
+    if data.ndim == 3 and isinstance(family.support, PositiveDefinite):
+        data = data.reshape(len(data), -1)
+    if data.ndim != 2:
+        raise ValueError(f"{family.name} takes rows and columns, a 2-D array; this one has {data.ndim} dimensions")
+    if len(data) == 0:
+        raise ValueError("there are no rows: at least one is needed")
+    if data.shape[1] == 0:
+        raise ValueError("there are no columns: at least one is needed")
+    return data
+
+
+def _as_float(data: np.ndarray[Any, Any]) -> Array:
+    if np.iscomplexobj(data):
+        raise ValueError("the data is complex: give real numbers (the real and imaginary parts as two columns, say)")
+    try:
+        return data.astype(float)
+    except (TypeError, ValueError):
+        pass
+    for index in np.ndindex(data.shape):
+        try:
+            float(data[index])
+        except (TypeError, ValueError):
+            where = f"row {index[0]}" + (f", column {index[1]}" if len(index) > 1 else "")
+            raise ValueError(f"{where} holds {data[index]!r}, which is not a number: encode or drop it") from None
+    raise ValueError("the data is not a table of numbers")
+
+
+def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None = None) -> Array:
+    """Legal rows, or one sentence naming the first row and column that are not."""
+    rows = as_rows(family, X)
+    if family.n_features is not None and rows.shape[1] != family.n_features:
+        raise ValueError(f"{family.name} was set up for {family.n_features} columns but the data has {rows.shape[1]}")
+    # One pass tells whether all is finite; only if not is the offender looked for.
+    if not np.isfinite(rows.sum(dtype=float)) and not (finite := np.isfinite(rows)).all():
+        row, column = np.argwhere(~finite)[0]
+        what = "missing (NaN)" if np.isnan(rows[row, column]) else "infinite"
+        raise ValueError(
+            f"row {row}, column {_column(column, columns)} is {what}: drop the row or fill in a value first"
+        )
+    offender = family.support.first_outsider(rows)
+    if offender is not None:
+        row, place = offender
+        where = f"row {row}" + ("" if place is None else f", column {_column(place, columns)}")
+        value = _shown(rows[row]) if place is None else f"{rows[row, place]:.6g}"
+        raise ValueError(f"{where} holds {value}; {family.name} accepts {family.support.description}")
+    return rows
+
+
+def _column(index: int, columns: list[str] | None) -> str:
+    return str(index) if columns is None else repr(columns[index])
+
+
+def _shown(row: Array) -> str:
+    return "[" + ", ".join(f"{value:.4g}" for value in row[:6]) + (", ...]" if len(row) > 6 else "]")
+
+
+def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
+    """Weights (n,), finite, not negative, not all zero; None when none are given."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=float)
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; one weight a row is needed, shape ({n_rows},)")
+    bad = ~np.isfinite(weights) | (weights < 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"sample_weight[{row}] is {weights[row]:.6g}: weights must be finite and not negative")
+    if not weights.any():
+        raise ValueError("all sample weights are zero: at least one must be positive")
+    return weights
+
+
+def check_facts(family: FamilyContract) -> None:
+    """The fixed facts of a family, inside their domains."""
+    if family.n_features is not None and (family.n_features != int(family.n_features) or family.n_features < 1):
+        raise ValueError(
+            f"n_features is {family.n_features}: {family.name} needs a whole number of columns, at least 1"
+        )
+    for name, domain in family.fixed.items():
+        value = getattr(family, name)
+        if value is not None and (not np.isfinite(value) or domain.outside(np.array([[value]], dtype=float)).any()):
+            raise ValueError(f"{name} is {value}: {family.name} needs {domain.description}")
+
+
+def check_parameters(family: FamilyContract, source: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    """Usual parameters as float arrays with a leading axis for components, inside their domains."""
+    expected = family.parameters
+    unknown = sorted(set(source) - set(expected))
+    missing = [name for name in expected if name not in source]
+    if unknown or missing:
+        told = f"unknown {', '.join(unknown)}" if unknown else f"missing {', '.join(missing)}"
+        raise ValueError(f"{family.name} takes the parameters {', '.join(expected)}: {told}")
+    return {name: _check_parameter(family, name, source[name], domain) for name, domain in expected.items()}
+
+
+def _check_parameter(family: FamilyContract, name: str, value: ArrayLike, domain: Support) -> Array:
+    array = np.atleast_1d(np.asarray(value, dtype=float))
+    flat = array.reshape(len(array), -1)
+    if flat.size == 0 or not np.isfinite(flat).all():
+        raise ValueError(f"the parameter {name} of {family.name} holds a value that is not finite, or no value")
+    if (offender := domain.first_outsider(flat)) is not None:
+        component, place = offender
+        shown = _shown(flat[component]) if place is None else f"{flat[component, place]:.6g}"
+        raise ValueError(f"component {component} of {name} is {shown}; {family.name} needs {domain.description}")
+    return array

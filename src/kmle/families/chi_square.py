@@ -1,0 +1,58 @@
+"""Sums of squares with unknown degrees of freedom."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from ..numerics.arrays import Array
+from ..numerics.special import inverse_digamma
+from .base import ExponentialFamily
+from .shapes import as_columns
+from .support import POSITIVE
+
+
+@dataclass(frozen=True)
+class ChiSquare(ExponentialFamily):
+    """Sums of squares of `degrees` standard Gaussians, degrees being any positive number: t(x) = log x.
+
+    >>> ChiSquare().mle([[1.0], [2.0], [4.0]]).source["degrees"].round(4)
+    array([[2.9233]])
+    """
+
+    name: ClassVar = "chi-square"
+    independent_columns: ClassVar = True
+    support: ClassVar = POSITIVE
+    parameters: ClassVar = {"degrees": POSITIVE}
+
+    def order_for(self, n_features: int) -> int:
+        return n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return np.log(X)
+
+    def log_carrier(self, X: Array) -> Array:
+        return -0.5 * X.sum(axis=-1)
+
+    def log_normalizer(self, natural: Array) -> Array:
+        half = natural + 1
+        return np.where(half > 0, half * np.log(2) + gammaln(half), np.inf).sum(axis=-1)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        return np.log(2) + digamma(natural + 1)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        return inverse_digamma(moment - np.log(2)) - 1
+
+    def natural_from_source(self, *, degrees: Array) -> Array:
+        return 0.5 * as_columns(degrees) - 1
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"degrees": 2 * (natural + 1)}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return -(natural + 1).sum(axis=-1)
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        return np.maximum(rng.chisquare(2 * (natural + 1), (size, natural.size)), 1e-300)

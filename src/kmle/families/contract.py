@@ -1,0 +1,121 @@
+"""What every family writes: its fixed facts, and one formula for each of the arrows of the theory.
+
+A family is a frozen dataclass whose fields are *fixed* facts (trials, a known shape, the number of columns); it holds
+no learned values. Parameters are float arrays (k, D), one row for each component, data are rows (n, d), and every
+formula is vectorised over all leading axes. A law of the family has log-density
+
+    <t(x), theta> - F(theta) + k(x),
+
+theta being its natural parameter, and eta = E[t(x)] = grad F(theta) its moment parameter.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from .support import Support
+
+
+@dataclass(frozen=True)
+class FamilyContract(ABC):
+    """The formulas a family must give. Everything else is derived from them, once, in `base.ExponentialFamily`."""
+
+    n_features: int | None = field(default=None, kw_only=True)
+    """Number of columns; None means "as many as the data has" (`for_data` fills it in)."""
+
+    independent_columns: ClassVar[bool] = False
+    """True for a univariate family: d columns are then d independent copies, statistics stored block by block."""
+
+    fixed: ClassVar[Mapping[str, Support]] = MappingProxyType({})
+    """The fields that are numbers, each with the values it may take."""
+
+    # Declared -----------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Short name: lower case with hyphens."""
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """Where the data may lie."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Mapping[str, Support]:
+        """The usual parameters by their usual names, each with the values it may take."""
+
+    @abstractmethod
+    def order_for(self, n_features: int) -> int:
+        """D, the length of t(x), for rows of this many columns."""
+
+    # The formulas -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def sufficient_statistic(self, X: Array) -> Array:
+        """t(x), (n, D), packed so that t @ theta is the inner product."""
+
+    @abstractmethod
+    def log_carrier(self, X: Array) -> Array:
+        """k(x), (n,)."""
+
+    @abstractmethod
+    def log_normalizer(self, natural: Array) -> Array:
+        """F(theta), (k,); NaN or infinite outside the natural parameter space."""
+
+    @abstractmethod
+    def moment_from_natural(self, natural: Array) -> Array:
+        """eta = grad F(theta), (k, D)."""
+
+    @abstractmethod
+    def natural_from_moment(self, moment: Array) -> Array:
+        """theta = grad F*(eta), (k, D): the maximum-likelihood estimate when eta is the mean of t over data."""
+
+    @abstractmethod
+    def natural_from_source(self, *args: Any, **source: Any) -> Array:
+        """theta from the usual parameters, given by name; their first axis counts components."""
+
+    @abstractmethod
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        """The usual parameters."""
+
+    @abstractmethod
+    def mean_log_carrier(self, natural: Array) -> Array:
+        """E[k(x)], (k,): closed form, or `return self.integrate_log_carrier(natural)` for univariate families."""
+
+    @abstractmethod
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        """`size` rows drawn from the one law with natural parameter (D,)."""
+
+    # Optional: what only some families need. The defaults say "nothing special". ------------------------------------
+
+    def facts_from_data(self, X: Array) -> dict[str, Any]:
+        """Fixed facts this data settles when they were left open, such as the number of columns."""
+        return {"n_features": X.shape[1]} if self.n_features is None else {}
+
+    @property
+    def redundancy(self) -> int:
+        """How many of the D natural coordinates are not free (a category's probability follows from the others)."""
+        return 0
+
+    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
+        """The point from which t(x) is best measured so that second moments keep their digits; None if none is."""
+        return None
+
+    def measured_from(self, X: Array, origin: Array) -> Array:
+        """The rows as seen from `origin`."""
+        return X
+
+    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+        """Natural parameters in the data's own coordinates, from those fitted to `measured_from(X, origin)`."""
+        return natural
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array | None:
+        """log-densities (n, k) without packed statistics, where those would lose digits; None to use them."""
+        return None

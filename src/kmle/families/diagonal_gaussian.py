@@ -1,0 +1,92 @@
+"""Gaussians with independent columns."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .gaussian import ROUNDING_VARIANCE, SMALLEST_VARIANCE
+from .shapes import as_columns, blocks, join
+from .support import POSITIVE, REALS
+
+
+@dataclass(frozen=True)
+class DiagonalGaussian(ExponentialFamily):
+    """Real columns, each with a `mean` and a `variance` of its own: t(x) = (x, x^2).
+
+    >>> DiagonalGaussian().mle([[1.0], [3.0]])
+    diagonal-gaussian(mean=2, variance=1)
+    """
+
+    name: ClassVar = "diagonal-gaussian"
+    independent_columns: ClassVar = True
+    support: ClassVar = REALS
+    parameters: ClassVar = {"mean": REALS, "variance": POSITIVE}
+
+    def order_for(self, n_features: int) -> int:
+        return 2 * n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return join(X, X * X)
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.zeros(X.shape[:-1])
+
+    def log_normalizer(self, natural: Array) -> Array:
+        linear, quadratic = blocks(natural, 2)
+        return (-0.25 * linear**2 / quadratic + 0.5 * np.log(-np.pi / quadratic)).sum(axis=-1)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        mean, variance = _mean_variance(natural)
+        return join(mean, variance + mean**2)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        mean, second = blocks(moment, 2)
+        # A constant column has no variance; what rounding could leave of it stands for zero.
+        floor = np.maximum(ROUNDING_VARIANCE * second, SMALLEST_VARIANCE)
+        return _natural(mean, np.maximum(second - mean**2, floor))
+
+    def natural_from_source(self, *, mean: Array, variance: Array) -> Array:
+        return _natural(as_columns(mean), as_columns(variance))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        mean, variance = _mean_variance(natural)
+        return {"mean": mean, "variance": variance}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.zeros(natural.shape[:-1])
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        mean, variance = _mean_variance(natural)
+        return rng.normal(mean, np.sqrt(variance), (size, mean.size))
+
+    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
+        return np.average(X, axis=0, weights=weights).astype(float)
+
+    def measured_from(self, X: Array, origin: Array) -> Array:
+        return (X - origin).astype(X.dtype, copy=False)
+
+    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+        linear, quadratic = blocks(natural, 2)
+        return join(linear - 2 * quadratic * origin, quadratic)
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """By differences to the means: no second moments, so no digits lost far from the origin."""
+        mean, variance = _mean_variance(natural)
+        density = np.tile(-0.5 * np.log(2 * np.pi * variance).sum(axis=-1), (len(X), 1))
+        # Column by column: two dimensions at a time never make an n x k x d array.
+        for column, m, v in zip(X.T, mean.T, variance.T, strict=True):
+            density -= 0.5 * (column[:, None] - m) ** 2 / v
+        return density
+
+
+def _mean_variance(natural: Array) -> tuple[Array, Array]:
+    linear, quadratic = blocks(natural, 2)
+    variance = -0.5 / quadratic
+    return linear * variance, variance
+
+
+def _natural(mean: Array, variance: Array) -> Array:
+    return join(mean / variance, -0.5 / variance)

@@ -1,0 +1,65 @@
+"""Rows of proportions."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from ..numerics.arrays import Array
+from ..numerics.solvers import dirichlet_concentration
+from .base import ExponentialFamily
+from .support import POSITIVE, Simplex
+
+
+@dataclass(frozen=True)
+class Dirichlet(ExponentialFamily):
+    """Rows of K positive proportions that sum to one: density proportional to prod_i x_i^(concentration_i - 1).
+
+    >>> Dirichlet().mle([[0.2, 0.8], [0.5, 0.5], [0.6, 0.4]]).source["concentration"].round(4)
+    array([[3.3545, 4.4679]])
+    """
+
+    name: ClassVar = "dirichlet"
+    support: ClassVar = Simplex()
+    parameters: ClassVar = {"concentration": POSITIVE}
+
+    def facts_from_data(self, X: Array) -> dict[str, Any]:
+        if X.shape[1] < 2:
+            raise ValueError("dirichlet needs at least two columns of proportions; one alone is always one")
+        return super().facts_from_data(X)
+
+    def order_for(self, n_features: int) -> int:
+        return n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return np.log(X)
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.zeros(X.shape[:-1])
+
+    def log_normalizer(self, natural: Array) -> Array:
+        concentration = natural + 1
+        value = gammaln(concentration).sum(axis=-1) - gammaln(concentration.sum(axis=-1))
+        return np.where(np.all(concentration > 0, axis=-1), value, np.inf)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        concentration = natural + 1
+        return digamma(concentration) - digamma(concentration.sum(axis=-1, keepdims=True))
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        return dirichlet_concentration(moment) - 1
+
+    def natural_from_source(self, *, concentration: Array) -> Array:
+        return np.atleast_2d(concentration) - 1
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"concentration": natural + 1}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.zeros(natural.shape[:-1])
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        # Small concentrations draw proportions that underflow; they are kept positive, as the support asks.
+        draws = np.maximum(rng.dirichlet(natural + 1, size), 1e-300)
+        return draws / draws.sum(axis=1, keepdims=True)

@@ -1,0 +1,50 @@
+"""Waiting times without memory."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from .scale_family import ScaleFamily
+from .shapes import as_columns
+from .support import NON_NEGATIVE, POSITIVE
+
+
+@dataclass(frozen=True)
+class Exponential(ScaleFamily):
+    """Waiting times: each column x >= 0 has log-density log(rate) - rate x; its dual divergence is Itakura-Saito.
+
+    >>> Exponential().mle([[1.0], [3.0]])
+    exponential(rate=0.5)
+    """
+
+    name: ClassVar = "exponential"
+    support: ClassVar = NON_NEGATIVE
+    parameters: ClassVar = {"rate": POSITIVE}
+
+    @property
+    def statistic_shape(self) -> float:
+        return 1.0
+
+    @property
+    def log_constant(self) -> float:
+        return 0.0
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return X
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.zeros(X.shape[:-1])
+
+    def natural_from_source(self, *, rate: Array) -> Array:
+        return -as_columns(rate)
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"rate": -natural}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.zeros(natural.shape[:-1])
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        return self.sample_statistic(natural, size, rng)

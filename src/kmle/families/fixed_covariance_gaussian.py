@@ -1,0 +1,105 @@
+"""Gaussians with a known covariance: k-means and its Mahalanobis kin."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .shapes import as_columns
+from .support import REALS
+
+
+@dataclass(frozen=True)
+class FixedCovarianceGaussian(ExponentialFamily):
+    """Points around a `mean` with a known covariance: t(x) = x, and the divergence is half a Mahalanobis distance.
+
+    `covariance` is a variance for all directions, one for each column, or a matrix. With the default of one and equal
+    weights, learning a mixture of these is exactly k-means.
+
+    >>> FixedCovarianceGaussian().mle([[0.0, 0.0], [2.0, 4.0]])
+    fixed-covariance-gaussian(mean=[1., 2.])
+    """
+
+    covariance: ArrayLike = 1.0
+
+    name: ClassVar = "fixed-covariance-gaussian"
+    support: ClassVar = REALS
+    parameters: ClassVar = {"mean": REALS}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        table = np.asarray(self.covariance, dtype=float)
+        size = None if table.ndim == 0 else len(table)
+        if table.ndim > 2 or (table.ndim == 2 and table.shape[0] != table.shape[1]):
+            raise ValueError(
+                f"covariance has shape {table.shape}: give a number, one for each column, or a square matrix"
+            )
+        if size is not None and self.n_features not in (None, size):
+            raise ValueError(f"covariance is for {size} columns, n_features says {self.n_features}")
+        # Nested tuples, so that the family stays a hashable value.
+        plain = (
+            tuple(map(tuple, table.tolist())) if table.ndim == 2 else tuple(table.tolist()) if size else float(table)
+        )
+        object.__setattr__(self, "covariance", plain)
+        if size is not None:
+            object.__setattr__(self, "n_features", size)
+        matrix = self._matrix(size or 1)
+        if not np.allclose(matrix, matrix.T) or not np.all(np.linalg.eigvalsh(matrix) > 0):
+            raise ValueError("covariance must be symmetric and positive definite")
+
+    def _matrix(self, d: int) -> Array:
+        table = np.asarray(self.covariance, dtype=float)
+        return table if table.ndim == 2 else np.diag(np.broadcast_to(table, d))
+
+    def _whitener(self, d: int) -> Array:
+        """W with |W x|^2 = x^T S^-1 x."""
+        return np.linalg.inv(np.linalg.cholesky(self._matrix(d)))
+
+    def _log_scale(self, d: int) -> float:
+        """log|2 pi S| / 2."""
+        return float(0.5 * np.linalg.slogdet(2 * np.pi * self._matrix(d))[1])
+
+    def order_for(self, n_features: int) -> int:
+        return n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return X
+
+    def log_carrier(self, X: Array) -> Array:
+        d = X.shape[-1]
+        return -0.5 * ((X @ self._whitener(d).T) ** 2).sum(axis=-1) - self._log_scale(d)
+
+    def log_normalizer(self, natural: Array) -> Array:
+        return 0.5 * np.einsum("...i,ij,...j->...", natural, self._matrix(natural.shape[-1]), natural)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        return natural @ self._matrix(natural.shape[-1])
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        whitener = self._whitener(moment.shape[-1])
+        return moment @ whitener.T @ whitener
+
+    def natural_from_source(self, *, mean: Array) -> Array:
+        return self.natural_from_moment(as_columns(mean))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"mean": self.moment_from_natural(natural)}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        # E[x^T S^-1 x] = d + mean^T S^-1 mean, and the latter is 2 F.
+        d = natural.shape[-1]
+        return -0.5 * d - self.log_normalizer(natural) - self._log_scale(d)
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        factor = np.linalg.cholesky(self._matrix(natural.size))
+        return self.moment_from_natural(natural) + rng.standard_normal((size, natural.size)) @ factor.T
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """By distances to the means: no squares of coordinates, so no digits lost far from the origin."""
+        whitener = self._whitener(X.shape[-1])
+        distances = cdist(X @ whitener.T, self.moment_from_natural(natural) @ whitener.T, "sqeuclidean")
+        return -0.5 * distances - self._log_scale(X.shape[-1])

@@ -1,0 +1,147 @@
+"""Gaussians with a full covariance each."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from ..numerics.linear_algebra import (
+    cholesky_or_nan,
+    floor_eigenvalues,
+    inverse_from_cholesky,
+    log_determinant,
+)
+from ..numerics.packing import pack, pack_dual, pack_products, packed_length, unpack, unpack_dual
+from .base import ExponentialFamily
+from .shapes import as_columns, as_matrices
+from .support import REALS, PositiveDefinite
+
+# Below this fraction of the column's second moment a variance is rounding, not data; it is lifted to it.
+ROUNDING_VARIANCE = 4 * np.finfo(float).eps
+SMALLEST_VARIANCE = 1e-150
+# Correlation matrices keep their eigenvalues above this: collinear or too few rows stay finite in every product.
+SMALLEST_CORRELATION = 1e-13
+
+
+@dataclass(frozen=True)
+class Gaussian(ExponentialFamily):
+    """Points in d dimensions with a `mean` and a full `covariance`: t(x) = (x, x x^T), D = d (d + 3) / 2.
+
+    The natural parameter is (P mean, -P/2) with P the precision, symmetric matrices packed so that the dot product is
+    the trace inner product (`numerics.packing`). A singular covariance (fewer than d + 1 rows, or rows on a plane) is
+    lifted just enough to stay invertible.
+
+    >>> Gaussian().mle([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]]).source["mean"]
+    array([[1., 1.]])
+    """
+
+    name: ClassVar = "gaussian"
+    support: ClassVar = REALS
+    parameters: ClassVar = {"mean": REALS, "covariance": PositiveDefinite()}
+
+    def order_for(self, n_features: int) -> int:
+        return n_features + packed_length(n_features)
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return np.concatenate([X, pack_products(X)], axis=-1)
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.zeros(X.shape[:-1])
+
+    def log_normalizer(self, natural: Array) -> Array:
+        linear, precision = _split(natural)
+        factors = cholesky_or_nan(precision)
+        # |L^-1 P mean|^2 / 2 - log|P| / 2 + (d/2) log 2 pi
+        whitened = np.linalg.solve(factors, linear[..., None])[..., 0]
+        quadratic = (whitened**2).sum(axis=-1)
+        return 0.5 * (quadratic - log_determinant(factors) + linear.shape[-1] * np.log(2 * np.pi))
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        mean, covariance = _mean_covariance(natural)
+        return np.concatenate([mean, pack(covariance + mean[..., :, None] * mean[..., None, :])], axis=-1)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        d = _dimension(moment)
+        mean, second = moment[..., :d], unpack(moment[..., d:])
+        return _natural(mean, _legal_covariance(second - mean[..., :, None] * mean[..., None, :], second))
+
+    def natural_from_source(self, *, mean: Array, covariance: Array) -> Array:
+        return _natural(as_columns(mean), as_matrices(covariance))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        mean, covariance = _mean_covariance(natural)
+        return {"mean": mean, "covariance": covariance}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.zeros(natural.shape[:-1])
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        mean, covariance = _mean_covariance(natural)
+        return mean + rng.standard_normal((size, mean.size)) @ np.linalg.cholesky(covariance).T
+
+    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
+        return np.average(X, axis=0, weights=weights).astype(float)
+
+    def measured_from(self, X: Array, origin: Array) -> Array:
+        return (X - origin).astype(X.dtype, copy=False)
+
+    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+        linear, precision = _split(natural)
+        return np.concatenate([linear + precision @ origin, natural[..., origin.size :]], axis=-1)
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """By Cholesky factors of the precisions: no second moments, so no digits lost far from the origin."""
+        _, precision = _split(natural)
+        mean, _ = _mean_covariance(natural)
+        factors = np.linalg.cholesky(precision)
+        origin = mean.mean(axis=0)
+        k, d = mean.shape
+        # All components side by side, (d, k d): one product whitens a block of rows for every component.
+        wide = np.moveaxis(factors, 0, 1).reshape(d, k * d)
+        shift = np.einsum("ki,kij->kj", mean - origin, factors).reshape(k * d)
+        log_constant = 0.5 * (log_determinant(factors) - d * np.log(2 * np.pi))
+        density = np.empty((len(X), k))
+        size = max(1, (1 << 20) // (k * d))
+        for start in range(0, len(X), size):
+            rows = slice(start, start + size)
+            whitened = ((X[rows] - origin) @ wide - shift).reshape(-1, k, d)
+            density[rows] = log_constant - 0.5 * np.einsum("nkd,nkd->nk", whitened, whitened)
+        return density
+
+
+def _dimension(parameter: Array) -> int:
+    return round((np.sqrt(9 + 8 * parameter.shape[-1]) - 3) / 2)
+
+
+def _split(natural: Array) -> tuple[Array, Array]:
+    """P mean and P."""
+    d = _dimension(natural)
+    return natural[..., :d], -2 * unpack_dual(natural[..., d:])
+
+
+def _mean_covariance(natural: Array) -> tuple[Array, Array]:
+    linear, precision = _split(natural)
+    covariance = inverse_from_cholesky(cholesky_or_nan(precision))
+    return (covariance @ linear[..., None])[..., 0], covariance
+
+
+def _natural(mean: Array, covariance: Array) -> Array:
+    precision = inverse_from_cholesky(cholesky_or_nan(covariance))
+    return np.concatenate([(precision @ mean[..., None])[..., 0], -0.5 * pack_dual(precision)], axis=-1)
+
+
+def _legal_covariance(covariance: Array, second: Array) -> Array:
+    """The covariance, lifted where it is not safely positive definite."""
+    diagonal = np.arange(covariance.shape[-1])
+    floor = np.maximum(ROUNDING_VARIANCE * second[..., diagonal, diagonal], SMALLEST_VARIANCE)
+    variances = np.maximum(covariance[..., diagonal, diagonal], floor)
+    scales = np.sqrt(variances)
+    # In units of the standard deviations; the squared diagonal of the factor bounds the eigenvalues from above.
+    correlation = covariance / (scales[..., :, None] * scales[..., None, :])
+    factors = cholesky_or_nan(correlation)
+    if np.all(np.diagonal(factors, axis1=-2, axis2=-1) ** 2 > 10 * SMALLEST_CORRELATION):
+        return covariance
+    covariance = covariance.copy()
+    covariance[..., diagonal, diagonal] = variances
+    return floor_eigenvalues(covariance, scales, SMALLEST_CORRELATION)

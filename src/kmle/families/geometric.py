@@ -1,0 +1,58 @@
+"""Failures before the first success."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .negative_binomial import SMALLEST_MEAN
+from .shapes import as_columns
+from .support import COUNTS, Interval
+
+
+@dataclass(frozen=True)
+class Geometric(ExponentialFamily):
+    """Failures before the first success: each column x in {0, 1, 2, ...} has probability p (1 - p)^x.
+
+    For the convention that counts tries (1, 2, ...), subtract one from the data.
+
+    >>> Geometric().mle([[1], [3]]).source["probability"]
+    array([[0.33333333]])
+    """
+
+    name: ClassVar = "geometric"
+    independent_columns: ClassVar = True
+    support: ClassVar = COUNTS
+    parameters: ClassVar = {"probability": Interval(0.0, 1.0, closed_lower=False)}
+
+    def order_for(self, n_features: int) -> int:
+        return n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return X
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.zeros(X.shape[:-1])
+
+    def log_normalizer(self, natural: Array) -> Array:
+        return -np.log(-np.expm1(natural)).sum(axis=-1)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        return 1 / np.expm1(-natural)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        return -np.log1p(1 / np.maximum(moment, SMALLEST_MEAN))
+
+    def natural_from_source(self, *, probability: Array) -> Array:
+        return np.log(np.maximum(1 - as_columns(probability), SMALLEST_MEAN))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"probability": -np.expm1(natural)}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.zeros(natural.shape[:-1])
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        return rng.geometric(-np.expm1(natural), (size, natural.size)).astype(float) - 1

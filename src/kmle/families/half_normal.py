@@ -1,0 +1,50 @@
+"""Magnitudes of centred Gaussian errors."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from .scale_family import ScaleFamily
+from .shapes import as_columns
+from .support import NON_NEGATIVE, POSITIVE
+
+
+@dataclass(frozen=True)
+class HalfNormal(ScaleFamily):
+    """Magnitudes |z| of centred Gaussian errors z of standard deviation `scale`, on x >= 0.
+
+    >>> HalfNormal().mle([[3.0], [4.0]])
+    half-normal(scale=3.53553)
+    """
+
+    name: ClassVar = "half-normal"
+    support: ClassVar = NON_NEGATIVE
+    parameters: ClassVar = {"scale": POSITIVE}
+
+    @property
+    def statistic_shape(self) -> float:
+        return 0.5
+
+    @property
+    def log_constant(self) -> float:
+        return 0.5 * float(np.log(4 / np.pi))
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return X * X
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.zeros(X.shape[:-1])
+
+    def natural_from_source(self, *, scale: Array) -> Array:
+        return -0.5 / as_columns(scale) ** 2
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"scale": np.sqrt(-0.5 / natural)}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.zeros(natural.shape[:-1])
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        return np.sqrt(self.sample_statistic(natural, size, rng))

@@ -1,0 +1,70 @@
+"""Positive numbers whose reciprocal follows a gamma law."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from ..numerics.arrays import Array
+from ..numerics.solvers import gamma_shape
+from .base import ExponentialFamily
+from .gamma import SMALLEST_MEAN
+from .shapes import as_columns, blocks, join
+from .support import POSITIVE
+
+
+@dataclass(frozen=True)
+class InverseGamma(ExponentialFamily):
+    """Positive columns with a `shape` and a `scale`: density scale^shape / Gamma(shape) x^(-shape-1) exp(-scale/x).
+
+    >>> InverseGamma().mle([[1.0], [2.0], [4.0]]).source["shape"].round(4)
+    array([[3.4012]])
+    """
+
+    name: ClassVar = "inverse-gamma"
+    independent_columns: ClassVar = True
+    support: ClassVar = POSITIVE
+    parameters: ClassVar = {"shape": POSITIVE, "scale": POSITIVE}
+
+    def order_for(self, n_features: int) -> int:
+        return 2 * n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return join(np.log(X), 1 / X)
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.zeros(X.shape[:-1])
+
+    def log_normalizer(self, natural: Array) -> Array:
+        shape, scale = _shape_scale(natural)
+        return np.where(shape > 0, gammaln(shape) - shape * np.log(scale), np.inf).sum(axis=-1)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        shape, scale = _shape_scale(natural)
+        return join(np.log(scale) - digamma(shape), shape / scale)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        mean_log, mean_inverse = blocks(moment, 2)
+        mean_inverse = np.maximum(mean_inverse, SMALLEST_MEAN)
+        shape = gamma_shape(np.log(mean_inverse) + mean_log)
+        return join(-shape - 1, -shape / mean_inverse)
+
+    def natural_from_source(self, *, shape: Array, scale: Array) -> Array:
+        return join(-as_columns(shape) - 1, -as_columns(scale))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        shape, scale = _shape_scale(natural)
+        return {"shape": shape, "scale": scale}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.zeros(natural.shape[:-1])
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        shape, scale = _shape_scale(natural)
+        return scale / np.maximum(rng.gamma(shape, 1.0, (size, shape.size)), SMALLEST_MEAN)
+
+
+def _shape_scale(natural: Array) -> tuple[Array, Array]:
+    minus_shape_minus_one, minus_scale = blocks(natural, 2)
+    return -minus_shape_minus_one - 1, -minus_scale

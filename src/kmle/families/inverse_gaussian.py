@@ -1,0 +1,89 @@
+"""First-passage times."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import exp1
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .shapes import as_columns, blocks, join
+from .support import POSITIVE
+
+# Below this fraction of E[1/x] the gap E[1/x] - 1/E[x] is rounding, not data; it is lifted to it.
+ROUNDING_GAP = 4 * np.finfo(float).eps
+SMALLEST_MEAN = 1e-150
+
+
+@dataclass(frozen=True)
+class InverseGaussian(ExponentialFamily):
+    """First-passage times with a `mean` and a `shape`: the Wald laws, t(x) = (x, 1/x) on x > 0.
+
+    >>> InverseGaussian().mle([[1.0], [2.0], [4.0]]).source["mean"].round(4)
+    array([[2.3333]])
+    """
+
+    name: ClassVar = "inverse-gaussian"
+    independent_columns: ClassVar = True
+    support: ClassVar = POSITIVE
+    parameters: ClassVar = {"mean": POSITIVE, "shape": POSITIVE}
+
+    def order_for(self, n_features: int) -> int:
+        return 2 * n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return join(X, 1 / X)
+
+    def log_carrier(self, X: Array) -> Array:
+        return (-0.5 * np.log(2 * np.pi) - 1.5 * np.log(X)).sum(axis=-1)
+
+    def log_normalizer(self, natural: Array) -> Array:
+        first, second = blocks(natural, 2)
+        product = np.where(first <= 0, first * second, np.nan)
+        return (-0.5 * np.log(-2 * second) - 2 * np.sqrt(product)).sum(axis=-1)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        mean, shape = _mean_shape(natural)
+        return join(mean, 1 / mean + 1 / shape)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        mean, mean_inverse = blocks(moment, 2)
+        mean = np.maximum(mean, SMALLEST_MEAN)
+        gap = np.maximum(mean_inverse - 1 / mean, ROUNDING_GAP * np.maximum(mean_inverse, 1 / mean))
+        return _natural(mean, 1 / gap)
+
+    def natural_from_source(self, *, mean: Array, shape: Array) -> Array:
+        return _natural(as_columns(mean), as_columns(shape))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        mean, shape = _mean_shape(natural)
+        return {"mean": mean, "shape": shape}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        mean, shape = _mean_shape(natural)
+        mean_log = np.log(mean) - _scaled_exponential_integral(2 * shape / mean)
+        return (-0.5 * np.log(2 * np.pi) - 1.5 * mean_log).sum(axis=-1)
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        mean, shape = _mean_shape(natural)
+        return np.maximum(rng.wald(mean, shape, (size, mean.size)), SMALLEST_MEAN)
+
+
+def _mean_shape(natural: Array) -> tuple[Array, Array]:
+    first, second = blocks(natural, 2)
+    return np.sqrt(second / first), -2 * second
+
+
+def _natural(mean: Array, shape: Array) -> Array:
+    return join(-0.5 * shape / mean**2, -0.5 * shape)
+
+
+def _scaled_exponential_integral(z: Array) -> Array:
+    """e^z E_1(z), by its asymptotic series once e^z is large."""
+    large = np.maximum(z, 100.0)
+    series = np.ones_like(large)
+    for n in range(12, 0, -1):
+        series = 1 - n / large * series
+    small = np.minimum(z, 100.0)
+    return np.where(z > 100, series / large, np.exp(small) * exp1(small))

@@ -1,0 +1,194 @@
+"""`check_family`: the laws every exponential family obeys, tried on one family and reported in plain words."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..numerics.arrays import Array
+from ..numerics.differentiation import gradient
+from .base import ExponentialFamily
+from .custom import CustomFamily
+from .support import Integers, Interval
+
+SAMPLES = 4000
+# A mean of t over samples further away than this, in standard errors per root degree of freedom, is not chance.
+SIX_SIGMA = 6.0
+
+
+@dataclass(frozen=True)
+class LawResult:
+    """One law: whether it holds (None: not checked) and a sentence with the numbers."""
+
+    law: str
+    holds: bool | None
+    sentence: str
+
+    def __str__(self) -> str:
+        mark = {True: "holds", False: "FAILS", None: "not checked"}[self.holds]
+        return f"{mark:>11}  {self.law}: {self.sentence}"
+
+
+@dataclass(frozen=True)
+class FamilyReport:
+    """What `check_family` found."""
+
+    family: str
+    results: tuple[LawResult, ...]
+
+    @property
+    def ok(self) -> bool:
+        """True when no law fails."""
+        return all(result.holds is not False for result in self.results)
+
+    @property
+    def failures(self) -> tuple[LawResult, ...]:
+        """The laws that fail."""
+        return tuple(result for result in self.results if result.holds is False)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [f"{self.family}: {'all laws hold' if self.ok else 'NOT a family yet'}", *map(str, self.results)]
+        )
+
+
+def check_family(family: ExponentialFamily, natural: ArrayLike | None = None, *, random_state: int = 0) -> FamilyReport:
+    """Tries the laws at `natural` (k, D), or around the start of a family made by `from_functions`.
+
+    >>> from kmle.families import Poisson
+    >>> check_family(Poisson(n_features=1), [[0.5]]).ok
+    True
+    """
+    points = _points(family, natural)
+    rng = np.random.default_rng(random_state)
+    checks: dict[str, Callable[[], str | None]] = {
+        "shapes": lambda: _shapes(family, points),
+        "F is convex": lambda: _convex(family, points),
+        "the moment is the gradient of F": lambda: _gradient(family, points),
+        "natural -> moment -> natural is the identity": lambda: _round_trip(family, points),
+        "F + F* = <theta, eta>": lambda: _fenchel(family, points),
+        "the density integrates to one": lambda: _normalised(family, points),
+        "the moment is the mean of t": lambda: _mean_statistic(family, points),
+        "samples are legal and have the right mean": lambda: _samples(family, points, rng),
+        "usual parameters -> natural -> usual parameters is the identity": lambda: _source(family, points),
+    }
+    results = []
+    for law, check in checks.items():
+        try:
+            fault = check()
+            results.append(LawResult(law, fault is None, fault or "at every parameter tried"))
+        except _NotCheckable as reason:
+            results.append(LawResult(law, None, str(reason)))
+        except (ValueError, TypeError, IndexError, FloatingPointError, np.linalg.LinAlgError) as error:
+            results.append(LawResult(law, False, f"it raised {type(error).__name__}: {error}"))
+    return FamilyReport(family.name, tuple(results))
+
+
+class _NotCheckable(Exception):
+    """Why a law cannot be tried on this family."""
+
+
+def _points(family: ExponentialFamily, natural: ArrayLike | None) -> Array:
+    if natural is not None:
+        return np.atleast_2d(np.asarray(natural, dtype=float))
+    if not isinstance(family, CustomFamily):
+        raise ValueError(f"give natural=(k, D), a few legal natural parameters of {family.name} to try the laws at")
+    start = np.array(family.start)
+    # Around the start, at half a standard deviation of t along each coordinate.
+    spread = 0.5 / np.sqrt(np.diagonal(family.fisher_information(start)[0]))
+    return np.vstack([start, start + np.diag(spread), start - np.diag(spread)])
+
+
+def _worst(error: Array, tolerance: float, points: Array, words: str) -> str | None:
+    error = np.asarray(error).reshape(len(points), -1).max(axis=1)
+    bad = ~(error <= tolerance)
+    if not bad.any():
+        return None
+    where = int(np.argmax(np.where(np.isnan(error), np.inf, error)))
+    return f"at natural {np.round(points[where], 6).tolist()} {words} {error[where]:.3g}"
+
+
+def _shapes(family: ExponentialFamily, points: Array) -> str | None:
+    d = family.n_features or 1
+    rows = np.tile(family.support.example(d), (3, 1))
+    expected = {"sufficient_statistic": (3, points.shape[1]), "log_carrier": (3,)}
+    got = {name: np.shape(getattr(family, name)(rows)) for name in expected}
+    stacked = np.stack([points, points])
+    expected |= {"log_normalizer": stacked.shape[:2], "moment_from_natural": stacked.shape}
+    got |= {name: np.shape(getattr(family, name)(stacked)) for name in ("log_normalizer", "moment_from_natural")}
+    for name, shape in expected.items():
+        if got[name] != shape:
+            return f"{name} gave shape {got[name]} where {shape} was expected"
+    return None
+
+
+def _convex(family: ExponentialFamily, points: Array) -> str | None:
+    information = family.fisher_information(points)
+    scale = np.sqrt(np.maximum(np.abs(np.diagonal(information, axis1=1, axis2=2)), 1e-300))
+    correlation = information / (scale[:, :, None] * scale[:, None, :])
+    lowest = np.linalg.eigvalsh(correlation)[:, 0]
+    return _worst(-lowest, 1e-8, points, "the Hessian of F has the negative eigenvalue (turned) of")
+
+
+def _gradient(family: ExponentialFamily, points: Array) -> str | None:
+    numerical = gradient(family.log_normalizer, points)
+    return _worst(_relative(family.moment_from_natural(points), numerical), 1e-8, points, "they differ, relatively, by")
+
+
+def _relative(a: Array, b: Array) -> Array:
+    return np.abs(a - b) / np.maximum(np.maximum(np.abs(a), np.abs(b)), 1.0)
+
+
+def _round_trip(family: ExponentialFamily, points: Array) -> str | None:
+    back = family.natural_from_moment(family.moment_from_natural(points))
+    return _worst(_relative(back, points), 1e-6, points, "it comes back off by")
+
+
+def _fenchel(family: ExponentialFamily, points: Array) -> str | None:
+    moment = family.moment_from_natural(points)
+    both = family.log_normalizer(points) + family.conjugate(moment)
+    return _worst(_relative(both, (points * moment).sum(axis=-1)), 1e-8, points, "they differ, relatively, by")
+
+
+def _univariate_density(family: ExponentialFamily, theta: Array) -> tuple[Array, Array]:
+    """Statistics at the nodes and the probability each node stands for."""
+    if family.n_features not in (None, 1) or not isinstance(family.support, Interval | Integers):
+        raise _NotCheckable("quadrature needs one column of numbers")
+    x, weight = family.nodes(theta)
+    statistic = family.sufficient_statistic(x[:, None])
+    log_density = statistic @ theta - family.log_normalizer(theta) + family.log_carrier(x[:, None])
+    return statistic, weight * np.exp(log_density)
+
+
+def _normalised(family: ExponentialFamily, points: Array) -> str | None:
+    totals = np.array([_univariate_density(family, theta)[1].sum() for theta in points])
+    fault = _worst(np.abs(totals - 1), 1e-8, points, "the total is off by")
+    return fault and f"{fault} (totals {np.round(totals, 6).tolist()})"
+
+
+def _mean_statistic(family: ExponentialFamily, points: Array) -> str | None:
+    means = []
+    for theta in points:
+        statistic, probability = _univariate_density(family, theta)
+        means.append(probability @ statistic)
+    return _worst(_relative(np.array(means), family.moment_from_natural(points)), 1e-7, points, "they differ by")
+
+
+def _samples(family: ExponentialFamily, points: Array, rng: np.random.Generator) -> str | None:
+    distances = []
+    for theta in points:
+        try:
+            rows = family.sample(theta, SAMPLES, rng)
+        except ValueError as reason:
+            raise _NotCheckable(str(reason)) from None
+        family.check(rows)
+        gap = family.mean_statistic(rows) - family.moment_from_natural(theta[None])[0]
+        inverse = np.linalg.pinv(family.fisher_information(theta)[0], rcond=1e-10, hermitian=True)
+        distances.append(np.sqrt(SAMPLES * max(gap @ inverse @ gap, 0.0) / len(theta)))
+    return _worst(np.array(distances), SIX_SIGMA, points, "the sample mean is off, in standard errors, by")
+
+
+def _source(family: ExponentialFamily, points: Array) -> str | None:
+    back = family.natural_from_source(**family.source_from_natural(points))
+    return _worst(_relative(back, points), 1e-8, points, "it comes back off by")

@@ -1,0 +1,72 @@
+"""Positive numbers whose logarithm is Gaussian."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .diagonal_gaussian import DiagonalGaussian
+from .shapes import as_columns, blocks
+from .support import POSITIVE, REALS
+
+_LOGARITHM = DiagonalGaussian()
+
+
+@dataclass(frozen=True)
+class LogNormal(ExponentialFamily):
+    """Positive columns whose logarithm is Gaussian with mean `log_mean` and standard deviation `log_std`.
+
+    >>> LogNormal().mle([[1.0], [np.exp(2.0)]])
+    log-normal(log_mean=1, log_std=1)
+    """
+
+    name: ClassVar = "log-normal"
+    independent_columns: ClassVar = True
+    support: ClassVar = POSITIVE
+    parameters: ClassVar = {"log_mean": REALS, "log_std": POSITIVE}
+
+    def order_for(self, n_features: int) -> int:
+        return 2 * n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return _LOGARITHM.sufficient_statistic(np.log(X))
+
+    def log_carrier(self, X: Array) -> Array:
+        return -np.log(X).sum(axis=-1)
+
+    def log_normalizer(self, natural: Array) -> Array:
+        return _LOGARITHM.log_normalizer(natural)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        return _LOGARITHM.moment_from_natural(natural)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        return _LOGARITHM.natural_from_moment(moment)
+
+    def natural_from_source(self, *, log_mean: Array, log_std: Array) -> Array:
+        return _LOGARITHM.natural_from_source(mean=log_mean, variance=as_columns(log_std) ** 2)
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        source = _LOGARITHM.source_from_natural(natural)
+        return {"log_mean": source["mean"], "log_std": np.sqrt(source["variance"])}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return -blocks(self.moment_from_natural(natural), 2)[0].sum(axis=-1)
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        return np.exp(_LOGARITHM.sample(natural, size, rng))
+
+    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
+        return _LOGARITHM.origin(np.log(X), weights)
+
+    def measured_from(self, X: Array, origin: Array) -> Array:
+        return (X / np.exp(origin)).astype(X.dtype, copy=False)
+
+    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+        return _LOGARITHM.natural_at_origin(natural, origin)
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """The Gaussian of the logarithm, by differences to its mean."""
+        return _LOGARITHM.direct_log_density(np.log(X), natural) + self.log_carrier(X)[:, None]

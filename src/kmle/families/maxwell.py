@@ -1,0 +1,50 @@
+"""Speeds in three dimensions."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from .scale_family import ScaleFamily
+from .shapes import as_columns
+from .support import POSITIVE
+
+
+@dataclass(frozen=True)
+class Maxwell(ScaleFamily):
+    """Speeds: the length of a centred Gaussian vector in three dimensions, `scale` its standard deviation, on x > 0.
+
+    >>> Maxwell().mle([[1.0], [2.0], [3.0]])
+    maxwell(scale=1.24722)
+    """
+
+    name: ClassVar = "maxwell"
+    support: ClassVar = POSITIVE
+    parameters: ClassVar = {"scale": POSITIVE}
+
+    @property
+    def statistic_shape(self) -> float:
+        return 1.5
+
+    @property
+    def log_constant(self) -> float:
+        return 1.5 * float(np.log(2.0))
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return X * X
+
+    def log_carrier(self, X: Array) -> Array:
+        return (2 * np.log(X) + 0.5 * np.log(2 / np.pi)).sum(axis=-1)
+
+    def natural_from_source(self, *, scale: Array) -> Array:
+        return -0.5 / as_columns(scale) ** 2
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"scale": np.sqrt(-0.5 / natural)}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return (self.mean_log_statistic(natural) + 0.5 * np.log(2 / np.pi)).sum(axis=-1)
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        return np.sqrt(self.sample_statistic(natural, size, rng))

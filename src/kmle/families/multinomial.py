@@ -1,0 +1,98 @@
+"""Rows of counts over categories."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln, logsumexp, softmax
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .binomial import Binomial
+from .categorical import log_proportions
+from .support import CountVectors, Integers, Simplex, Support
+
+
+@dataclass(frozen=True)
+class Multinomial(ExponentialFamily):
+    """Rows of counts over K categories, such as words of a document; the law is that of the counts given their total.
+
+    `trials` is the total of every row, read off the data when all rows agree and None when they differ. The natural
+    parameter is the logarithm of the `probabilities`, normalised, so <t, theta> is the whole log-likelihood of a row
+    whatever its total; a moment means the same law at any scale. A category never seen keeps a probability of 1e-12.
+
+    >>> Multinomial().mle([[1, 3], [6, 2]]).source["probabilities"].round(4)
+    array([[0.5833, 0.4167]])
+    """
+
+    trials: int | None = None
+
+    name: ClassVar = "multinomial"
+    parameters: ClassVar = {"probabilities": Simplex(closed=True)}
+    fixed: ClassVar = {"trials": Integers(1)}
+
+    @property
+    def support(self) -> Support:
+        return CountVectors(self.trials)
+
+    def facts_from_data(self, X: Array) -> dict[str, Any]:
+        facts = super().facts_from_data(X)
+        totals = X.sum(axis=1, dtype=float)
+        if self.trials is None and totals[0] >= 1 and totals[0] == np.floor(totals[0]) and np.ptp(totals) == 0:
+            facts["trials"] = int(totals[0])
+        return facts
+
+    @property
+    def redundancy(self) -> int:
+        return 1
+
+    @property
+    def _total(self) -> int:
+        """The total moments refer to: that of the rows, or a single draw when rows differ."""
+        return 1 if self.trials is None else self.trials
+
+    def order_for(self, n_features: int) -> int:
+        return n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return X
+
+    def log_carrier(self, X: Array) -> Array:
+        return gammaln(X.sum(axis=-1) + 1) - gammaln(X + 1).sum(axis=-1)
+
+    def log_normalizer(self, natural: Array) -> Array:
+        return self._total * np.asarray(logsumexp(natural, axis=-1))
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        return self._total * softmax(natural, axis=-1)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        return log_proportions(moment)
+
+    def natural_from_source(self, *, probabilities: Array) -> Array:
+        return log_proportions(np.atleast_2d(probabilities))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"probabilities": softmax(natural, axis=-1)}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        # log n! - sum_i E[log x_i!], each x_i being binomial.
+        total = self._total
+        x = np.arange(total + 1.0)
+        log_factorial = gammaln(x + 1)
+        binomial = Binomial(total, n_features=1)
+        carrier = binomial.log_carrier(x[:, None])
+        means = np.empty(natural.shape[:-1])
+        # Law by law: K (total + 1) probabilities at a time are enough.
+        for index in np.ndindex(means.shape):
+            logits = binomial.natural_from_moment(total * softmax(natural[index]))[:, None]
+            log_pmf = x * logits - binomial.log_normalizer(logits)[:, None] + carrier
+            means[index] = log_factorial[-1] - (np.exp(log_pmf) @ log_factorial).sum()
+        return means
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        if self.trials is None:
+            raise ValueError(
+                "these rows had different totals: sample from a Multinomial with `trials` set to one total"
+            )
+        return rng.multinomial(self.trials, softmax(natural), size).astype(float)

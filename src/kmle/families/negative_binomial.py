@@ -1,0 +1,64 @@
+"""Failures before a known number of successes."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .shapes import as_columns
+from .support import COUNTS, POSITIVE, Interval
+
+# A mean of zero (all counts zero) stands for this: finite in every product, zero to twelve digits.
+SMALLEST_MEAN = 1e-12
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(ExponentialFamily):
+    """Overdispersed counts: failures before the `successes`-th success, each try succeeding with `probability`.
+
+    The number of successes is a fixed fact and may be any positive number.
+
+    >>> NegativeBinomial(successes=2.0).mle([[1], [3]])
+    negative-binomial(probability=0.5)
+    """
+
+    successes: float
+
+    name: ClassVar = "negative-binomial"
+    independent_columns: ClassVar = True
+    support: ClassVar = COUNTS
+    parameters: ClassVar = {"probability": Interval(0.0, 1.0, closed_lower=False)}
+    fixed: ClassVar = {"successes": POSITIVE}
+
+    def order_for(self, n_features: int) -> int:
+        return n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return X
+
+    def log_carrier(self, X: Array) -> Array:
+        return (gammaln(X + self.successes) - gammaln(self.successes) - gammaln(X + 1)).sum(axis=-1)
+
+    def log_normalizer(self, natural: Array) -> Array:
+        return -self.successes * np.log(-np.expm1(natural)).sum(axis=-1)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        return self.successes / np.expm1(-natural)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        return -np.log1p(self.successes / np.maximum(moment, SMALLEST_MEAN))
+
+    def natural_from_source(self, *, probability: Array) -> Array:
+        return np.log(np.maximum(1 - as_columns(probability), SMALLEST_MEAN))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {"probability": -np.expm1(natural)}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return self.integrate_log_carrier(natural)
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        return rng.negative_binomial(self.successes, -np.expm1(natural), (size, natural.size)).astype(float)

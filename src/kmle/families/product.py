@@ -1,0 +1,152 @@
+"""Columns of different kinds: independent blocks, each of its own family."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .support import Blocks, Support
+
+
+@dataclass(frozen=True)
+class Product(ExponentialFamily):
+    """Mixed rows: consecutive blocks of columns, independent given the component, each with a family of its own.
+
+    A block without `n_features` is one column wide. Parameters carry the block's name: that of its family, numbered
+    from the second on when it repeats.
+
+    >>> from kmle.families import Gamma, Poisson
+    >>> mixed = Product((Poisson(), Gamma(n_features=2)))
+    >>> mixed.for_data([[3, 0.5, 2.0]]).order
+    5
+    >>> list(mixed.parameters)
+    ['poisson_rate', 'gamma_shape', 'gamma_scale']
+    """
+
+    families: tuple[ExponentialFamily, ...]
+
+    name: ClassVar = "product"
+
+    def __post_init__(self) -> None:
+        if not self.families:
+            raise ValueError("a product needs at least one family")
+        blocks = tuple(replace(family, n_features=family.n_features or 1) for family in self.families)
+        object.__setattr__(self, "families", blocks)
+        width = sum(self.widths)
+        if self.n_features not in (None, width):
+            raise ValueError(f"the blocks are {width} columns wide, n_features says {self.n_features}")
+        object.__setattr__(self, "n_features", width)
+        super().__post_init__()
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Columns of each block."""
+        return tuple(family.n_features or 1 for family in self.families)
+
+    @property
+    def block_names(self) -> tuple[str, ...]:
+        """The name of each block, as it prefixes its parameters."""
+        names: list[str] = []
+        for family in self.families:
+            stem = family.name.replace("-", "_")
+            earlier = sum(name == stem or name.rpartition("_")[0] == stem for name in names)
+            names.append(stem if earlier == 0 else f"{stem}_{earlier + 1}")
+        return tuple(names)
+
+    @property
+    def support(self) -> Support:
+        return Blocks(tuple(family.support for family in self.families), self.widths)
+
+    @property
+    def parameters(self) -> Mapping[str, Support]:
+        return {
+            f"{block}_{name}": domain
+            for block, family in zip(self.block_names, self.families, strict=True)
+            for name, domain in family.parameters.items()
+        }
+
+    def facts_from_data(self, X: Array) -> dict[str, Any]:
+        if X.shape[1] != self.n_features:
+            raise ValueError(
+                f"the blocks of this product are {self.n_features} columns wide; the data has {X.shape[1]}"
+            )
+        columns = self._columns(X)
+        return {"families": tuple(f.for_data(block) for f, block in zip(self.families, columns, strict=True))}
+
+    @property
+    def redundancy(self) -> int:
+        return sum(family.redundancy for family in self.families)
+
+    def _columns(self, X: Array) -> list[Array]:
+        return np.split(X, np.cumsum(self.widths)[:-1], axis=-1)
+
+    def _stretches(self, parameter: Array) -> list[Array]:
+        return np.split(parameter, np.cumsum([family.order for family in self.families])[:-1], axis=-1)
+
+    def _each(self, function: Callable[[ExponentialFamily, Array], Array], parts: list[Array]) -> list[Array]:
+        return [function(family, part) for family, part in zip(self.families, parts, strict=True)]
+
+    def order_for(self, n_features: int) -> int:
+        return sum(family.order for family in self.families)
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return np.concatenate(self._each(lambda f, x: f.sufficient_statistic(x), self._columns(X)), axis=-1)
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.sum(self._each(lambda f, x: f.log_carrier(x), self._columns(X)), axis=0)
+
+    def log_normalizer(self, natural: Array) -> Array:
+        return np.sum(self._each(lambda f, p: f.log_normalizer(p), self._stretches(natural)), axis=0)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        parts = self._each(lambda f, p: f.moment_from_natural(p), self._stretches(natural))
+        return np.concatenate(parts, axis=-1)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        parts = self._each(lambda f, p: f.natural_from_moment(p), self._stretches(moment))
+        return np.concatenate(parts, axis=-1)
+
+    def natural_from_source(self, **source: Array) -> Array:
+        parts = []
+        for block, family in zip(self.block_names, self.families, strict=True):
+            own = {name: source[f"{block}_{name}"] for name in family.parameters}
+            parts.append(family.natural_from_source(**own))
+        return np.concatenate(parts, axis=-1)
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        return {
+            f"{block}_{name}": value
+            for block, family, part in zip(self.block_names, self.families, self._stretches(natural), strict=True)
+            for name, value in family.source_from_natural(part).items()
+        }
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.sum(self._each(lambda f, p: f.mean_log_carrier(p), self._stretches(natural)), axis=0)
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        return np.concatenate(self._each(lambda f, p: f.sample(p, size, rng), self._stretches(natural)), axis=-1)
+
+    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
+        parts = [f.origin(block, weights) for f, block in zip(self.families, self._columns(X), strict=True)]
+        if all(part is None for part in parts):
+            return None
+        # One number a column; blocks that need no origin carry zeros, which their families never look at.
+        return np.concatenate(
+            [np.zeros(width) if part is None else part for part, width in zip(parts, self.widths, strict=True)]
+        )
+
+    def measured_from(self, X: Array, origin: Array) -> Array:
+        blocks = zip(self.families, self._columns(X), self._columns(origin), strict=True)
+        return np.concatenate([family.measured_from(x, o) for family, x, o in blocks], axis=-1)
+
+    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+        blocks = zip(self.families, self._stretches(natural), self._columns(origin), strict=True)
+        return np.concatenate([family.natural_at_origin(p, o) for family, p, o in blocks], axis=-1)
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """The sum of the blocks' densities, each in its own best way."""
+        blocks = zip(self.families, self._columns(X), self._stretches(natural), strict=True)
+        return np.sum([family.log_density(x, p) for family, x, p in blocks], axis=0)

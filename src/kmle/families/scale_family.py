@@ -1,0 +1,62 @@
+"""What the one-parameter scale families share: t(x) follows a gamma law of known shape c and rate -theta.
+
+Exponential, Rayleigh, Weibull, Laplace, half-normal, Maxwell, Pareto and their kin differ only in t, k, the constant c
+and the name of the parameter; their dual divergence is c times the Itakura-Saito divergence.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.special import digamma
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+
+# A mean statistic of zero (all rows at the origin) stands for this: finite in every product.
+SMALLEST_MOMENT = 1e-150
+
+
+@dataclass(frozen=True)
+class ScaleFamily(ExponentialFamily):
+    """F(theta) = -c log(-theta) - log_constant on theta < 0, in each column."""
+
+    independent_columns: ClassVar = True
+
+    @property
+    @abstractmethod
+    def statistic_shape(self) -> float:
+        """c, the shape of the gamma law of t(x)."""
+
+    @property
+    @abstractmethod
+    def log_constant(self) -> float:
+        """What F has beside -c log(-theta), with its sign turned."""
+
+    @final
+    def order_for(self, n_features: int) -> int:
+        return n_features
+
+    @final
+    def log_normalizer(self, natural: Array) -> Array:
+        return (-self.statistic_shape * np.log(-natural) - self.log_constant).sum(axis=-1)
+
+    @final
+    def moment_from_natural(self, natural: Array) -> Array:
+        return -self.statistic_shape / natural
+
+    @final
+    def natural_from_moment(self, moment: Array) -> Array:
+        return -self.statistic_shape / np.maximum(moment, SMALLEST_MOMENT)
+
+    @final
+    def mean_log_statistic(self, natural: Array) -> Array:
+        """E[log t(x)] of each column."""
+        return digamma(self.statistic_shape) - np.log(-natural)
+
+    @final
+    def sample_statistic(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        """Draws of t(x), kept off zero, where some of these densities have no logarithm."""
+        draws = rng.gamma(self.statistic_shape, -1 / natural, (size, natural.size))
+        return np.maximum(draws, SMALLEST_MOMENT)

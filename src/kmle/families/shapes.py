@@ -1,0 +1,34 @@
+"""Shapes of usual parameters: the first axis always counts components."""
+
+import numpy as np
+
+from ..numerics.arrays import Array
+
+
+def as_columns(value: Array) -> Array:
+    """A parameter of independent columns as (k, d): a flat list is k components of one column."""
+    value = np.asarray(value, dtype=float)
+    return value[:, None] if value.ndim == 1 else np.atleast_2d(value)
+
+
+def as_scalars(value: Array) -> Array:
+    """A parameter with one number a component as (k,)."""
+    return np.asarray(value, dtype=float).reshape(-1)
+
+
+def as_matrices(value: Array) -> Array:
+    """A matrix parameter as (k, p, p): a flat list is k matrices of size one, one square table is one matrix."""
+    value = np.asarray(value, dtype=float)
+    if value.ndim <= 1:
+        return value.reshape(-1, 1, 1)
+    return value[None] if value.ndim == 2 else value
+
+
+def blocks(parameter: Array, count: int) -> list[Array]:
+    """The `count` equal blocks of the last axis: one for each statistic of a family of independent columns."""
+    return np.split(parameter, count, axis=-1)
+
+
+def join(*parts: Array) -> Array:
+    """The inverse of `blocks`."""
+    return np.concatenate(np.broadcast_arrays(*parts), axis=-1)

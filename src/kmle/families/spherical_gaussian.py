@@ -1,0 +1,89 @@
+"""Gaussians that are round."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from ..numerics.arrays import Array
+from .base import ExponentialFamily
+from .gaussian import ROUNDING_VARIANCE, SMALLEST_VARIANCE
+from .shapes import as_columns, as_scalars
+from .support import POSITIVE, REALS
+
+
+@dataclass(frozen=True)
+class SphericalGaussian(ExponentialFamily):
+    """Points in d dimensions with a `mean` and one `variance` for all directions: t(x) = (x, |x|^2), D = d + 1.
+
+    >>> SphericalGaussian().mle([[0.0, 0.0], [2.0, 4.0]])
+    spherical-gaussian(mean=[1., 2.], variance=2.5)
+    """
+
+    name: ClassVar = "spherical-gaussian"
+    support: ClassVar = REALS
+    parameters: ClassVar = {"mean": REALS, "variance": POSITIVE}
+
+    def order_for(self, n_features: int) -> int:
+        return n_features + 1
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return np.concatenate([X, (X * X).sum(axis=-1, keepdims=True)], axis=-1)
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.zeros(X.shape[:-1])
+
+    def log_normalizer(self, natural: Array) -> Array:
+        linear, quadratic = natural[..., :-1], natural[..., -1]
+        d = linear.shape[-1]
+        return -0.25 * (linear**2).sum(axis=-1) / quadratic + 0.5 * d * np.log(-np.pi / quadratic)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        mean, variance = _mean_variance(natural)
+        square = (mean**2).sum(axis=-1) + mean.shape[-1] * variance
+        return np.concatenate([mean, square[..., None]], axis=-1)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        mean, square = moment[..., :-1], moment[..., -1]
+        # Identical rows have no variance; what rounding could leave of it stands for zero.
+        floor = np.maximum(ROUNDING_VARIANCE * square, SMALLEST_VARIANCE)
+        return _natural(mean, np.maximum(square - (mean**2).sum(axis=-1), floor) / mean.shape[-1])
+
+    def natural_from_source(self, *, mean: Array, variance: Array) -> Array:
+        return _natural(as_columns(mean), as_scalars(variance))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        mean, variance = _mean_variance(natural)
+        return {"mean": mean, "variance": variance}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.zeros(natural.shape[:-1])
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        mean, variance = _mean_variance(natural)
+        return rng.normal(mean, np.sqrt(variance), (size, mean.size))
+
+    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
+        return np.average(X, axis=0, weights=weights).astype(float)
+
+    def measured_from(self, X: Array, origin: Array) -> Array:
+        return (X - origin).astype(X.dtype, copy=False)
+
+    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+        linear, quadratic = natural[..., :-1], natural[..., -1:]
+        return np.concatenate([linear - 2 * quadratic * origin, quadratic], axis=-1)
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """By distances to the means: no second moments, so no digits lost far from the origin."""
+        mean, variance = _mean_variance(natural)
+        return -0.5 * (cdist(X, mean, "sqeuclidean") / variance + mean.shape[-1] * np.log(2 * np.pi * variance))
+
+
+def _mean_variance(natural: Array) -> tuple[Array, Array]:
+    variance = -0.5 / natural[..., -1]
+    return natural[..., :-1] * variance[..., None], variance
+
+
+def _natural(mean: Array, variance: Array) -> Array:
+    return np.concatenate([mean / variance[..., None], -0.5 / variance[..., None]], axis=-1)

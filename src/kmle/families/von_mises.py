@@ -1,0 +1,64 @@
+"""Angles."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from ..numerics.solvers import sphere_concentration
+from ..numerics.special import scaled_bessel
+from .base import ExponentialFamily
+from .shapes import as_columns, blocks, join
+from .support import ANGLES, NON_NEGATIVE
+
+
+@dataclass(frozen=True)
+class VonMises(ExponentialFamily):
+    """Angles in radians around a `mean` with a `concentration`: density of the form exp(concentration cos(x - mean)).
+
+    >>> VonMises().mle([[0.1], [0.3], [-0.1]]).source["mean"].round(4)
+    array([[0.1]])
+    """
+
+    name: ClassVar = "von-mises"
+    independent_columns: ClassVar = True
+    support: ClassVar = ANGLES
+    parameters: ClassVar = {"mean": ANGLES, "concentration": NON_NEGATIVE}
+
+    def order_for(self, n_features: int) -> int:
+        return 2 * n_features
+
+    def sufficient_statistic(self, X: Array) -> Array:
+        return join(np.cos(X), np.sin(X))
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.zeros(X.shape[:-1])
+
+    def log_normalizer(self, natural: Array) -> Array:
+        concentration = np.hypot(*blocks(natural, 2))
+        return (np.log(2 * np.pi) + scaled_bessel(0.0, concentration).log_value).sum(axis=-1)
+
+    def moment_from_natural(self, natural: Array) -> Array:
+        quotient = scaled_bessel(0.0, np.hypot(*blocks(natural, 2))).quotient
+        return natural * join(quotient, quotient)
+
+    def natural_from_moment(self, moment: Array) -> Array:
+        length = np.hypot(*blocks(moment, 2))
+        stretch = sphere_concentration(length, 2) / np.where(length > 0, length, 1.0)
+        return moment * join(stretch, stretch)
+
+    def natural_from_source(self, *, mean: Array, concentration: Array) -> Array:
+        angle, length = as_columns(mean), as_columns(concentration)
+        return join(length * np.cos(angle), length * np.sin(angle))
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        cosine, sine = blocks(natural, 2)
+        return {"mean": np.arctan2(sine, cosine), "concentration": np.hypot(cosine, sine)}
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        return np.zeros(natural.shape[:-1])
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        source = self.source_from_natural(natural)
+        return rng.vonmises(source["mean"], source["concentration"], (size, natural.size // 2))

@@ -1,0 +1,1 @@
+"""Pure helpers: packed symmetric matrices, special functions, safe solvers, quadrature. No families here."""

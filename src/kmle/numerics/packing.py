@@ -1,0 +1,70 @@
+"""Symmetric matrices as flat rows: the upper triangle, read row by row.
+
+A symmetric p x p matrix has p(p+1)/2 free entries. `pack` keeps each once (how data and moments are stored);
+`pack_dual` doubles the off-diagonal ones (how natural parameters are stored), so that a plain dot product of the
+two is the trace inner product:
+
+>>> A, B = np.array([[1.0, 2.0], [2.0, 3.0]]), np.array([[5.0, 1.0], [1.0, 4.0]])
+>>> float(pack(A) @ pack_dual(B)) == float(np.trace(A @ B))
+True
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import Array
+
+
+@lru_cache(maxsize=64)
+def _triangle(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    rows, columns = np.triu_indices(size)
+    return rows, columns, np.where(rows == columns, 1.0, 2.0)
+
+
+def packed_length(size: int) -> int:
+    """Number of free entries of a symmetric matrix of this size."""
+    return size * (size + 1) // 2
+
+
+def size_from_packed(length: int) -> int:
+    """Size of the symmetric matrix that packs into `length` numbers."""
+    size = int((np.sqrt(8 * length + 1) - 1) / 2 + 0.5)
+    if packed_length(size) != length:
+        raise ValueError(f"{length} numbers do not pack a symmetric matrix: expected 1, 3, 6, 10, ...")
+    return size
+
+
+def pack(matrices: Array) -> Array:
+    """Upper triangle of (..., p, p) as (..., p(p+1)/2)."""
+    rows, columns, _ = _triangle(matrices.shape[-1])
+    return matrices[..., rows, columns]
+
+
+def unpack(packed: Array) -> Array:
+    """Inverse of `pack`."""
+    size = size_from_packed(packed.shape[-1])
+    rows, columns, _ = _triangle(size)
+    matrices = np.empty((*packed.shape[:-1], size, size))
+    matrices[..., rows, columns] = packed
+    matrices[..., columns, rows] = packed
+    return matrices
+
+
+def pack_dual(matrices: Array) -> Array:
+    """Upper triangle with off-diagonal entries doubled, the partner of `pack` in dot products."""
+    _, _, multiplicity = _triangle(matrices.shape[-1])
+    return pack(matrices) * multiplicity
+
+
+def unpack_dual(packed: Array) -> Array:
+    """Inverse of `pack_dual`."""
+    _, _, multiplicity = _triangle(size_from_packed(packed.shape[-1]))
+    return unpack(packed / multiplicity)
+
+
+def pack_products(X: Array) -> Array:
+    """All products x_i x_j (i <= j) of each row: the packed outer product, without forming it."""
+    rows, columns, _ = _triangle(X.shape[-1])
+    return X[..., rows] * X[..., columns]

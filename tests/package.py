@@ -1,0 +1,17 @@
+"""The modules of the installed package, found as files so that nothing is imported to find them."""
+
+from pathlib import Path
+
+import kmle
+
+ROOT = Path(kmle.__file__).parent
+
+
+def module_files() -> dict[str, Path]:
+    """Every module of kmle by its dotted name."""
+    return {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
