@@ -78,14 +78,14 @@ def check_family(family: ExponentialFamily, natural: ArrayLike | None = None, *,
         try:
             fault = check()
             results.append(LawResult(law, fault is None, fault or "at every parameter tried"))
-        except _NotCheckable as reason:
+        except _NotCheckableError as reason:
             results.append(LawResult(law, None, str(reason)))
         except (ValueError, TypeError, IndexError, FloatingPointError, np.linalg.LinAlgError) as error:
             results.append(LawResult(law, False, f"it raised {type(error).__name__}: {error}"))
     return FamilyReport(family.name, tuple(results))
 
 
-class _NotCheckable(Exception):
+class _NotCheckableError(Exception):
     """Why a law cannot be tried on this family."""
 
 
@@ -154,7 +154,7 @@ def _fenchel(family: ExponentialFamily, points: Array) -> str | None:
 def _univariate_density(family: ExponentialFamily, theta: Array) -> tuple[Array, Array]:
     """Statistics at the nodes and the probability each node stands for."""
     if family.n_features not in (None, 1) or not isinstance(family.support, Interval | Integers):
-        raise _NotCheckable("quadrature needs one column of numbers")
+        raise _NotCheckableError("quadrature needs one column of numbers")
     x, weight = family.nodes(theta)
     statistic = family.sufficient_statistic(x[:, None])
     log_density = statistic @ theta - family.log_normalizer(theta) + family.log_carrier(x[:, None])
@@ -181,7 +181,7 @@ def _samples(family: ExponentialFamily, points: Array, rng: np.random.Generator)
         try:
             rows = family.sample(theta, SAMPLES, rng)
         except ValueError as reason:
-            raise _NotCheckable(str(reason)) from None
+            raise _NotCheckableError(str(reason)) from None
         family.check(rows)
         gap = family.mean_statistic(rows) - family.moment_from_natural(theta[None])[0]
         inverse = np.linalg.pinv(family.fisher_information(theta)[0], rcond=1e-10, hermitian=True)
