@@ -1,7 +1,17 @@
-"""Learn mixtures of exponential families: k-MLE, hard and soft EM, one kernel for every family."""
+"""kmle: learn mixtures of any exponential family, fast.
+
+>>> from kmle import KMLE
+>>> KMLE(n_components=2, family="poisson", random_state=0).fit([[1], [2], [30], [28]]).labels_.tolist() in (
+...     [0, 0, 1, 1], [1, 1, 0, 0])
+True
+"""
 
 from importlib.metadata import version
 
+from . import families
+from .estimator import KMLE, ExponentialFamilyMixture
+from .mixture import Mixture
+
 __version__ = version("kmle")
 
-__all__ = ["__version__"]
+__all__ = ["KMLE", "ExponentialFamilyMixture", "Mixture", "__version__", "families"]

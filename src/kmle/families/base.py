@@ -70,11 +70,16 @@ class ExponentialFamily(FamilyContract):
         poisson(rate=3)
         """
         natural = self.natural_from_source(**check_parameters(self, source))
-        return Member(self, natural)
+        if self.n_features is not None and natural.shape[-1] != self.order:
+            raise ValueError(
+                f"{self.name} with {self.n_features} columns has {self.order} natural coordinates; these parameters "
+                f"give {natural.shape[-1]} (their first axis counts laws, then come the columns)"
+            )
+        return Member(replace(self, **self.facts_from_order(natural.shape[-1])), natural)
 
     @final
     def mle(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> "Member":
-        """The maximum-likelihood law of the data, rows weighted by `sample_weight` (a weight of 2 is a row twice)."""
+        """The maximum-likelihood law of the data; a `sample_weight` of 2 counts a row twice."""
         family = self.for_data(X)
         rows = family.check(X)
         weights = check_sample_weight(sample_weight, len(rows))
@@ -88,7 +93,9 @@ class ExponentialFamily(FamilyContract):
         """The weighted mean of t(x) over legal rows, (D,)."""
         total: Array | float = 0.0
         for rows in self.row_blocks(X):
-            block = X[rows] if origin is None else self.measured_from(X[rows], origin)
+            # In double precision even for float32 data: differences such as log E[x] - E[log x] need the digits.
+            block = X[rows].astype(float, copy=False)
+            block = block if origin is None else self.measured_from(block, origin)
             t = self.sufficient_statistic(block)
             total = total + (t.sum(axis=0, dtype=float) if weights is None else weights[rows] @ t)
         return np.asarray(total / (len(X) if weights is None else weights.sum()))
@@ -273,9 +280,11 @@ class ExponentialFamily(FamilyContract):
             x, weight = one.nodes(laws[index])
             k = one.log_carrier(x[:, None])
             t = one.sufficient_statistic(x[:, None])
-            with np.errstate(under="ignore"):
-                p = np.exp(t @ laws[index] - one.log_normalizer(laws[index]) + k)
-            means[index] = weight @ (p * np.where(p > 0, k, 0.0))
+            log_density = t @ laws[index] + k
+            p = weight * np.exp(log_density - log_density.max())
+            # Measured from its value at the mode: k may be many times larger than the digits wanted of its mean.
+            base = k[np.argmax(p)]
+            means[index] = base + p @ np.where(p > 0, k - base, 0.0) / p.sum()
         return np.asarray(means.sum(axis=-1))
 
 

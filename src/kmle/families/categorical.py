@@ -54,6 +54,11 @@ class Categorical(ExponentialFamily):
             facts["n_categories"] = tuple(int(code) + 1 for code in np.maximum(largest, 0))
         return facts
 
+    def facts_from_order(self, order: int) -> dict[str, Any]:
+        if self.n_categories is None:
+            return {"n_categories": order, "n_features": 1}
+        return super().facts_from_order(order)
+
     @property
     def redundancy(self) -> int:
         return self.n_features or 1

@@ -8,12 +8,16 @@ from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array
 from .contract import FamilyContract
+from .shapes import as_matrices
 from .support import PositiveDefinite, Support
 
 
 def as_rows(family: FamilyContract, X: ArrayLike) -> Array:
     """X as a float array (n, d): a flat list is one column, (n, p, p) matrices are flattened. float32 stays."""
-    data = np.asarray(X)
+    try:
+        data = np.asarray(X)
+    except ValueError:
+        raise ValueError("the rows have different lengths: give a table with as many numbers in every row") from None
     if data.dtype not in (np.float32, np.float64):
         data = _as_float(data)
     if data.ndim == 1:
@@ -40,7 +44,8 @@ def _as_float(data: np.ndarray[Any, Any]) -> Array:
         try:
             float(data[index])
         except (TypeError, ValueError):
-            where = f"row {index[0]}" + (f", column {index[1]}" if len(index) > 1 else "")
+            places = zip(("row", "column"), index, strict=False)
+            where = ", ".join(f"{place} {number}" for place, number in places) or "the data"
             raise ValueError(f"{where} holds {data[index]!r}, which is not a number: encode or drop it") from None
     raise ValueError("the data is not a table of numbers")
 
@@ -51,7 +56,9 @@ def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None =
     if family.n_features is not None and rows.shape[1] != family.n_features:
         raise ValueError(f"{family.name} was set up for {family.n_features} columns but the data has {rows.shape[1]}")
     # One pass tells whether all is finite; only if not is the offender looked for.
-    if not np.isfinite(rows.sum(dtype=float)) and not (finite := np.isfinite(rows)).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = rows.sum(dtype=float)
+    if not np.isfinite(total) and not (finite := np.isfinite(rows)).all():
         row, column = np.argwhere(~finite)[0]
         what = "missing (NaN)" if np.isnan(rows[row, column]) else "infinite"
         raise ValueError(
@@ -115,6 +122,8 @@ def check_parameters(family: FamilyContract, source: Mapping[str, ArrayLike]) ->
 
 def _check_parameter(family: FamilyContract, name: str, value: ArrayLike, domain: Support) -> Array:
     array = np.atleast_1d(np.asarray(value, dtype=float))
+    if isinstance(domain, PositiveDefinite):
+        array = as_matrices(array)
     flat = array.reshape(len(array), -1)
     if flat.size == 0 or not np.isfinite(flat).all():
         raise ValueError(f"the parameter {name} of {family.name} holds a value that is not finite, or no value")

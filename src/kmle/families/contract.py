@@ -99,6 +99,18 @@ class FamilyContract(ABC):
         """Fixed facts this data settles when they were left open, such as the number of columns."""
         return {"n_features": X.shape[1]} if self.n_features is None else {}
 
+    def facts_from_order(self, order: int) -> dict[str, Any]:
+        """Fixed facts that the length of a natural parameter settles when they were left open."""
+        if self.n_features is not None:
+            return {}
+        for n_features in range(1, order * order + 1):
+            try:
+                if self.order_for(n_features) == order:
+                    return {"n_features": n_features}
+            except ValueError:  # not every number of columns is one a family can have
+                continue
+        raise ValueError(f"no number of columns gives {self.name} {order} natural coordinates")
+
     @property
     def redundancy(self) -> int:
         """How many of the D natural coordinates are not free (a category's probability follows from the others)."""

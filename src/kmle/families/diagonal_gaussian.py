@@ -7,7 +7,8 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
-from .gaussian import ROUNDING_VARIANCE, SMALLEST_VARIANCE
+from .centring import centre_of_columns
+from .gaussian import RESOLUTION, ROUNDING_VARIANCE, SMALLEST_VARIANCE
 from .shapes import as_columns, blocks, join
 from .support import POSITIVE, REALS
 
@@ -36,7 +37,7 @@ class DiagonalGaussian(ExponentialFamily):
 
     def log_normalizer(self, natural: Array) -> Array:
         linear, quadratic = blocks(natural, 2)
-        return (-0.25 * linear**2 / quadratic + 0.5 * np.log(-np.pi / quadratic)).sum(axis=-1)
+        return (-0.25 * linear * (linear / quadratic) + 0.5 * np.log(-np.pi / quadratic)).sum(axis=-1)
 
     def moment_from_natural(self, natural: Array) -> Array:
         mean, variance = _mean_variance(natural)
@@ -63,14 +64,14 @@ class DiagonalGaussian(ExponentialFamily):
         return rng.normal(mean, np.sqrt(variance), (size, mean.size))
 
     def origin(self, X: Array, weights: Array | None = None) -> Array | None:
-        return np.average(X, axis=0, weights=weights).astype(float)
+        return centre_of_columns(X, weights)
 
     def measured_from(self, X: Array, origin: Array) -> Array:
         return (X - origin).astype(X.dtype, copy=False)
 
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
-        linear, quadratic = blocks(natural, 2)
-        return join(linear - 2 * quadratic * origin, quadratic)
+        mean, variance = _mean_variance(natural)
+        return _natural(mean + origin, np.maximum(variance, (RESOLUTION * origin) ** 2))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By differences to the means: no second moments, so no digits lost far from the origin."""

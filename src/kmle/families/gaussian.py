@@ -14,6 +14,7 @@ from ..numerics.linear_algebra import (
 )
 from ..numerics.packing import pack, pack_dual, pack_products, packed_length, unpack, unpack_dual
 from .base import ExponentialFamily
+from .centring import centre_of_columns
 from .shapes import as_columns, as_matrices
 from .support import REALS, PositiveDefinite
 
@@ -22,6 +23,8 @@ ROUNDING_VARIANCE = 4 * np.finfo(float).eps
 SMALLEST_VARIANCE = 1e-150
 # Correlation matrices keep their eigenvalues above this: collinear or too few rows stay finite in every product.
 SMALLEST_CORRELATION = 1e-13
+# Far from the origin a standard deviation below this fraction of the mean is lost in the rounding of the mean.
+RESOLUTION = 64 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -81,12 +84,13 @@ class Gaussian(ExponentialFamily):
         return mean + rng.standard_normal((size, mean.size)) @ np.linalg.cholesky(covariance).T
 
     def origin(self, X: Array, weights: Array | None = None) -> Array | None:
-        return np.average(X, axis=0, weights=weights).astype(float)
+        return centre_of_columns(X, weights)
 
     def measured_from(self, X: Array, origin: Array) -> Array:
         return (X - origin).astype(X.dtype, copy=False)
 
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+        natural = _resolvable(natural, origin)
         linear, precision = _split(natural)
         return np.concatenate([linear + precision @ origin, natural[..., origin.size :]], axis=-1)
 
@@ -129,6 +133,25 @@ def _mean_covariance(natural: Array) -> tuple[Array, Array]:
 def _natural(mean: Array, covariance: Array) -> Array:
     precision = inverse_from_cholesky(cholesky_or_nan(covariance))
     return np.concatenate([(precision @ mean[..., None])[..., 0], -0.5 * pack_dual(precision)], axis=-1)
+
+
+def _resolvable(natural: Array, origin: Array) -> Array:
+    """The laws, their covariances lifted to what P mean can tell apart once the mean is as far away as `origin`."""
+    mean, covariance = _mean_covariance(natural)
+    diagonal = np.arange(origin.size)
+    variances = covariance[..., diagonal, diagonal]
+    scales = np.sqrt(np.maximum(variances, (RESOLUTION * origin) ** 2))
+    outer = scales[..., :, None] * scales[..., None, :]
+    correlation = covariance / outer
+    correlation[..., diagonal, diagonal] = 1.0
+    values, vectors = np.linalg.eigh(correlation)
+    # P mean is rounded along each eigenvector; the floor keeps what that does to the mean below a tenth of its spread.
+    along = np.abs(np.einsum("...ij,...i->...j", vectors, origin / scales))
+    floor = 10 * np.finfo(float).eps * along
+    if np.all(values >= floor) and np.all(variances >= (RESOLUTION * origin) ** 2):
+        return natural
+    lifted = (vectors * np.maximum(values, floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2) * outer
+    return _natural(mean, lifted)
 
 
 def _legal_covariance(covariance: Array, second: Array) -> Array:

@@ -46,7 +46,7 @@ class Geometric(ExponentialFamily):
         return -np.log1p(1 / np.maximum(moment, SMALLEST_MEAN))
 
     def natural_from_source(self, *, probability: Array) -> Array:
-        return np.log(np.maximum(1 - as_columns(probability), SMALLEST_MEAN))
+        return np.log1p(-np.minimum(as_columns(probability), 1 - SMALLEST_MEAN))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"probability": -np.expm1(natural)}

@@ -52,7 +52,7 @@ class NegativeBinomial(ExponentialFamily):
         return -np.log1p(self.successes / np.maximum(moment, SMALLEST_MEAN))
 
     def natural_from_source(self, *, probability: Array) -> Array:
-        return np.log(np.maximum(1 - as_columns(probability), SMALLEST_MEAN))
+        return np.log1p(-np.minimum(as_columns(probability), 1 - SMALLEST_MEAN))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"probability": -np.expm1(natural)}

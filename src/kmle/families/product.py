@@ -50,9 +50,9 @@ class Product(ExponentialFamily):
     def block_names(self) -> tuple[str, ...]:
         """The name of each block, as it prefixes its parameters."""
         names: list[str] = []
-        for family in self.families:
+        for place, family in enumerate(self.families):
             stem = family.name.replace("-", "_")
-            earlier = sum(name == stem or name.rpartition("_")[0] == stem for name in names)
+            earlier = sum(other.name == family.name for other in self.families[:place])
             names.append(stem if earlier == 0 else f"{stem}_{earlier + 1}")
         return tuple(names)
 

@@ -17,10 +17,16 @@ def as_scalars(value: Array) -> Array:
 
 
 def as_matrices(value: Array) -> Array:
-    """A matrix parameter as (k, p, p): a flat list is k matrices of size one, one square table is one matrix."""
+    """A matrix parameter as (k, p, p).
+
+    A flat list is k matrices of size one, one square table is one matrix, any other table is k rows of p * p numbers.
+    """
     value = np.asarray(value, dtype=float)
     if value.ndim <= 1:
         return value.reshape(-1, 1, 1)
+    size = round(np.sqrt(value.shape[-1]))
+    if value.ndim == 2 and len(value) != value.shape[1] and size * size == value.shape[1]:
+        return value.reshape(-1, size, size)
     return value[None] if value.ndim == 2 else value
 
 

@@ -8,7 +8,8 @@ from scipy.spatial.distance import cdist
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
-from .gaussian import ROUNDING_VARIANCE, SMALLEST_VARIANCE
+from .centring import centre_of_columns
+from .gaussian import RESOLUTION, ROUNDING_VARIANCE, SMALLEST_VARIANCE
 from .shapes import as_columns, as_scalars
 from .support import POSITIVE, REALS
 
@@ -36,8 +37,9 @@ class SphericalGaussian(ExponentialFamily):
 
     def log_normalizer(self, natural: Array) -> Array:
         linear, quadratic = natural[..., :-1], natural[..., -1]
-        d = linear.shape[-1]
-        return -0.25 * (linear**2).sum(axis=-1) / quadratic + 0.5 * d * np.log(-np.pi / quadratic)
+        # Divided before it is multiplied: the square alone overflows at the smallest variances.
+        square = (linear * (linear / quadratic[..., None])).sum(axis=-1)
+        return -0.25 * square + 0.5 * linear.shape[-1] * np.log(-np.pi / quadratic)
 
     def moment_from_natural(self, natural: Array) -> Array:
         mean, variance = _mean_variance(natural)
@@ -65,14 +67,14 @@ class SphericalGaussian(ExponentialFamily):
         return rng.normal(mean, np.sqrt(variance), (size, mean.size))
 
     def origin(self, X: Array, weights: Array | None = None) -> Array | None:
-        return np.average(X, axis=0, weights=weights).astype(float)
+        return centre_of_columns(X, weights)
 
     def measured_from(self, X: Array, origin: Array) -> Array:
         return (X - origin).astype(X.dtype, copy=False)
 
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
-        linear, quadratic = natural[..., :-1], natural[..., -1:]
-        return np.concatenate([linear - 2 * quadratic * origin, quadratic], axis=-1)
+        mean, variance = _mean_variance(natural)
+        return _natural(mean + origin, np.maximum(variance, (RESOLUTION * np.abs(origin).max()) ** 2))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no second moments, so no digits lost far from the origin."""

@@ -10,33 +10,43 @@ _OFFSETS = np.array([1, 2, 3, 4, -1, -2, -3, -4.0])
 _WEIGHTS = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280, -4 / 5, 1 / 5, -4 / 105, 1 / 280])
 # Truncation grows with the eighth power of this fraction of the natural length scale, rounding with its inverse.
 _FRACTION = 0.01
+# Second differences over one step and over four may differ by this fraction.
+_STEADY = 0.01
 
 
 def natural_steps(function: Callable[[Array], Array], point: Array) -> Array:
     """A step for each coordinate: a small fraction of 1/sqrt(F''), the distance over which F bends.
 
-    The steps stay where `function` is finite, so they never leave the natural parameter space.
+    The steps stay where `function` is finite, so they never leave the natural parameter space, and where F'' changes
+    little: far out in a tail (a Poisson rate near zero, say) that is a shorter way than 1/sqrt(F'').
     """
     size = np.maximum(np.abs(point), 1.0)
     value = function(point)
     step = 1e-3 * size
     with np.errstate(all="ignore"):
         for _ in range(14):
-            plus, minus = _shifted(function, point, step), _shifted(function, point, -step)
-            curvature = (plus - 2 * value[..., None] + minus) / step**2
+            curvature = _bend(function, point, value, step) / step**2
             length = 1 / np.sqrt(np.maximum(curvature, 1e-300))
             # A trial step longer than the natural length would misjudge the curvature itself.
-            bad = ~np.isfinite(plus + minus) | (step > 0.1 * length)
+            bad = ~np.isfinite(curvature) | (step > 0.1 * length)
             if not bad.any():
                 break
             step = np.where(bad, step / 8, step)
         step = _FRACTION * np.minimum(length, 100 * size)
         for _ in range(40):
-            bad = ~np.isfinite(_shifted(function, point, 4 * step) + _shifted(function, point, -4 * step))
+            near, far = (_bend(function, point, value, factor * step) / factor**2 for factor in (1, 4))
+            # Where the two differ only by rounding, a shorter step would make it worse.
+            rounding = 16 * np.finfo(float).eps * np.abs(value)[..., None]
+            bad = ~np.isfinite(near + far) | (np.abs(far - near) > _STEADY * np.abs(near) + rounding)
             if not bad.any():
                 break
             step = np.where(bad, step / 2, step)
     return step
+
+
+def _bend(function: Callable[[Array], Array], point: Array, value: Array, step: Array) -> Array:
+    """Second differences of `function` along every coordinate."""
+    return _shifted(function, point, step) - 2 * value[..., None] + _shifted(function, point, -step)
 
 
 def _shifted(function: Callable[[Array], Array], point: Array, step: Array) -> Array:

@@ -7,8 +7,9 @@ from scipy.special import expit
 
 from .arrays import Array
 
-# Integers up to this many are summed one by one; beyond, the sum is an integral to ten digits (midpoint rule).
-EXACT_TERMS = 1 << 14
+# Integers up to this many are summed one by one; a longer sum is an integral to ten digits.
+EXACT_TERMS = 1 << 20
+_LARGEST_INTEGER = 1e15  # beyond, floats are no longer all the integers
 _PANELS, _POINTS = 240, 16
 # A log-density this far below its peak adds nothing a float can see.
 _NEGLIGIBLE = 60.0
@@ -40,9 +41,20 @@ def interval_nodes(log_density: Callable[[Array], Array], lower: float, upper: f
             value = np.where((x > lower) & (x < upper), log_density(x) + log_slope, -np.inf)
         return np.where(np.isnan(value), -np.inf, value)
 
-    bounded = np.isfinite(lower) or np.isfinite(upper)
-    reach = np.arcsinh(700.0 if bounded else 1e12)
-    grid = np.sinh(np.linspace(-reach, reach, 20001))
+    low, mode, high = _mass_range(height, 700.0 if np.isfinite(lower) or np.isfinite(upper) else 1e12)
+    # A break at the mode: the only place where these densities may have a kink (Laplace and its kin).
+    below, above = np.linspace(low, mode, _PANELS // 2 + 1), np.linspace(mode, high, _PANELS // 2 + 1)
+    edges = np.unique(np.concatenate([below, above]))
+    points, weights = np.polynomial.legendre.leggauss(_POINTS)
+    half = 0.5 * np.diff(edges)[:, None]
+    w = (edges[:-1, None] + half * (points + 1)).ravel()
+    x, log_slope = from_line(w)
+    return x, (half * weights).ravel() * np.exp(log_slope)
+
+
+def _mass_range(height: Callable[[Array], Array], reach: float) -> tuple[float, float, float]:
+    """Where on the line between -reach and reach a log-density is not negligible: lowest point, mode, highest point."""
+    grid = np.sinh(np.linspace(-np.arcsinh(reach), np.arcsinh(reach), 20001))
     for _ in range(6):
         values = height(grid)
         peak = int(np.argmax(values))
@@ -54,14 +66,7 @@ def interval_nodes(log_density: Callable[[Array], Array], lower: float, upper: f
         close = np.linspace(*around, 201)
         peak = int(np.argmax(height(close)))
         mode, around = close[peak], (close[max(peak - 1, 0)], close[min(peak + 1, 200)])
-    # A break at the mode: the only place where these densities may have a kink (Laplace and its kin).
-    below, above = np.linspace(low, mode, _PANELS // 2 + 1), np.linspace(mode, high, _PANELS // 2 + 1)
-    edges = np.unique(np.concatenate([below, above]))
-    points, weights = np.polynomial.legendre.leggauss(_POINTS)
-    half = 0.5 * np.diff(edges)[:, None]
-    w = (edges[:-1, None] + half * (points + 1)).ravel()
-    x, log_slope = from_line(w)
-    return x, (half * weights).ravel() * np.exp(log_slope)
+    return float(low), float(mode), float(high)
 
 
 def integer_nodes(log_density: Callable[[Array], Array], lower: float, upper: float) -> tuple[Array, Array]:
@@ -71,15 +76,23 @@ def integer_nodes(log_density: Callable[[Array], Array], lower: float, upper: fl
     >>> bool(abs(weight @ np.exp(-x) - 1 / (1 - np.exp(-1))) < 1e-12)
     True
     """
-    last = min(upper, lower + EXACT_TERMS - 1)
-    x = np.arange(lower, last + 1)
-    weights = np.ones_like(x)
-    if last == upper:
-        return x, weights
-    with np.errstate(all="ignore"):
-        values = log_density(np.concatenate([x, last + np.exp(np.arange(0.0, 60.0, 0.05))]))
-    values = np.where(np.isnan(values), -np.inf, values)
-    if values[len(x) :].max() < values.max() - _NEGLIGIBLE:
-        return x, weights
-    far_x, far_weights = interval_nodes(log_density, last + 0.5, upper + 0.5)
-    return np.concatenate([x, far_x]), np.concatenate([weights, far_weights])
+    if upper < lower + EXACT_TERMS:
+        x = np.arange(lower, upper + 1)
+        return x, np.ones_like(x)
+
+    def height(w: Array) -> Array:
+        x = lower + np.round(np.expm1(w))
+        with np.errstate(all="ignore"):
+            value = np.where((x >= lower) & (x <= upper), log_density(np.minimum(x, upper)), -np.inf)
+        return np.where(np.isnan(value), -np.inf, value)
+
+    low, _, high = _mass_range(height, np.log(_LARGEST_INTEGER))
+    first = max(lower, lower + np.floor(np.expm1(low)))
+    last = min(upper, lower + np.ceil(np.expm1(high)))
+    if last - first < EXACT_TERMS:
+        x = np.arange(first, last + 1)
+        return x, np.ones_like(x)
+    # A sum this long is smooth: after its first terms, where a density may be steep, the midpoint rule serves.
+    x = np.arange(first, first + EXACT_TERMS)
+    far_x, far_weights = interval_nodes(log_density, x[-1] + 0.5, upper + 0.5)
+    return np.concatenate([x, far_x]), np.concatenate([np.ones_like(x), far_weights])

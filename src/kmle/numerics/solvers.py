@@ -69,7 +69,7 @@ def dirichlet_concentration(mean_log: Array) -> Array:
     """
     eta = np.asarray(mean_log, dtype=float)
     size = eta.shape[-1]
-    mass = np.exp(eta).sum(axis=-1, keepdims=True)
+    mass = np.exp(np.minimum(eta, 700.0)).sum(axis=-1, keepdims=True)
     _reject(
         np.atleast_1d(mass > 1 + ROUNDING),
         mass,

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, polygamma
 
 from .arrays import Array
 
@@ -34,19 +34,6 @@ def log_minus_digamma(a: Array) -> Array:
 def trigamma(a: Array) -> Array:
     """The derivative of digamma."""
     return np.asarray(polygamma(1, a))
-
-
-def log_gamma_excess(a: Array) -> Array:
-    """log Gamma(a) - [(a - 1/2) log a - a]: what Stirling's leading terms leave, without their cancellation."""
-    a = np.asarray(a, dtype=float)
-    large = np.maximum(a, _SERIES_FROM)
-    squared = 1 / large**2
-    series = np.zeros_like(large)
-    for coefficient in reversed((1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)):
-        series = series * squared + coefficient
-    small = np.minimum(a, _SERIES_FROM)
-    plain = gammaln(small) - ((small - 0.5) * np.log(small) - small)
-    return np.where(a >= _SERIES_FROM, 0.5 * np.log(2 * np.pi) + series / large, plain)
 
 
 def inverse_digamma(y: Array) -> Array:

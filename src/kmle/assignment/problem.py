@@ -1,0 +1,179 @@
+"""The learning problem: rows, a prior, perhaps prescribed weights; and what every algorithm asks of them."""
+
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..families import ExponentialFamily
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from ..statistics import ClusterStatistics
+from .dense import SCORE_ERROR, Labels, hard_pass, score_error, soft_pass, sums_of_labels
+from .rows import Rows
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Natural parameters (k, D) seen from the rows' origin, and log-weights (k,); a dead component has -inf."""
+
+    natural: Array
+    log_weights: Array
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """True for components that still have weight."""
+        return np.isfinite(self.log_weights)
+
+
+class Problem:
+    """Maximise the complete (or incomplete) log-likelihood of rows, plus a conjugate prior.
+
+    The prior is `prior_strength` pseudo-observations at the mean statistic of the data for each component. It enters
+    the objective as -prior_strength * B_F*(prior_moment : moment_j), which is never positive, so dropping an empty
+    component never lowers the objective.
+    """
+
+    def __init__(
+        self,
+        family: ExponentialFamily,
+        X: Array,
+        sample_weight: Array | None = None,
+        prior_strength: float = 0.0,
+        weights: Array | None = None,
+        origin: Array | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.family = family
+        self.rows = Rows(family, X, sample_weight, origin, n_threads)
+        self.total = self.rows.total
+        self.sum_log_carrier = self.rows.sum_log_carrier()
+        self.prior_strength = prior_strength
+        self.prior_moment = self.rows.mean_statistic()
+        self.prior_natural = family.natural_from_moment(self.prior_moment[None])[0]
+        # At the global law itself the prior costs nothing: F*(prior_moment) is where the penalty is measured from.
+        self._prior_top = float(self._prior_fit(self.prior_natural[None])[0])
+        self.weights = weights
+        self._largest = self.rows.largest_statistic()
+        self._precision = float(np.finfo(X.dtype).eps)
+        self._has_direct = family.direct_log_density(X[:1].astype(float), self.prior_natural[None]) is not None
+
+    # The objective ----------------------------------------------------------------------------------------------------
+
+    def _prior_fit(self, natural: Array) -> Array:
+        return natural @ self.prior_moment - self.family.log_normalizer(natural)
+
+    def penalty(self, parameters: Parameters) -> float:
+        """What the prior takes off the objective: zero or negative."""
+        if self.prior_strength == 0:
+            return 0.0
+        fit = self._prior_fit(parameters.natural[parameters.alive])
+        return float(self.prior_strength * (np.minimum(fit - self._prior_top, 0.0)).sum())
+
+    def complete_objective(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
+        """Complete log-likelihood of labels with these statistics, plus the penalty; no pass over the data."""
+        living = (statistics.counts > 0) & parameters.alive
+        natural, counts = parameters.natural[living], statistics.counts[living]
+        fit = np.einsum("kd,kd->k", statistics.sums[living], natural) - counts * self.family.log_normalizer(natural)
+        total = float(np.sum(fit + counts * parameters.log_weights[living]))
+        return total + self.sum_log_carrier + self.penalty(parameters)
+
+    def incomplete_objective(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
+        """Log-likelihood from a soft pass made with these parameters, plus the penalty."""
+        return statistics.score + self.sum_log_carrier + self.penalty(parameters)
+
+    # Passes -----------------------------------------------------------------------------------------------------------
+
+    def bias(self, parameters: Parameters) -> Array:
+        """b_j = log w_j - F(theta_j), so that scores are <t, theta_j> + b_j."""
+        with np.errstate(invalid="ignore"):
+            bias = parameters.log_weights - self.family.log_normalizer(parameters.natural)
+        return np.where(parameters.alive, bias, -np.inf)
+
+    def _direct(self, parameters: Parameters, bias: Array) -> bool:
+        error = score_error(self._largest, parameters.natural, bias, self._precision)
+        # float32 data carries float32 noise already; only what the packing adds to it is worth a slower pass.
+        return self._has_direct and error > max(SCORE_ERROR, 1e4 * self._precision)
+
+    def assign(self, parameters: Parameters) -> tuple[Labels, ClusterStatistics]:
+        """Hard pass: labels, and the statistics of the clusters."""
+        bias = self.bias(parameters)
+        return hard_pass(self.rows, parameters.natural, bias, self._direct(parameters, bias))
+
+    def soften(self, parameters: Parameters, n_kept: int | None = None) -> ClusterStatistics:
+        """Soft pass: statistics by responsibility, of the `n_kept` largest a row or of all."""
+        bias = self.bias(parameters)
+        return soft_pass(self.rows, parameters.natural, bias, self._direct(parameters, bias), n_kept)
+
+    def gather(self, labels: Labels, n_components: int) -> ClusterStatistics:
+        """The statistics of given labels."""
+        return sums_of_labels(self.rows, labels, n_components)
+
+    def mean_entropy(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
+        """Mean entropy of the responsibilities behind a full soft pass, in nats: zero when no row is in doubt."""
+        alive = parameters.alive
+        expected = np.einsum("kd,kd->", statistics.sums[alive], parameters.natural[alive])
+        expected += statistics.counts[alive] @ self.bias(parameters)[alive]
+        return max(0.0, float(statistics.score - expected) / self.total)
+
+    # Updates ----------------------------------------------------------------------------------------------------------
+
+    def updated_natural(self, parameters: Parameters, statistics: ClusterStatistics) -> Array:
+        """The best natural parameters for these statistics; a component keeps its own where those are no better.
+
+        The comparison makes numerically solved families as monotone as closed-form ones. Empty components keep theirs.
+        """
+        natural = parameters.natural.copy()
+        living = np.flatnonzero((statistics.counts > 0) & parameters.alive)
+        counts = statistics.counts[living] + self.prior_strength
+        moments = statistics.moments(self.prior_strength, self.prior_moment)[living]
+        proposed = self.family.natural_from_moment(moments)
+
+        def fit(theta: Array) -> Array:
+            return counts * (np.einsum("kd,kd->k", moments, theta) - self.family.log_normalizer(theta))
+
+        with np.errstate(invalid="ignore"):
+            better = ~(fit(proposed) < fit(natural[living]))
+        natural[living] = np.where(better[:, None], proposed, natural[living])
+        return natural
+
+    def first_parameters(self, statistics: ClusterStatistics) -> Parameters:
+        """Parameters from labels alone; empty clusters are dead from the start."""
+        k = len(statistics.counts)
+        blank = np.tile(self.prior_natural, (k, 1))
+        parameters = Parameters(blank, self.log_weights(statistics.weights()))
+        moments = statistics.moments(self.prior_strength, self.prior_moment)
+        living = statistics.counts > 0
+        blank[living] = self.family.natural_from_moment(moments[living])
+        return parameters
+
+    def log_weights(self, weights: Array) -> Array:
+        """Logarithms of the weights: the prescribed ones for components that live, if there are any."""
+        chosen = weights if self.weights is None else np.where(weights > 0, self.weights, 0.0)
+        with np.errstate(divide="ignore"):
+            return np.log(chosen)
+
+    def without_rows(self) -> "Problem":
+        """The same problem with its first row only: family, prior, origin and weights without the data."""
+        light = copy(self)
+        light.rows = Rows(self.family, self.rows.X[:1].copy(), None, self.rows.origin)
+        return light
+
+    # Between the rows' origin and the user's coordinates -------------------------------------------------------------
+
+    def to_mixture(self, parameters: Parameters) -> Mixture:
+        """The living components as a mixture in the data's own coordinates."""
+        alive = parameters.alive
+        natural = parameters.natural[alive]
+        if self.rows.origin is not None:
+            natural = self.family.natural_at_origin(natural, self.rows.origin)
+        weights = np.exp(parameters.log_weights[alive])
+        return Mixture(self.family, weights / weights.sum(), natural)
+
+    def from_mixture(self, mixture: Mixture) -> Parameters:
+        """A mixture's parameters, seen from the rows' origin."""
+        natural = np.array(mixture.natural)
+        if self.rows.origin is not None:
+            natural = self.family.natural_at_origin(natural, -self.rows.origin)
+        return Parameters(natural, self.log_weights(mixture.weights))

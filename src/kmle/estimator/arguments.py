@@ -1,0 +1,52 @@
+"""Small checks and conversions of what users pass to an estimator."""
+
+import os
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+
+def whole_number(name: str, value: Any, least: int) -> None:
+    """Refuses anything but a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} is {value!r}: it must be a whole number, at least {least}")
+
+
+def weights_of(sample_weight: ArrayLike | None, n_rows: int) -> ArrayLike | None:
+    """A single number stands for that weight on every row."""
+    return np.full(n_rows, float(sample_weight)) if isinstance(sample_weight, int | float) else sample_weight
+
+
+def entropy_of(random_state: Any) -> Any:
+    """What seeds a NumPy generator: scikit-learn's kinds of random_state, or a Generator."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return random_state
+    return check_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist()
+
+
+def threads_of(n_jobs: int | None) -> int:
+    """How many threads `n_jobs` asks for; None is all cores this process may use."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return available
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise ValueError(f"n_jobs is {n_jobs!r}: it must be None (all cores), a positive number, or -1 (all cores)")
+    return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
+
+
+def reporter(verbose: int, restart: int, n_init: int) -> Any:
+    """A progress line on stderr with the iteration and the objective; None when not asked for."""
+    if not verbose:
+        return None
+    prefix = f"start {restart + 1} of {n_init}, " if n_init > 1 else ""
+
+    def report(iteration: int, objective: float) -> None:
+        live = sys.stderr.isatty()
+        if live or iteration % 10 == 1 or verbose > 1:
+            ending = "\r" if live else "\n"
+            print(f"{prefix}iteration {iteration}: objective {objective:.6f}", end=ending, file=sys.stderr, flush=True)
+
+    return report

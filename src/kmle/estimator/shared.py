@@ -1,0 +1,266 @@
+"""What the two estimators share: validation, restarts, and everything that follows from a fitted mixture."""
+
+import sys
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..assignment.problem import Parameters, Problem
+from ..families import ExponentialFamily, resolve
+from ..families.checking import check_sample_weight
+from ..families.support import PositiveDefinite
+from ..learning import Algorithm, Exact, Fit, Online, run
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from ..seeding import SEEDINGS
+from .arguments import entropy_of, reporter, threads_of, weights_of, whole_number
+
+
+class MixtureEstimator(ABC):
+    """What the two estimators share: validation, restarts, and everything that follows from a fitted mixture."""
+
+    _algorithms: tuple[str, ...] = ()
+
+    # Arguments every estimator takes; scikit-learn wants each to store them in its own __init__.
+    n_components: int
+    family: str | ExponentialFamily
+    algorithm: str | Algorithm
+    init: str | ArrayLike | Mixture
+    weights: str | ArrayLike | None
+    prior_strength: float
+    empty: str
+    n_init: int
+    max_iter: int
+    tol: float
+    assignment: str
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+    warm_start: bool
+
+    # Fitting ----------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learns the mixture of the rows of X; `sample_weight` counts rows, so 2 is a row twice. y is ignored."""
+        rows, weights = self._checked_data(X, sample_weight)
+        self._checked_arguments(len(rows))
+        seen = slice(None) if weights is None or weights.all() else weights > 0
+        family = self.family_
+        problem = Problem(
+            family,
+            rows[seen],
+            None if weights is None else weights[seen],
+            self._prior_strength(),
+            self._prescribed_weights(),
+            n_threads=threads_of(self.n_jobs),
+        )
+        generators = np.random.default_rng(entropy_of(self.random_state)).spawn(self.n_init)
+        fits = [self._fit_once(problem, generator, restart) for restart, generator in enumerate(generators)]
+        best = max(fits, key=lambda fit: fit.objective)
+        self._take(best, problem)
+        if not isinstance(seen, slice):
+            self.labels_ = self.mixture_.predict(rows)
+        return self
+
+    def _fit_once(self, problem: Problem, rng: np.random.Generator, restart: int) -> Fit:
+        start = self._start(problem, rng)
+        algorithm = self._algorithm(rng)
+        # An online fit ends when its batches do, the others after max_iter steps at the latest.
+        limit = sys.maxsize if isinstance(algorithm, Online) else self.max_iter
+        return run(
+            algorithm,
+            problem,
+            start,
+            max_iter=limit,
+            tol=self.tol,
+            progress=reporter(self.verbose, restart, self.n_init),
+        )
+
+    def _take(self, fit: Fit, problem: Problem) -> None:
+        self.fit_ = fit
+        self.mixture_ = fit.mixture
+        self.labels_ = fit.labels
+        self.weights_ = fit.mixture.weights
+        self.n_iter_ = fit.n_iter
+        self.converged_ = fit.converged
+        self.history_ = fit.objectives
+        self.objective_ = fit.objective
+        self.notes_ = self._notes(fit, problem)
+
+    def _notes(self, fit: Fit, problem: Problem) -> list[str]:
+        notes = []
+        missing = self.n_components - fit.mixture.n_components
+        if missing > 0:
+            gone = "1 component" if missing == 1 else f"{missing} components"
+            notes.append(f"{gone} of {self.n_components} lost all rows (or never had any of their own) and left.")
+        if fit.stop_reason == "iteration limit":
+            notes.append(f"The iteration limit was reached before the end; raise max_iter above {self.max_iter}.")
+        if fit.algorithm == "exact" and problem.prior_strength > 0:
+            notes.append("The exact optimum is of the plain likelihood; prior_strength played no part.")
+        return notes
+
+    # Validation -------------------------------------------------------------------------------------------------------
+
+    def _checked_data(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Array, Array | None]:
+        """Legal rows and weights; settles `family_`."""
+        family = resolve(self.family)
+        rows = self._table(X, family, reset=True)
+        self.family_ = family.for_data(rows)
+        rows = self.family_.check(rows, self._column_names())
+        return rows, check_sample_weight(weights_of(sample_weight, len(rows)), len(rows))
+
+    def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
+        matrices = isinstance(family.support, PositiveDefinite)
+        if matrices and np.ndim(X) == 3:
+            X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
+        table: Array = validate_data(
+            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=1
+        )
+        return table
+
+    def _column_names(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    def _checked_arguments(self, n_rows: int) -> None:
+        whole_number("n_components", self.n_components, 1)
+        whole_number("n_init", self.n_init, 1)
+        whole_number("max_iter", self.max_iter, 1)
+        for name in ("tol", "prior_strength"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float | np.number) or not np.isfinite(value) or value < 0:
+                raise ValueError(f"{name} is {value!r}: it must be a number, zero or more")
+        if n_rows < self.n_components:
+            raise ValueError(
+                f"n_components is {self.n_components} but there are only n_samples = {n_rows} rows: "
+                "ask for fewer components"
+            )
+        if self.empty not in ("drop", "reseed"):
+            raise ValueError(f"empty is {self.empty!r}: it must be 'drop' or 'reseed'")
+        if self.assignment not in ("auto", "dense"):
+            raise ValueError(f"assignment is {self.assignment!r}: it must be 'auto' or 'dense'")
+        if isinstance(self.algorithm, str) and self.algorithm not in self._algorithms:
+            raise ValueError(
+                f"algorithm is {self.algorithm!r}: {type(self).__name__} has {', '.join(self._algorithms)}"
+            )
+        if isinstance(self.init, str) and self.init not in SEEDINGS:
+            raise ValueError(
+                f"init is {self.init!r}: it must be one of {', '.join(SEEDINGS)}, an array of labels, or a Mixture"
+            )
+
+    def _prior_strength(self) -> float:
+        return 0.0 if isinstance(self.algorithm, Exact) or self.algorithm == "exact" else float(self.prior_strength)
+
+    def _prescribed_weights(self) -> Array | None:
+        if self.weights is None:
+            return None
+        if isinstance(self.weights, str):
+            if self.weights != "uniform":
+                raise ValueError(
+                    f"weights is {self.weights!r}: it must be None, 'uniform' or {self.n_components} numbers"
+                )
+            return np.full(self.n_components, 1 / self.n_components)
+        weights = np.asarray(self.weights, dtype=float)
+        if weights.shape != (self.n_components,):
+            raise ValueError(f"weights has shape {weights.shape}: {self.n_components} numbers are needed")
+        if not np.isfinite(weights).all() or (weights <= 0).any() or abs(weights.sum() - 1) > 1e-6:
+            raise ValueError(f"weights must be positive and sum to one; their sum is {weights.sum():.6g}")
+        return weights / weights.sum()
+
+    # Starts and algorithms --------------------------------------------------------------------------------------------
+
+    def _start(self, problem: Problem, rng: np.random.Generator) -> Parameters:
+        if self.warm_start and hasattr(self, "mixture_"):
+            return self._from_mixture(problem, self.mixture_)
+        if isinstance(self.init, Mixture):
+            return self._from_mixture(problem, self.init)
+        if isinstance(self.init, str):
+            return self._padded(problem, SEEDINGS[self.init](problem, self.n_components, rng))
+        return self._from_labels(problem, np.asarray(self.init))
+
+    def _padded(self, problem: Problem, start: Parameters) -> Parameters:
+        """Fewer seeds than prescribed weights leave the last components without rows from the start."""
+        missing = self.n_components - len(start.natural)
+        if missing == 0 or problem.weights is None:
+            return start
+        natural = np.concatenate([start.natural, np.tile(problem.prior_natural, (missing, 1))])
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(np.where(np.arange(self.n_components) < len(start.natural), problem.weights, 0.0))
+        return Parameters(natural, log_weights)
+
+    def _from_mixture(self, problem: Problem, mixture: Mixture) -> Parameters:
+        if mixture.family.name != problem.family.name or mixture.natural.shape[1] != problem.rows.order:
+            raise ValueError(
+                f"init is a mixture of {mixture.family.name} with {mixture.natural.shape[1]} natural coordinates; "
+                f"this data and family need {problem.family.name} with {problem.rows.order}"
+            )
+        if mixture.n_components > self.n_components:
+            raise ValueError(f"init has {mixture.n_components} components, n_components is {self.n_components}")
+        if problem.weights is not None and mixture.n_components != self.n_components:
+            raise ValueError("prescribed weights need an init with as many components")
+        return problem.from_mixture(mixture)
+
+    def _from_labels(self, problem: Problem, labels: NDArray[Any]) -> Parameters:
+        if labels.shape != (len(problem.rows),) or not np.issubdtype(labels.dtype, np.integer):
+            raise ValueError(f"init as labels needs one whole number a row, shape ({len(problem.rows)},)")
+        if labels.min() < 0 or labels.max() >= self.n_components:
+            raise ValueError(f"init labels must lie from 0 to {self.n_components - 1}")
+        return problem.first_parameters(problem.gather(labels.astype(np.int32), self.n_components))
+
+    @abstractmethod
+    def _algorithm(self, rng: np.random.Generator) -> Algorithm:
+        """The algorithm asked for."""
+
+    # What follows from the mixture ------------------------------------------------------------------------------------
+
+    def _fitted_rows(self, X: ArrayLike) -> Array:
+        check_is_fitted(self, "mixture_")
+        return self.family_.check(self._table(X, self.family_, reset=False), self._column_names())
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """The most probable component of each row."""
+        rows = self._fitted_rows(X)
+        return self.mixture_.predict(rows)
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """The probability of each component given the row, (n, k)."""
+        rows = self._fitted_rows(X)
+        return self.mixture_.posterior(rows)
+
+    def score_samples(self, X: ArrayLike) -> Array:
+        """Log-density of each row under the mixture."""
+        rows = self._fitted_rows(X)
+        return self.mixture_.log_density(rows)
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Mean log-density of the rows. y is ignored."""
+        return float(self.score_samples(X).mean())
+
+    def complete_log_likelihood(self, X: ArrayLike) -> float:
+        """Sum over the rows of the largest log(weight_j density_j): the paper's objective, a total."""
+        rows = self._fitted_rows(X)
+        return self.mixture_.complete_log_likelihood(rows)
+
+    def _penalised(self, X: ArrayLike, log_likelihood: float, cost: float) -> float:
+        return -2 * log_likelihood + cost * self.mixture_.n_parameters
+
+    def aic(self, X: ArrayLike) -> float:
+        """Akaike's criterion on X: lower is better."""
+        return self._penalised(X, float(self.score_samples(X).sum()), 2.0)
+
+    def bic(self, X: ArrayLike) -> float:
+        """Schwarz's criterion on X: lower is better."""
+        densities = self.score_samples(X)
+        return self._penalised(X, float(densities.sum()), float(np.log(len(densities))))
+
+    def icl(self, X: ArrayLike) -> float:
+        """The integrated complete likelihood criterion on X: BIC with the complete likelihood, lower is better."""
+        return self._penalised(X, self.complete_log_likelihood(X), float(np.log(len(self._fitted_rows(X)))))
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, NDArray[np.intp]]:
+        """Rows drawn from the mixture and the component of each, as in scikit-learn."""
+        check_is_fitted(self, "mixture_")
+        return self.mixture_.sample_joint(n_samples, np.random.default_rng(entropy_of(self.random_state)))

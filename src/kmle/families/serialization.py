@@ -1,0 +1,52 @@
+"""Families as plain words and numbers, and back; reading one never executes anything."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from .base import ExponentialFamily
+from .product import Product
+from .registry import FAMILIES
+
+
+def family_to_dict(family: ExponentialFamily) -> dict[str, Any]:
+    """The short name and the fixed facts.
+
+    >>> from kmle.families import Binomial
+    >>> family_to_dict(Binomial(10, n_features=2))
+    {'name': 'binomial', 'facts': {'n_features': 2, 'trials': 10}}
+    """
+    if FAMILIES.get(family.name) is not type(family):
+        raise ValueError(f"{family.name} is not one of kmle's own families, so it cannot be written to a file")
+    if isinstance(family, Product):
+        return {"name": family.name, "families": [family_to_dict(block) for block in family.families]}
+    return {"name": family.name, "facts": {field.name: getattr(family, field.name) for field in fields(family)}}
+
+
+def family_from_dict(content: Any) -> ExponentialFamily:
+    """The inverse; a ValueError says what is wrong with anything else."""
+    if not isinstance(content, Mapping) or not isinstance(content.get("name"), str):
+        raise ValueError("the model file does not name its family")
+    name = content["name"]
+    if name not in FAMILIES:
+        raise ValueError(f"the model file names the family {name!r}, which this kmle does not know")
+    if name == Product.name:
+        blocks = content.get("families")
+        if not isinstance(blocks, list) or not blocks:
+            raise ValueError("the product family in the model file lists no families")
+        return Product(tuple(family_from_dict(block) for block in blocks))
+    facts = content.get("facts")
+    known = {field.name for field in fields(FAMILIES[name])}
+    if not isinstance(facts, Mapping) or not set(facts) <= known:
+        raise ValueError(
+            f"the facts of the {name} family in the model file are not those it has: {', '.join(sorted(known))}"
+        )
+    try:
+        return FAMILIES[name](**{key: _plain(value) for key, value in facts.items()})
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"the facts of the {name} family in the model file do not fit: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    """Lists back to the tuples that families keep."""
+    return tuple(_plain(entry) for entry in value) if isinstance(value, list) else value

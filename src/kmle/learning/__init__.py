@@ -1,0 +1,26 @@
+"""The algorithms: each a first state and a step; `loop.run` drives any of them."""
+
+from .exact import Exact
+from .hard_em import HardEM
+from .hartigan import Hartigan
+from .lloyd import KMLELloyd
+from .loop import run
+from .online import Online
+from .soft_em import SoftEM
+from .state import Algorithm, Fit, HalfStep, State
+from .swap import Swap
+
+__all__ = [
+    "Algorithm",
+    "Exact",
+    "Fit",
+    "HalfStep",
+    "HardEM",
+    "Hartigan",
+    "KMLELloyd",
+    "Online",
+    "SoftEM",
+    "State",
+    "Swap",
+    "run",
+]

@@ -1,0 +1,39 @@
+"""Components that lost all their rows: they leave, or are tried once more elsewhere."""
+
+import numpy as np
+
+from ..assignment.dense import Labels, worst_row
+from ..assignment.problem import Parameters, Problem
+from ..seeding.shrinking import shrunk_moments
+from ..statistics import ClusterStatistics
+
+
+def bury(parameters: Parameters, statistics: ClusterStatistics) -> Parameters:
+    """Empty components get weight zero, for good."""
+    return Parameters(parameters.natural, np.where(statistics.counts > 0, parameters.log_weights, -np.inf))
+
+
+def settle(
+    problem: Problem, parameters: Parameters, labels: Labels, statistics: ClusterStatistics, reseed: bool
+) -> tuple[Parameters, Labels, ClusterStatistics]:
+    """After an assignment: bury the empty components, or reseed one of them where that raises the objective.
+
+    A reseeded component starts at the row the mixture explains worst, with the share one of k would have. It is kept
+    only if the objective, after assigning and updating once, is higher than without it.
+    """
+    newly_empty = np.flatnonzero((statistics.counts == 0) & parameters.alive)
+    buried = bury(parameters, statistics)
+    if not reseed or len(newly_empty) == 0:
+        return buried, labels, statistics
+    objective = problem.complete_objective(buried, statistics)
+    row = worst_row(problem.rows, buried.natural, problem.bias(buried))
+    natural, log_weights = buried.natural.copy(), buried.log_weights.copy()
+    revived = int(newly_empty[0])
+    natural[revived] = problem.family.natural_from_moment(shrunk_moments(problem, np.array([row])))[0]
+    log_weights[revived] = parameters.log_weights[revived]
+    trial = Parameters(natural, log_weights)
+    trial_labels, trial_statistics = problem.assign(trial)
+    trial = bury(Parameters(problem.updated_natural(trial, trial_statistics), log_weights), trial_statistics)
+    if trial_statistics.counts[revived] > 0 and problem.complete_objective(trial, trial_statistics) > objective:
+        return trial, trial_labels, trial_statistics
+    return buried, labels, statistics

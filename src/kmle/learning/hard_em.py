@@ -1,0 +1,28 @@
+"""Hard EM, Algorithm 2 of the paper: labels, then parameters and weights together, in every pass."""
+
+from dataclasses import dataclass
+
+from ..assignment.problem import Parameters, Problem
+from .lloyd import assigned
+from .state import NO_LABEL_CHANGED, HalfStep, State
+
+
+@dataclass(frozen=True)
+class HardEM:
+    """Classification EM: both updates follow each assignment."""
+
+    reseed: bool = False
+    name: str = "hard-em"
+    monotone: bool = True
+
+    def init(self, problem: Problem, parameters: Parameters) -> State:
+        return assigned(problem, parameters, self.reseed)
+
+    def step(self, problem: Problem, state: State) -> State:
+        natural = problem.updated_natural(state.parameters, state.statistics)
+        parameters = Parameters(natural, state.parameters.log_weights)
+        updated = HalfStep("parameters", problem.complete_objective(parameters, state.statistics))
+        parameters = Parameters(natural, problem.log_weights(state.statistics.weights()))
+        reweighted = HalfStep("weights", problem.complete_objective(parameters, state.statistics))
+        following = assigned(problem, parameters, self.reseed, (updated, reweighted), state)
+        return following.ended(NO_LABEL_CHANGED) if following.has_labels_of(state) else following

@@ -1,0 +1,63 @@
+"""k-MLE, Algorithm 1 of the paper: assign and update to convergence with the weights held, then update the weights."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..assignment.problem import Parameters, Problem
+from .empties import settle
+from .state import NO_LABEL_CHANGED, HalfStep, State
+
+
+@dataclass(frozen=True)
+class KMLELloyd:
+    """The inner loop changes parameters, the outer one weights; with prescribed weights only the inner loop runs."""
+
+    reseed: bool = False
+    name: str = "k-mle"
+    monotone: bool = True
+
+    def init(self, problem: Problem, parameters: Parameters) -> State:
+        return assigned(problem, parameters, self.reseed)
+
+    def step(self, problem: Problem, state: State) -> State:
+        parameters = Parameters(
+            problem.updated_natural(state.parameters, state.statistics), state.parameters.log_weights
+        )
+        updated = HalfStep("parameters", problem.complete_objective(parameters, state.statistics))
+        following = assigned(problem, parameters, self.reseed, (updated,), state)
+        if not following.has_labels_of(state):
+            return following
+        # The inner loop has converged: now the weights.
+        weights = problem.log_weights(following.statistics.weights())
+        if np.allclose(weights, following.parameters.log_weights, rtol=0, atol=1e-15, equal_nan=True):
+            return following.ended(NO_LABEL_CHANGED)
+        reweighted = Parameters(following.parameters.natural, weights)
+        objective = problem.complete_objective(reweighted, following.statistics)
+        return State(
+            reweighted,
+            objective,
+            following.statistics,
+            following.labels,
+            (*following.trace, HalfStep("weights", objective)),
+        )
+
+
+def assigned(
+    problem: Problem,
+    parameters: Parameters,
+    reseed: bool,
+    trace: tuple[HalfStep, ...] = (),
+    before: State | None = None,
+) -> State:
+    """The state after an assignment, with empty components settled.
+
+    Exact arithmetic never makes an assignment worse than the labels of the state `before`; where rounding does (scores
+    of nearly degenerate components), those labels stay.
+    """
+    labels, statistics = problem.assign(parameters)
+    settled, labels, statistics = settle(problem, parameters, labels, statistics, reseed)
+    objective = problem.complete_objective(settled, statistics)
+    if before is not None and before.labels is not None and objective < trace[-1].objective:
+        settled, labels, statistics, objective = parameters, before.labels, before.statistics, trace[-1].objective
+    return State(settled, objective, statistics, labels, (*trace, HalfStep("labels", objective)))

@@ -1,0 +1,78 @@
+"""The only loop: drives any algorithm to its end and returns a Fit."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from ..assignment.problem import Parameters, Problem
+from .state import ITERATION_LIMIT, STOPPED, TOLERANCE_REACHED, Algorithm, Fit, HalfStep, State
+
+# Steps in a row that gain nothing at all before rounding is taken to be going round in circles.
+IDLE_STEPS = 3
+
+Progress = Callable[[int, float], bool | None]
+
+
+def run(
+    algorithm: Algorithm,
+    problem: Problem,
+    start: Parameters,
+    *,
+    max_iter: int = 300,
+    tol: float = 0.0,
+    progress: Progress | None = None,
+) -> Fit:
+    """Steps until the algorithm finishes, a step gains less than `tol` a row, or `max_iter` steps are made.
+
+    `progress(iteration, objective)` is called after every step; if it returns False the fit ends there.
+    """
+    began = time.perf_counter()
+    state = algorithm.init(problem, start)
+    history = list(state.trace)
+    iteration, idle = 0, 0
+    reason = state.finished
+    while reason is None:
+        if iteration >= max_iter:
+            reason = ITERATION_LIMIT
+            break
+        following = algorithm.step(problem, state)
+        iteration += 1
+        history.extend(following.trace)
+        gain = (following.objective - state.objective) / problem.total
+        idle = idle + 1 if gain <= 0 else 0
+        state = following
+        reason = state.finished
+        if reason is None and algorithm.monotone and ((tol > 0 and gain <= tol) or idle >= IDLE_STEPS):
+            reason = TOLERANCE_REACHED
+        if progress is not None and progress(iteration, state.objective) is False and reason is None:
+            reason = STOPPED
+    return finish(algorithm.name, problem, state, history, iteration, reason, time.perf_counter() - began)
+
+
+def finish(
+    name: str, problem: Problem, state: State, history: list[HalfStep], n_iter: int, reason: str, seconds: float
+) -> Fit:
+    """The outcome: living components only, labels as the final mixture gives them."""
+    parameters = state.parameters
+    alive = parameters.alive
+    labels, statistics = problem.assign(parameters)
+    complete = problem.complete_objective(parameters, statistics) - problem.penalty(parameters)
+    softened = problem.soften(parameters)
+    renumbered = np.cumsum(alive) - 1
+    return Fit(
+        mixture=problem.to_mixture(parameters),
+        labels=renumbered[labels],
+        history=tuple(history),
+        n_iter=n_iter,
+        stop_reason=reason,
+        died=tuple(int(j) for j in np.flatnonzero(~alive)),
+        seconds=seconds,
+        objective=state.objective,
+        includes_penalty=problem.prior_strength > 0,
+        complete_log_likelihood=complete,
+        log_likelihood=softened.score + problem.sum_log_carrier,
+        mean_entropy=problem.mean_entropy(parameters, softened),
+        algorithm=name,
+        engine="dense",
+    )

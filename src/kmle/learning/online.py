@@ -1,0 +1,78 @@
+"""Online k-MLE: each batch is assigned with the current components, added to their statistics, and forgotten."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..assignment.dense import hard_pass
+from ..assignment.problem import Parameters, Problem
+from ..assignment.rows import Rows
+from ..statistics import ClusterStatistics
+from .hard_em import HardEM
+from .state import DATA_USED_UP, HalfStep, State
+
+WARM_UP_STEPS = 20
+
+
+@dataclass
+class Online:
+    """One or several passes over batches in random order; the first batch is fitted by hard EM to start from.
+
+    A stochastic approximation: what the objective was on the way is not known, only that of all rows at the end.
+    """
+
+    rng: np.random.Generator
+    batch_size: int = 1024
+    passes: int = 1
+    name: str = "online"
+    monotone: bool = False
+    _batches: list[NDArray[np.intp]] = field(default_factory=list)
+
+    def init(self, problem: Problem, parameters: Parameters) -> State:
+        n = len(problem.rows)
+        first = max(self.batch_size, 10 * len(parameters.natural))
+        order = self.rng.permutation(n)
+        self._batches = [order[start : start + self.batch_size] for start in range(first, n, self.batch_size)]
+        for _ in range(self.passes - 1):
+            order_again = self.rng.permutation(n)
+            self._batches += [order_again[start : start + self.batch_size] for start in range(0, n, self.batch_size)]
+        self._batches.reverse()
+        return warmed_up(problem, self._batch(problem, order[:first]), parameters)
+
+    def step(self, problem: Problem, state: State) -> State:
+        if not self._batches:
+            _, statistics = problem.assign(state.parameters)
+            objective = problem.complete_objective(state.parameters, statistics)
+            return replace(state, objective=objective, trace=(HalfStep("all rows", objective),), finished=DATA_USED_UP)
+        return absorbed(problem, self._batch(problem, self._batches.pop()), state)
+
+    def _batch(self, problem: Problem, indices: NDArray[np.intp]) -> Rows:
+        weights = problem.rows.weights
+        chosen = None if weights is None else weights[indices]
+        return Rows(problem.family, problem.rows.X[indices], chosen, problem.rows.origin)
+
+
+def warmed_up(problem: Problem, batch: Rows, parameters: Parameters) -> State:
+    """A state from the first batch: hard EM on it alone, its statistics kept."""
+    weights = problem.weights
+    local = Problem(problem.family, batch.X, batch.weights, problem.prior_strength, weights, batch.origin)
+    lloyd = HardEM()
+    state = lloyd.init(local, parameters)
+    for _ in range(WARM_UP_STEPS):
+        state = lloyd.step(local, state)
+        if state.finished is not None:
+            break
+    return replace(state, finished=None, trace=(), labels=None)
+
+
+def absorbed(problem: Problem, batch: Rows, state: State) -> State:
+    """The state after one more batch."""
+    parameters = state.parameters
+    _, statistics = hard_pass(batch, parameters.natural, problem.bias(parameters))
+    total: ClusterStatistics = state.statistics + statistics
+    living = total.counts > 0
+    natural = parameters.natural.copy()
+    moments = total.moments(problem.prior_strength, problem.prior_moment)
+    natural[living] = problem.family.natural_from_moment(moments[living])
+    return replace(state, parameters=Parameters(natural, problem.log_weights(total.weights())), statistics=total)

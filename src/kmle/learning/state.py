@@ -1,0 +1,109 @@
+"""What algorithms carry from step to step, and what a fit returns."""
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..assignment.dense import Labels
+from ..assignment.problem import Parameters, Problem
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from ..statistics import ClusterStatistics
+
+NO_LABEL_CHANGED = "exact local optimum: no label changed"
+NO_MOVE_GAINS = "exact local optimum: no single move gains"
+GLOBAL_OPTIMUM = "global optimum"
+TOLERANCE_REACHED = "tolerance reached"
+ITERATION_LIMIT = "iteration limit"
+TRIALS_USED_UP = "all swap trials made"
+DATA_USED_UP = "every batch seen"
+STOPPED = "stopped by the caller"
+
+
+@dataclass(frozen=True)
+class HalfStep:
+    """One half of an iteration, by what it changed, and the objective after it."""
+
+    kind: str
+    objective: float
+
+
+@dataclass(frozen=True)
+class State:
+    """Parameters and, for hard algorithms, the labels and statistics they produced; `trace` is the latest step's."""
+
+    parameters: Parameters
+    objective: float
+    statistics: ClusterStatistics
+    labels: Labels | None = None
+    trace: tuple[HalfStep, ...] = ()
+    finished: str | None = None
+
+    def has_labels_of(self, other: "State") -> bool:
+        """Whether no label differs between the two."""
+        return self.labels is not None and other.labels is not None and np.array_equal(self.labels, other.labels)
+
+    def ended(self, reason: str) -> "State":
+        """The same state, finished."""
+        return replace(self, finished=reason)
+
+    def unmoved(self, reason: str) -> "State":
+        """The same state after a step that changed nothing, finished."""
+        return replace(self, trace=(), finished=reason)
+
+
+class Algorithm(Protocol):
+    """A way of learning: a first state, and a step that never lowers the objective (`online` alone may)."""
+
+    @property
+    def name(self) -> str:
+        """Its short name."""
+        ...
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the objective never falls."""
+        ...
+
+    def init(self, problem: Problem, parameters: Parameters) -> State:
+        """The state before the first step."""
+        ...
+
+    def step(self, problem: Problem, state: State) -> State:
+        """The next state; `finished` says why there is no further one."""
+        ...
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The outcome of learning, as a value."""
+
+    mixture: Mixture
+    labels: NDArray[np.intp]
+    history: tuple[HalfStep, ...]
+    n_iter: int
+    stop_reason: str
+    died: tuple[int, ...]
+    """Components, by their place in the start, that lost all their rows and left."""
+    seconds: float
+    objective: float
+    includes_penalty: bool
+    """Whether the objective includes the prior's penalty (it does when prior_strength is positive)."""
+    complete_log_likelihood: float
+    log_likelihood: float
+    mean_entropy: float
+    """How much in doubt the labels are: the mean entropy of the posteriors, in nats."""
+    algorithm: str
+    engine: str
+
+    @property
+    def converged(self) -> bool:
+        """Whether learning ended by itself rather than by a limit."""
+        return self.stop_reason not in (ITERATION_LIMIT, STOPPED)
+
+    @property
+    def objectives(self) -> Array:
+        """The objective at every half-step."""
+        return np.array([half.objective for half in self.history])

@@ -1,0 +1,73 @@
+"""Component swaps around Lloyd, after Kanungo et al.: take one component away, seed one elsewhere, keep what gains."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..assignment.problem import Parameters, Problem
+from ..numerics.arrays import Array
+from ..seeding.shrinking import drawn, seed_candidates
+from .hard_em import HardEM
+from .state import TRIALS_USED_UP, State
+
+LLOYD_STEPS = 20
+
+
+@dataclass
+class Swap:
+    """Hard EM to its optimum, then at most `trials` swaps, each followed by a few Lloyd steps and kept if it gains."""
+
+    rng: np.random.Generator
+    trials: int = 20
+    reseed: bool = False
+    name: str = "swap"
+    monotone: bool = True
+
+    def init(self, problem: Problem, parameters: Parameters) -> State:
+        self._left = self.trials
+        self._candidates = seed_candidates(problem, len(parameters.natural), self.rng)
+        moments = self._candidates.moments
+        natural = problem.family.natural_from_moment(moments)
+        self._conjugate = np.einsum("nd,nd->n", natural, moments) - problem.family.log_normalizer(natural)
+        return HardEM(self.reseed).init(problem, parameters)
+
+    def step(self, problem: Problem, state: State) -> State:
+        lloyd = HardEM(self.reseed)
+        following = lloyd.step(problem, state)
+        if following.finished is None:
+            return following
+        # At a Lloyd optimum: try swaps until one gains.
+        while self._left > 0:
+            self._left -= 1
+            trial = lloyd.init(problem, self._swapped(problem, following.parameters))
+            for _ in range(LLOYD_STEPS):
+                trial = lloyd.step(problem, trial)
+                if trial.finished is not None:
+                    break
+            if trial.objective > following.objective + 1e-10 * abs(following.objective):
+                # The descent inside a trial is not part of the history: the objective there starts below.
+                return replace(trial, trace=(*following.trace, trial.trace[-1]), finished=None)
+        return following.ended(TRIALS_USED_UP)
+
+    def _swapped(self, problem: Problem, parameters: Parameters) -> Parameters:
+        """One component, dead ones first, moved to a row drawn by its divergence to the others."""
+        dead = np.flatnonzero(~parameters.alive)
+        moved = int(dead[0]) if len(dead) else int(self.rng.integers(len(parameters.natural)))
+        loss = self._loss(problem, parameters, moved)
+        place = drawn(loss * self._candidates.weights + 1e-300, self.rng)
+        natural, log_weights = parameters.natural.copy(), parameters.log_weights.copy()
+        natural[moved] = problem.family.natural_from_moment(self._candidates.moments[place])[0]
+        if problem.weights is None:
+            log_weights[moved] = -np.log(len(log_weights))
+        else:
+            log_weights[moved] = np.log(problem.weights[moved])
+        return Parameters(natural, log_weights)
+
+    def _loss(self, problem: Problem, parameters: Parameters, without: int) -> Array:
+        """B_F* of the candidates to the nearest of the other components."""
+        kept = parameters.alive & (np.arange(len(parameters.natural)) != without)
+        if not kept.any():
+            return np.ones(len(self._candidates))
+        natural = parameters.natural[kept]
+        scores = self._candidates.moments @ natural.T - problem.family.log_normalizer(natural)
+        return np.maximum(self._conjugate - scores.max(axis=1), 0.0)

@@ -1,0 +1,208 @@
+"""A mixture as an immutable value: a family, weights and natural parameters."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from .families import ExponentialFamily, resolve
+from .families.base import BLOCK_NUMBERS
+from .families.checking import as_rows
+from .families.serialization import family_from_dict, family_to_dict
+from .numerics.arrays import Array
+
+FORMAT, VERSION = "kmle-mixture", 1
+
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mixture:
+    """sum_j weights_j p(x; natural_j): density, posterior, samples, files. It never changes.
+
+    >>> mixture = Mixture.from_source("poisson", [0.25, 0.75], rate=[1.0, 8.0])
+    >>> mixture.predict([[0], [9]])
+    array([0, 1])
+    """
+
+    family: ExponentialFamily
+    weights: Array
+    natural: Array
+
+    def __post_init__(self) -> None:
+        weights = np.array(self.weights, dtype=float)
+        natural = np.array(self.natural, dtype=float, ndmin=2)
+        if weights.ndim != 1 or len(weights) == 0 or natural.shape[0] != len(weights):
+            raise ValueError(f"weights of shape {weights.shape} do not fit {natural.shape[0]} components")
+        if not np.isfinite(weights).all() or (weights < 0).any() or not abs(weights.sum() - 1) <= 1e-6:
+            raise ValueError(f"the weights must be positive and sum to one; their sum is {weights.sum():.6g}")
+        if not np.isfinite(natural).all():
+            raise ValueError("the natural parameters hold a value that is not finite")
+        if self.family.n_features is not None and natural.shape[1] != self.family.order:
+            raise ValueError(
+                f"{self.family.name} on {self.family.n_features} columns has {self.family.order} natural coordinates; "
+                f"these have {natural.shape[1]}"
+            )
+        weights /= weights.sum()
+        weights.setflags(write=False)
+        natural.setflags(write=False)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "natural", natural)
+
+    @staticmethod
+    def from_source(family: str | ExponentialFamily, weights: ArrayLike, **source: ArrayLike) -> "Mixture":
+        """A mixture from the usual parameters, whose first axis counts components; no fit needed."""
+        laws = resolve(family).member(**source)
+        return Mixture(laws.family, np.asarray(weights, dtype=float), laws.natural)
+
+    # Reading ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_components(self) -> int:
+        """k."""
+        return len(self.weights)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters: those of every component, and all weights but one."""
+        return self.n_components * self.family.n_parameters + self.n_components - 1
+
+    @property
+    def source(self) -> dict[str, Array]:
+        """The usual parameters of the components; the first axis counts components."""
+        return self.family.source_from_natural(self.natural)
+
+    @property
+    def moment(self) -> Array:
+        """The moment parameters (k, D)."""
+        return self.family.moment_from_natural(self.natural)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mixture):
+            return NotImplemented
+        same = self.family == other.family and np.array_equal(self.weights, other.weights)
+        return bool(same and np.array_equal(self.natural, other.natural))
+
+    def __hash__(self) -> int:
+        return hash((self.family, self.weights.tobytes(), self.natural.tobytes()))
+
+    def __repr__(self) -> str:
+        with np.printoptions(precision=4, suppress=True, threshold=12, edgeitems=2):
+            parts = [f"weights={self.weights}"] + [
+                f"{name}={value.tolist() if value.size <= 8 else value}"
+                for name, value in _rounded(self.source).items()
+            ]
+        return f"Mixture of {self.n_components} {self.family.name}: " + ", ".join(" ".join(p.split()) for p in parts)
+
+    # Densities --------------------------------------------------------------------------------------------------------
+
+    def log_joint(self, X: ArrayLike) -> Array:
+        """log(weights_j p(x_i; natural_j)), (n, k)."""
+        with np.errstate(divide="ignore"):
+            return self.family.log_density(X, self.natural) + np.log(self.weights)
+
+    def _by_block(self, X: ArrayLike, function: Callable[[Array], NDArray[T]]) -> NDArray[T]:
+        """function(log_joint) of blocks of rows, joined: an (n, k) array is never held for many rows."""
+        rows = as_rows(self.family, X)
+        size = max(1, BLOCK_NUMBERS // self.n_components)
+        return np.concatenate(
+            [function(self.log_joint(rows[start : start + size])) for start in range(0, len(rows), size)]
+        )
+
+    def log_density(self, X: ArrayLike) -> Array:
+        """log of the mixture's density at each row, (n,)."""
+        return self._by_block(X, lambda joint: np.asarray(logsumexp(joint, axis=1)))
+
+    def complete_log_likelihood(self, X: ArrayLike) -> float:
+        """The sum over the rows of the largest log(weights_j p(x; natural_j))."""
+        return float(self._by_block(X, lambda joint: joint.max(axis=1)).sum())
+
+    def posterior(self, X: ArrayLike) -> Array:
+        """The probability of each component given the row, (n, k)."""
+        joint = self.log_joint(X)
+        return np.exp(joint - np.asarray(logsumexp(joint, axis=1))[:, None])
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """The most probable component of each row, the lowest index on a tie."""
+        return self._by_block(X, lambda joint: joint.argmax(axis=1))
+
+    # Samples ----------------------------------------------------------------------------------------------------------
+
+    def sample(self, n: int, random_state: Any = None) -> Array:
+        """n independent rows."""
+        return self.sample_joint(n, random_state)[0]
+
+    def sample_joint(self, n: int, random_state: Any = None) -> tuple[Array, NDArray[np.intp]]:
+        """n independent rows and the component each was drawn from."""
+        if n < 1:
+            raise ValueError(f"n is {n}: at least one row must be drawn")
+        rng = np.random.default_rng(random_state)
+        labels = np.sort(rng.choice(self.n_components, n, p=self.weights))
+        counts = np.bincount(labels, minlength=self.n_components)
+        # Component by component: each law draws all its rows at once.
+        rows = np.concatenate(
+            [self.family.sample(law, count, rng) for law, count in zip(self.natural, counts, strict=True) if count]
+        )
+        order = rng.permutation(n)
+        return rows[order], labels[order]
+
+    # Files ------------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and words, ready for JSON; every float keeps all its digits."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "family": family_to_dict(self.family),
+            "weights": self.weights.tolist(),
+            "natural": self.natural.tolist(),
+        }
+
+    def to_json(self) -> str:
+        """The mixture as JSON text."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @staticmethod
+    def from_dict(content: Mapping[str, Any]) -> "Mixture":
+        """The inverse of `to_dict`; anything else gives a ValueError that says what is wrong."""
+        if not isinstance(content, Mapping) or content.get("format") != FORMAT:
+            raise ValueError(f"this is not a {FORMAT} file: it does not say so under 'format'")
+        version = content.get("version")
+        if not isinstance(version, int) or version < 1:
+            raise ValueError("the model file has no version number")
+        if version > VERSION:
+            raise ValueError(f"the model file has version {version}; this kmle reads up to {VERSION}: update kmle")
+        missing = [key for key in ("family", "weights", "natural") if key not in content]
+        if missing:
+            raise ValueError(f"the model file lacks {', '.join(missing)}")
+        family = family_from_dict(content["family"])
+        arrays = {}
+        for key, dimensions in (("weights", 1), ("natural", 2)):
+            try:
+                arrays[key] = np.array(content[key], dtype=float)
+            except (TypeError, ValueError):
+                raise ValueError(f"'{key}' in the model file is not a table of numbers") from None
+            if arrays[key].ndim != dimensions or arrays[key].size == 0:
+                raise ValueError(f"'{key}' in the model file has the wrong shape {arrays[key].shape}")
+        mixture = Mixture(family, arrays["weights"], arrays["natural"])
+        with np.errstate(all="ignore"):
+            if not np.isfinite(family.log_normalizer(mixture.natural)).all():
+                raise ValueError(f"the natural parameters in the model file are outside those of {family.name}")
+        return mixture
+
+    @staticmethod
+    def from_json(text: str) -> "Mixture":
+        """The mixture in JSON text; nothing in it is ever executed."""
+        try:
+            content = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ValueError(f"the model file is not JSON: {error}") from None
+        return Mixture.from_dict(content)
+
+
+def _rounded(source: dict[str, Array]) -> dict[str, Array]:
+    return {name: np.round(value, 4) for name, value in source.items()}

@@ -1,0 +1,27 @@
+"""Where learning starts from: one small file for each way of seeding, all found by name in `SEEDINGS`."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from ..assignment.problem import Parameters, Problem
+from .grid import grid
+from .k_means import k_means
+from .k_mle_plus_plus import k_mle_plus_plus
+from .quantile import quantile
+from .random_rows import random_rows
+from .restricted import restricted
+
+Seeding: TypeAlias = Callable[[Problem, int, np.random.Generator], Parameters]
+
+SEEDINGS: dict[str, Seeding] = {
+    "k-mle++": k_mle_plus_plus,
+    "random": random_rows,
+    "restricted": restricted,
+    "quantile": quantile,
+    "k-means": k_means,
+    "grid": grid,
+}
+
+__all__ = ["SEEDINGS", "Seeding"]

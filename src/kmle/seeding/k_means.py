@@ -1,0 +1,21 @@
+"""Bregman k-means on the statistics: k-MLE++ seeds, then Lloyd steps with equal weights."""
+
+import numpy as np
+
+from ..assignment.problem import Parameters, Problem
+from .k_mle_plus_plus import k_mle_plus_plus
+
+STEPS = 50
+
+
+def k_means(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+    """Seeds improved by a few assign-and-update steps; weights are the shares of the clusters found."""
+    parameters = k_mle_plus_plus(problem, n_components, rng)
+    previous = None
+    for _ in range(STEPS):
+        labels, statistics = problem.assign(parameters)
+        if previous is not None and np.array_equal(labels, previous):
+            break
+        previous = labels
+        parameters = Parameters(problem.updated_natural(parameters, statistics), parameters.log_weights)
+    return problem.first_parameters(problem.gather(problem.assign(parameters)[0], len(parameters.natural)))

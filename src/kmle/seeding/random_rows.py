@@ -1,0 +1,14 @@
+"""Seeds at rows drawn at random, no two alike."""
+
+import numpy as np
+
+from ..assignment.problem import Parameters, Problem
+from .shrinking import parameters_at, seed_candidates
+
+
+def random_rows(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+    """As many distinct rows as components, fewer when there are no more; a row that weighs more is drawn sooner."""
+    candidates = seed_candidates(problem, n_components, rng)
+    size = min(n_components, len(candidates))
+    chosen = rng.choice(len(candidates), size, replace=False, p=candidates.weights / candidates.weights.sum())
+    return parameters_at(problem, candidates.moments[chosen])
