@@ -28,7 +28,7 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     >>> X = [[1], [2], [1], [30], [28], [33]]
     >>> model = KMLE(n_components=2, family="poisson", random_state=0).fit(X)
     >>> sorted(model.mixture_.source["rate"].ravel().round(2).tolist())
-    [1.34, 30.32]
+    [1.34, 30.33]
 
     n_components is an upper bound: a component that loses all its rows leaves (`empty="drop"`) or is tried again
     elsewhere (`empty="reseed"`). `algorithm` is "k-mle", "hard-em", "hartigan", "swap", "exact", "online", or an object
