@@ -1,10 +1,8 @@
-"""Each kernel, in every version that is installed, against loops too plain to be wrong."""
+"""The passes over packed rows, in every version this machine can run, against loops too plain to be wrong."""
 
-import importlib.util
 import subprocess
 import sys
 import threading
-import warnings
 
 import numpy as np
 import pytest
@@ -12,324 +10,268 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmle import kernels
-from kmle.kernels import reference
-
-VERSIONS = {"numpy": reference}
-if importlib.util.find_spec("kmle.kernels._compiled") is not None:
-    VERSIONS["compiled"] = importlib.import_module("kmle.kernels._compiled")
+from kmle.kernels import Clusters, PackedRows
 
 INF = np.inf
+FEATURES = ["identity", "diagonal", "quadratic"]
 
 
-@pytest.fixture(params=VERSIONS)
-def version(request, monkeypatch):
-    """Each installed version in turn serves the public functions."""
-    monkeypatch.setattr(kernels, "_serving", VERSIONS[request.param])
-    return request.param
+@pytest.fixture(params=kernels.versions(), autouse=True)
+def version(request):
+    """Each version in turn serves."""
+    kernels.use(request.param)
+    yield request.param
+    kernels.use(None)
 
 
-def plain_score(row, theta, bias):
-    score = float(bias)
-    if score == -INF:
-        return score
-    for t, p in zip(row, theta, strict=True):
-        score += float(t) * float(p)  # not sum(), which compensates rounding from Python 3.12 on
-    return score
+def packed(x, features="identity", weights=None, n_threads=1):
+    rows = PackedRows(*x.shape, features, weights, x.dtype, n_threads)
+    rows.load(0, x)
+    return rows
 
 
-def plain_scores(statistics, natural, bias):
-    return [[plain_score(row, *component) for component in zip(natural, bias, strict=True)] for row in statistics]
+def plain_statistics(x, features):
+    x = x.astype(float)
+    d = x.shape[1]
+    products = {
+        "identity": [],
+        "diagonal": [x[:, a] * x[:, a] for a in range(d)],
+        "quadratic": [x[:, a] * x[:, b] for a in range(d) for b in range(a, d)],
+    }[features]
+    return np.column_stack([*x.T, *products])
 
 
-def plain_assign(statistics, natural, bias):
-    scores = plain_scores(statistics, natural, bias)
-    labels = [row.index(max(row)) for row in scores]
-    return np.array(labels, dtype=np.int32), np.array([max(row) for row in scores])
+def plain_scores(t, natural, bias):
+    """Summed one term after another, so that ties are ties."""
+    scores = np.tile(np.asarray(bias, dtype=float), (len(t), 1))
+    for j in np.flatnonzero(np.isfinite(bias)):
+        for f in range(t.shape[1]):
+            scores[:, j] += natural[j, f] * t[:, f]
+    return scores
 
 
-def plain_label_sums(statistics, labels, n_labels, weights=None):
-    counts, sums = np.zeros(n_labels), np.zeros((n_labels, statistics.shape[1]))
-    weights = np.ones(len(statistics)) if weights is None else weights
-    for row, label, weight in zip(statistics.astype(float), labels, weights, strict=True):
-        counts[label] += weight
-        sums[label] += weight * row
-    return counts, sums
+def plain_sums(t, shares):
+    return shares.sum(axis=0), np.array([(share[:, None] * t).sum(axis=0) for share in shares.T])
 
 
-def plain_posterior_sums(statistics, natural, bias, weights=None):
-    counts, sums, evidence = np.zeros(len(natural)), np.zeros(natural.shape), []
-    weights = np.ones(len(statistics)) if weights is None else weights
-    for row, scores, weight in zip(
-        statistics.astype(float), plain_scores(statistics, natural, bias), weights, strict=True
-    ):
-        top = max(scores)
-        if top == -INF:
-            evidence.append(-INF)
-            continue
-        shares = np.exp(np.array(scores) - top)
-        evidence.append(top + np.log(shares.sum()))
-        shares *= weight / shares.sum()
-        counts += shares
-        sums += shares[:, np.newaxis] * row
-    return counts, sums, np.array(evidence)
+def check_hard(x, features, natural, bias, weights=None, clusters=None, n_threads=1):
+    rows = packed(x, features, weights, n_threads)
+    clusters = Clusters.empty(len(x), len(natural), rows.order) if clusters is None else clusters
+    before = clusters.labels.copy()
+    margins = np.empty(len(x), dtype=np.float32)
+    changed = rows.hard_pass(natural, bias, clusters, margins)
+    t = plain_statistics(x, features)
+    scores = plain_scores(t, natural, bias)
+    labels = scores.argmax(axis=1)
+    np.testing.assert_array_equal(clusters.labels, labels)
+    assert changed == np.count_nonzero(before != labels)
+    w = np.ones(len(x)) if weights is None else weights
+    counts, sums = plain_sums(t, w[:, None] * (labels[:, None] == np.arange(len(natural))))
+    np.testing.assert_allclose(clusters.counts, counts, rtol=1e-12, atol=1e-12 * w.sum())
+    np.testing.assert_allclose(clusters.sums, sums, rtol=1e-11, atol=1e-12 * np.abs(w[:, None] * t).sum())
+    np.testing.assert_array_equal(clusters.sizes, np.bincount(labels, minlength=len(natural)))
+    ordered = np.sort(scores, axis=1)
+    gap = np.full(len(x), INF) if len(natural) == 1 else ordered[:, -1] - ordered[:, -2]
+    scale = np.abs(scores[np.isfinite(scores)]).max(initial=1.0)
+    finite = gap < 1e38  # margins are float32
+    np.testing.assert_allclose(margins[finite], gap[finite], rtol=1e-4, atol=1e-3 * scale)
+    return clusters
 
 
-def draw(n, order, k, seed=0):
+def check_soft(x, features, natural, bias, n_kept=None, weights=None, n_threads=1):
+    counts, sums, score = packed(x, features, weights, n_threads).soft_pass(natural, bias, n_kept)
+    t = plain_statistics(x, features)
+    scores = plain_scores(t, natural, bias)
+    if n_kept is not None:
+        for row in scores:
+            row[np.argsort(-row, kind="stable")[n_kept:]] = -INF
+    top = scores.max(axis=1, keepdims=True)
+    shares = np.exp(scores - top)
+    total = shares.sum(axis=1, keepdims=True)
+    w = np.ones(len(x)) if weights is None else weights
+    expected_counts, expected_sums = plain_sums(t, w[:, None] * shares / total)
+    np.testing.assert_allclose(counts, expected_counts, rtol=1e-11, atol=1e-13 * w.sum())
+    np.testing.assert_allclose(sums, expected_sums, rtol=1e-10, atol=1e-12 * np.abs(w[:, None] * t).sum())
+    assert score == pytest.approx(w @ (top + np.log(total))[:, 0], rel=1e-11, abs=1e-9)
+
+
+def drawn(seed, n, d, k, features, dtype=np.float64):
     rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, order)), rng.normal(size=(k, order)), rng.normal(size=k)
+    x = rng.normal(size=(n, d)).astype(dtype)
+    order = plain_statistics(x[:1], features).shape[1]
+    return x, rng.normal(size=(k, order)), rng.normal(size=k), rng
 
 
-def tied():
-    """Few distinct values, every component there twice: ties in every row."""
-    rng = np.random.default_rng(1)
-    natural, bias = rng.integers(-1, 2, size=(4, 3)).astype(float), rng.integers(-1, 2, size=4).astype(float)
-    return rng.integers(-2, 3, size=(200, 3)).astype(float), np.tile(natural, (2, 1)), np.tile(bias, 2)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("features", FEATURES)
+@given(st.integers(0, 10**6), st.integers(1, 150), st.integers(1, 6), st.integers(1, 11))
+def test_random_rows(features, dtype, seed, n, d, k):
+    x, natural, bias, rng = drawn(seed, n, d, k, features, dtype)
+    weights = rng.random(n) if seed % 2 else None
+    clusters = check_hard(x, features, natural, bias, weights)
+    check_soft(x, features, natural, bias, None if seed % 3 else int(rng.integers(1, k + 1)), weights)
+    # A second pass with other components changes some labels and must change the sums by just those rows.
+    check_hard(x, features, natural + 0.2 * rng.normal(size=natural.shape), bias, weights, clusters)
 
 
-def equal_components():
-    statistics, natural, bias = draw(300, 37, 1, seed=2)
-    return statistics, np.tile(natural, (29, 1)), np.tile(bias, 29)
+@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_many_rows_and_threads_give_the_same(features, dtype):
+    x, natural, bias, rng = drawn(1, 20_011, 3, 7, features, dtype)
+    weights = rng.random(len(x))
+    results = []
+    for n_threads in (1, 2, 5):
+        clusters = check_hard(x, features, natural, bias, weights, n_threads=n_threads)
+        results.append((clusters.sums, *packed(x, features, weights, n_threads).soft_pass(natural, bias)))
+    for result in results[1:]:
+        for one, other in zip(results[0], result, strict=True):
+            np.testing.assert_array_equal(one, other)  # to the last bit
 
 
-def near_ties():
-    """Components a few roundings apart: who wins depends on the order of summation, so it is fixed."""
-    statistics, natural, bias = equal_components()
-    noise = np.random.default_rng(5).integers(-2, 3, size=natural.shape)
-    return statistics, natural * (1 + noise * np.finfo(float).eps), bias
+def test_equal_components_go_to_the_lowest_index():
+    x, natural, bias, _ = drawn(2, 500, 4, 3, "quadratic")
+    natural, bias = np.repeat(natural, 3, axis=0), np.repeat(bias, 3)
+    assert set(check_hard(x, "quadratic", natural, bias).labels) <= {0, 3, 6}
 
 
-def huge_offset():
-    statistics, natural, bias = draw(150, 3, 4)
-    return statistics + 1e9, natural, bias
+def test_near_ties_have_the_same_labels_in_every_version(version):
+    """Components that differ in the last bits only: any other order of summation would label some rows otherwise."""
+    x, natural, bias, rng = drawn(3, 4000, 5, 2, "quadratic")
+    base = natural[0]
+    natural = base + base * rng.integers(-3, 4, size=(12, base.size)) * 2.0**-52
+    check_hard(x, "quadratic", natural, np.full(12, bias[0]))
+    single = x.astype(np.float32)
+    check_hard(single, "quadratic", natural, np.full(12, bias[0]))
 
 
-def steep():
-    """Scores so far apart that all but one exponential vanish."""
-    statistics, natural, bias = draw(150, 3, 4)
-    return 1e4 * statistics, natural, bias
-
-
-def some_dead():
-    statistics, natural, bias = draw(150, 3, 5)
+def test_dead_components_never_win_and_may_be_nan():
+    x, natural, bias, _ = drawn(4, 200, 2, 6, "diagonal")
     bias[[0, 3]] = -INF
-    natural[0], natural[3] = np.nan, INF
-    return statistics, natural, bias
+    natural[[0, 3]] = np.nan
+    clusters = check_hard(x, "diagonal", np.where(np.isnan(natural), 0, natural), bias)
+    again = Clusters.empty(len(x), 6, 4)
+    packed(x, "diagonal").hard_pass(natural, bias, again)
+    np.testing.assert_array_equal(again.labels, clusters.labels)
+    assert not set(again.labels) & {0, 3}
+    counts, sums, score = packed(x, "diagonal").soft_pass(natural, bias)
+    assert counts[[0, 3]].tolist() == [0, 0]
+    assert np.isfinite(sums).all()
+    assert np.isfinite(score)
+    counts, sums, score = packed(x, "diagonal").soft_pass(natural, np.full(6, -INF))
+    assert not counts.any()
+    assert not sums.any()
+    assert score == -INF
 
 
-def all_dead():
-    statistics, natural, bias = draw(40, 3, 2)
-    return statistics, natural, np.full_like(bias, -INF)
+def test_extreme_values_stay_finite():
+    x = np.array([[1e150, -1e150], [0.0, 1e-300], [1e8, 1e8 + 1]])
+    natural = np.array([[1e-150, 0.0], [0.0, 1e-150], [1.0, -1.0]])
+    check_hard(x, "identity", natural, np.zeros(3))
+    check_soft(x, "identity", natural[:2], np.zeros(2))
+    # In float32 these scores overflow: the labels must be right all the same.
+    check_hard(np.array([[1e30, 1.0], [1.0, 1e30]], dtype=np.float32), "quadratic", np.eye(5)[:3] * 1e20, np.zeros(3))
 
 
-def single_precision():
-    statistics, natural, bias = draw(500, 6, 5)
-    return (1000 + statistics).astype(np.float32), natural, bias
+def test_a_cluster_that_loses_all_its_rows_is_exactly_empty():
+    rng = np.random.default_rng(5)
+    x, weights = rng.normal(size=(1000, 2)), rng.random(1000)
+    rows = packed(x, weights=weights)
+    clusters = Clusters.empty(1000, 3, 2)
+    rows.hard_pass(rng.normal(size=(3, 2)), np.zeros(3), clusters)
+    rows.hard_pass(np.zeros((3, 2)), np.array([0.0, -1.0, -1.0]), clusters)
+    assert clusters.counts[1:].tolist() == [0, 0]
+    assert not clusters.sums[1:].any()
 
 
-def not_contiguous():
-    statistics, natural, bias = draw(200, 12, 10)
-    return statistics[::-2, ::3], natural.T[:4, 1::2].T, bias[::-2]
+def test_rows_may_come_in_pieces_and_with_any_strides():
+    x, natural, bias, _ = drawn(6, 1001, 3, 4, "quadratic")
+    rows = PackedRows(1001, 3, "quadratic")
+    for start in (0, 17, 500, 801):
+        stop = {0: 17, 17: 500, 500: 801, 801: 1001}[start]
+        rows.load(start, np.asfortranarray(x[start:stop]))
+    clusters, expected = (Clusters.empty(1001, 4, rows.order) for _ in range(2))
+    rows.hard_pass(np.asfortranarray(natural), bias, clusters)
+    packed(x, "quadratic").hard_pass(natural, bias, expected)
+    np.testing.assert_array_equal(clusters.labels, expected.labels)
+    np.testing.assert_allclose(clusters.sums, expected.sums, rtol=1e-12)
 
 
-def by_column():
-    statistics, natural, bias = draw(100, 5, 4)
-    return np.asfortranarray(statistics), np.asfortranarray(natural), bias
+@pytest.mark.parametrize("features", FEATURES)
+def test_sums_of_given_labels(features):
+    x, _, _, rng = drawn(7, 3000, 3, 1, features)
+    labels, weights = rng.integers(0, 5, 3000).astype(np.int32), rng.random(3000)
+    counts, sums = packed(x, features, weights, 2).label_sums(labels, 6)
+    t = plain_statistics(x, features)
+    expected = plain_sums(t, weights[:, None] * (labels[:, None] == np.arange(6)))
+    np.testing.assert_allclose(counts, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(sums, expected[1], rtol=1e-11, atol=1e-10)
 
 
-def read_only():
-    arrays = draw(20, 2, 3)
-    for array in arrays:
-        array.flags.writeable = False
-    return arrays
+def test_wrong_arguments_are_refused():
+    rows = packed(np.zeros((4, 2)))
+    with pytest.raises(ValueError, match="natural must have shape"):
+        rows.soft_pass(np.zeros((3, 5)), np.zeros(3))
+    with pytest.raises(ValueError, match="bias must have shape"):
+        rows.soft_pass(np.zeros((3, 2)), np.zeros(2))
+    with pytest.raises(ValueError, match="do not fit"):
+        rows.load(3, np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="labels must lie in"):
+        rows.label_sums(np.array([0, 1, 2, 3]), 3)
+    with pytest.raises(ValueError, match="weights must have shape"):
+        PackedRows(4, 2, weights=np.ones(3))
+    with pytest.raises(TypeError, match="float32 or float64"):
+        PackedRows(4, 2, dtype=np.int64)
+    clusters = Clusters.empty(4, 3, 2)
+    clusters.labels[:] = 7
+    with pytest.raises(ValueError, match="labels must lie below"):
+        rows.hard_pass(np.zeros((3, 2)), np.zeros(3), clusters)
 
 
-CASES = {
-    "random": draw(1000, 5, 7),
-    "tied": tied(),
-    "equal components": equal_components(),
-    "near ties": near_ties(),
-    "one row": draw(1, 4, 3),
-    "no row": draw(0, 4, 3),
-    "one component": draw(50, 2, 1),
-    "one statistic": draw(333, 1, 6),
-    "no statistic": draw(10, 0, 3),
-    "many components": draw(40, 3, 300),
-    "huge offset": huge_offset(),
-    "steep": steep(),
-    "some dead": some_dead(),
-    "all dead": all_dead(),
-    "float32": single_precision(),
-    "not contiguous": not_contiguous(),
-    "by column": by_column(),
-    "read only": read_only(),
-    "rows of two compiled partial sums": draw(4096 + 33, 2, 2),
-}
+def test_passes_from_several_threads_at_once():
+    x, natural, bias, _ = drawn(8, 30_000, 3, 5, "quadratic")
+    rows = packed(x, "quadratic", n_threads=2)
+    expected = rows.soft_pass(natural, bias)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(rows.soft_pass(natural, bias))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in found:
+        np.testing.assert_array_equal(result[1], expected[1])
 
 
-@pytest.fixture(params=CASES)
-def case(request):
-    return CASES[request.param]
+def test_a_forked_child_can_pass_too(version):
+    code = """
+import os, numpy as np
+from kmle import kernels
+kernels.use({version!r})
+rows = kernels.PackedRows(20000, 2, n_threads=2)
+rows.load(0, np.ones((20000, 2)))
+rows.soft_pass(np.ones((3, 2)), np.zeros(3))
+child = os.fork()
+if child == 0:
+    rows.soft_pass(np.ones((3, 2)), np.zeros(3))
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code.replace("{version!r}", repr(version))], check=True, timeout=60
+    )
 
 
-def weights_for(statistics, weighted):
-    """Weights that are not contiguous, some zero; or none."""
-    if not weighted:
-        return None
-    return np.random.default_rng(3).integers(0, 4, size=(len(statistics), 2))[:, 0] / 3
-
-
-def assert_same_sums(found, expected, statistics):
-    """Equal to 1e-12 of the largest sum there could be, the only fair measure where terms cancel."""
-    counts, sums = found
-    scale = np.abs(statistics, dtype=np.float64).sum(axis=0)
-    assert counts.dtype == sums.dtype == np.float64
-    np.testing.assert_allclose(counts, expected[0], rtol=1e-12, atol=1e-12)
-    assert np.all(np.abs(sums - expected[1]) <= 1e-12 * np.broadcast_to(scale, sums.shape))
-
-
-def test_assign_is_the_plain_argmax(version, case):
-    labels, best = kernels.assign(*case)
-    expected_labels, expected_best = plain_assign(*case)
-    assert labels.dtype == np.int32
-    assert best.dtype == np.float64
-    np.testing.assert_array_equal(labels, expected_labels)
-    np.testing.assert_allclose(best, expected_best, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_label_sums_are_the_plain_sums(version, case, weighted):
-    statistics = case[0]
-    labels = np.random.default_rng(4).integers(0, 3, size=2 * len(statistics)).astype(np.int32)[::2]
-    weights = weights_for(statistics, weighted)
-    found = kernels.label_sums(statistics, labels, 5, weights)
-    assert_same_sums(found, plain_label_sums(statistics, labels, 5, weights), statistics)
-    assert np.all(found[0][3:] == 0)
-    assert np.all(found[1][3:] == 0)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_posterior_sums_are_the_plain_sums(version, case, weighted):
-    statistics, weights = case[0], weights_for(case[0], weighted)
-    *found, log_evidence = kernels.posterior_sums(*case, weights)
-    *expected, expected_evidence = plain_posterior_sums(*case, weights)
-    np.testing.assert_allclose(log_evidence, expected_evidence, rtol=1e-12, atol=1e-12)
-    # A score is known to its own rounding only, and that is what the responsibilities inherit.
-    uncertain = 1e-6 if np.abs(statistics).max(initial=0) > 1e6 else 1e-12
-    np.testing.assert_allclose(found[0], expected[0], rtol=uncertain, atol=uncertain * len(statistics))
-    scale = np.abs(statistics, dtype=np.float64).sum(axis=0)
-    assert np.all(np.abs(found[1] - expected[1]) <= uncertain * np.broadcast_to(scale, found[1].shape))
-    if len(statistics) and not np.all(np.isneginf(case[2])):
-        total = len(statistics) if weights is None else weights.sum()
-        assert found[0].sum() == pytest.approx(total, rel=1e-12)
-
-
-@pytest.mark.parametrize("values_per_block", [1, 64, 1000])
-def test_blocks_of_the_numpy_version_change_nothing(monkeypatch, values_per_block):
-    statistics, natural, bias = CASES["random"]
-    labels, best = reference.assign(statistics, natural, bias)
-    sums = reference.label_sums(statistics, labels, len(natural))
-    *soft, log_evidence = reference.posterior_sums(statistics, natural, bias)
-    monkeypatch.setattr(reference, "VALUES_PER_BLOCK", values_per_block)
-    blocked_labels, blocked_best = reference.assign(statistics, natural, bias)
-    *blocked_soft, blocked_evidence = reference.posterior_sums(statistics, natural, bias)
-    np.testing.assert_array_equal(blocked_labels, labels)
-    np.testing.assert_allclose(blocked_best, best, rtol=1e-12)
-    assert_same_sums(reference.label_sums(statistics, labels, len(natural)), sums, statistics)
-    assert_same_sums(blocked_soft, soft, statistics)
-    np.testing.assert_allclose(blocked_evidence, log_evidence, rtol=1e-12)
-
-
-@given(
-    n=st.integers(0, 70),
-    order=st.integers(0, 6),
-    k=st.integers(1, 9),
-    dtype=st.sampled_from([np.float32, np.float64]),
-    seed=st.integers(0, 2**32 - 1),
-    coarse=st.booleans(),
-)
-def test_all_versions_give_the_same_labels(n, order, k, dtype, seed, coarse):
-    statistics, natural, bias = draw(n, order, k, seed)
-    if coarse:
-        statistics, natural, bias = statistics.round(), natural.round(), bias.round()
-    statistics = statistics.astype(dtype)
-    expected, _ = plain_assign(statistics, natural, bias)
-    for version in VERSIONS.values():
-        np.testing.assert_array_equal(version.assign(statistics, natural, bias)[0], expected)
-
-
-def test_large_single_precision_sums_keep_double_precision(version):
-    statistics = np.full((200_000, 1), 0.1, dtype=np.float32)
-    counts, sums = kernels.label_sums(statistics, np.zeros(len(statistics), dtype=np.int32), 1)
-    assert counts[0] == 200_000
-    assert sums[0, 0] == pytest.approx(200_000 * float(np.float32(0.1)), rel=1e-13)
-
-
-def test_results_do_not_depend_on_threads(version):
-    statistics, natural, bias = draw(20_000, 4, 6)
-    expected = kernels.assign(statistics, natural, bias)[0]
-    results = [None] * 4
-
-    def work(slot):
-        results[slot] = kernels.assign(statistics, natural, bias)[0]
-
-    workers = [threading.Thread(target=work, args=(slot,)) for slot in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    for labels in results:
-        np.testing.assert_array_equal(labels, expected)
-
-
-T, NATURAL, BIAS = np.zeros((4, 3)), np.zeros((2, 3)), np.zeros(2)
-LABELS, WEIGHTS = np.zeros(4, dtype=np.int32), np.ones(4)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "arguments", "error", "message"),
-    [
-        ("assign", (T[0], NATURAL, BIAS), ValueError, r"statistics .*\(n, D\), got \(3,\)"),
-        ("assign", (T.astype(int), NATURAL, BIAS), TypeError, r"statistics .*astype"),
-        ("assign", (T, NATURAL[:, :2], BIAS), ValueError, r"natural .*\(k, 3\)"),
-        ("assign", (T, NATURAL[:0], BIAS[:0]), ValueError, r"natural .*\(k, 3\)"),
-        ("assign", (T, NATURAL, BIAS[:1]), ValueError, r"bias .*\(2,\)"),
-        ("label_sums", (T, LABELS[:2], 2), ValueError, r"labels .*\(4,\)"),
-        ("label_sums", (T, LABELS + 2, 2), ValueError, r"0\.\.1, got 2\.\.2"),
-        ("label_sums", (T, LABELS - 1, 2), ValueError, r"0\.\.1, got -1\.\.-1"),
-        ("label_sums", (T, LABELS.astype(float), 2), TypeError, "labels must be integers"),
-        ("label_sums", (T, LABELS, 2, WEIGHTS[:1]), ValueError, r"weights .*\(4,\)"),
-        ("posterior_sums", (T, NATURAL, BIAS, WEIGHTS[:, np.newaxis]), ValueError, r"weights .*\(4,\)"),
-    ],
-)
-def test_wrong_arguments_are_named(version, kernel, arguments, error, message):
-    with pytest.raises(error, match=message):
-        getattr(kernels, kernel)(*arguments)
-
-
-def test_no_labels_for_no_rows(version):
-    counts, sums = kernels.label_sums(np.zeros((0, 3)), np.zeros(0, dtype=np.int32), 0)
-    assert counts.shape == (0,)
-    assert sums.shape == (0, 3)
-
-
-def test_backend_names_the_serving_version(version):
-    assert kernels.backend() == version
-
-
-def test_compiled_kernels_serve_when_they_are_there():
-    assert kernels.backend() == list(VERSIONS)[-1]
-
-
-def test_missing_kernels_warn_once(monkeypatch):
-    monkeypatch.setattr(kernels, "_serving", reference)
-    kernels._warn_once.cache_clear()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for _ in range(3):
-            kernels.assign(*CASES["one row"])
-    assert [warning.category for warning in caught] == [RuntimeWarning]
-    assert "C++ compiler" in str(caught[0].message)
-
-
-def test_importing_never_warns():
-    subprocess.run([sys.executable, "-W", "error", "-c", "import kmle.kernels"], check=True)
+def test_the_missing_module_warns_once():
+    code = """
+import sys, warnings
+sys.modules["kmle.kernels._compiled"] = None
+import numpy as np
+from kmle import kernels
+assert kernels.backend() == "numpy"
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(3):
+        kernels.PackedRows(1, 1)
+assert len(caught) == 1, caught
+assert "compiled kernels are missing" in str(caught[0].message)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

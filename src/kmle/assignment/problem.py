@@ -10,7 +10,8 @@ from ..families import ExponentialFamily
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .dense import SCORE_ERROR, Labels, hard_pass, score_error, soft_pass, sums_of_labels
+from .dense import DenseEngine, Labels
+from .direct import SCORE_ERROR, DirectEngine, score_error
 from .rows import Rows
 
 
@@ -55,7 +56,7 @@ class Problem:
         # At the global law itself the prior costs nothing: F*(prior_moment) is where the penalty is measured from.
         self._prior_top = float(self._prior_fit(self.prior_natural[None])[0])
         self.weights = weights
-        self._largest = self.rows.largest_statistic()
+        self._dense, self._direct = DenseEngine(self.rows), DirectEngine(self.rows)
         self._precision = float(np.finfo(X.dtype).eps)
         self._has_direct = family.direct_log_density(X[:1].astype(float), self.prior_natural[None]) is not None
 
@@ -91,24 +92,26 @@ class Problem:
             bias = parameters.log_weights - self.family.log_normalizer(parameters.natural)
         return np.where(parameters.alive, bias, -np.inf)
 
-    def _direct(self, parameters: Parameters, bias: Array) -> bool:
-        error = score_error(self._largest, parameters.natural, bias, self._precision)
+    def _engine(self, parameters: Parameters, bias: Array) -> DenseEngine | DirectEngine:
+        if not self._has_direct:
+            return self._dense
+        error = score_error(self.rows.largest_statistic, parameters.natural, bias, self._precision)
         # float32 data carries float32 noise already; only what the packing adds to it is worth a slower pass.
-        return self._has_direct and error > max(SCORE_ERROR, 1e4 * self._precision)
+        return self._direct if error > max(SCORE_ERROR, 1e4 * self._precision) else self._dense
 
     def assign(self, parameters: Parameters) -> tuple[Labels, ClusterStatistics]:
         """Hard pass: labels, and the statistics of the clusters."""
         bias = self.bias(parameters)
-        return hard_pass(self.rows, parameters.natural, bias, self._direct(parameters, bias))
+        return self._engine(parameters, bias).hard_pass(parameters.natural, bias)
 
     def soften(self, parameters: Parameters, n_kept: int | None = None) -> ClusterStatistics:
         """Soft pass: statistics by responsibility, of the `n_kept` largest a row or of all."""
         bias = self.bias(parameters)
-        return soft_pass(self.rows, parameters.natural, bias, self._direct(parameters, bias), n_kept)
+        return self._engine(parameters, bias).soft_pass(parameters.natural, bias, n_kept)
 
     def gather(self, labels: Labels, n_components: int) -> ClusterStatistics:
         """The statistics of given labels."""
-        return sums_of_labels(self.rows, labels, n_components)
+        return ClusterStatistics(*self.rows.packed.label_sums(labels, n_components), 0.0)
 
     def mean_entropy(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
         """Mean entropy of the responsibilities behind a full soft pass, in nats: zero when no row is in doubt."""

@@ -128,6 +128,14 @@ class FamilyContract(ABC):
         """Natural parameters in the data's own coordinates, from those fitted to `measured_from(X, origin)`."""
         return natural
 
+    def kernel_columns(self, X: Array) -> tuple[Array, str]:
+        """Columns (n, c) and the features by which t(x) follows from them in the kernels.
+
+        "identity": the columns are t(x); "diagonal": t is the columns and their squares; "quadratic": the columns and
+        all their products. Families whose t is wide give the narrow columns here, so that t is never held for all rows.
+        """
+        return self.sufficient_statistic(X), "identity"
+
     def direct_log_density(self, X: Array, natural: Array) -> Array | None:
         """log-densities (n, k) without packed statistics, where those would lose digits; None to use them."""
         return None

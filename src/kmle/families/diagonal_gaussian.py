@@ -73,6 +73,9 @@ class DiagonalGaussian(ExponentialFamily):
         mean, variance = _mean_variance(natural)
         return _natural(mean + origin, np.maximum(variance, (RESOLUTION * origin) ** 2))
 
+    def kernel_columns(self, X: Array) -> tuple[Array, str]:
+        return X, "diagonal"
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By differences to the means: no second moments, so no digits lost far from the origin."""
         mean, variance = _mean_variance(natural)

@@ -94,6 +94,9 @@ class Gaussian(ExponentialFamily):
         linear, precision = _split(natural)
         return np.concatenate([linear + precision @ origin, natural[..., origin.size :]], axis=-1)
 
+    def kernel_columns(self, X: Array) -> tuple[Array, str]:
+        return X, "quadratic"
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By Cholesky factors of the precisions: no second moments, so no digits lost far from the origin."""
         _, precision = _split(natural)

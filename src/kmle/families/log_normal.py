@@ -67,6 +67,9 @@ class LogNormal(ExponentialFamily):
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         return _LOGARITHM.natural_at_origin(natural, origin)
 
+    def kernel_columns(self, X: Array) -> tuple[Array, str]:
+        return np.log(X), "diagonal"
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """The Gaussian of the logarithm, by differences to its mean."""
         return _LOGARITHM.direct_log_density(np.log(X), natural) + self.log_carrier(X)[:, None]

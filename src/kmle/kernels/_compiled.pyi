@@ -1,20 +1,34 @@
-from numpy import float32, float64, int32
+from numpy import float32, float64, int32, int64
 from numpy.typing import NDArray
 
-def assign(
-    statistics: NDArray[float32] | NDArray[float64],
-    natural: NDArray[float64],
-    bias: NDArray[float64],
-) -> tuple[NDArray[int32], NDArray[float64]]: ...
-def label_sums(
-    statistics: NDArray[float32] | NDArray[float64],
-    labels: NDArray[int32],
-    n_labels: int,
-    weights: NDArray[float64] | None = None,
-) -> tuple[NDArray[float64], NDArray[float64]]: ...
-def posterior_sums(
-    statistics: NDArray[float32] | NDArray[float64],
-    natural: NDArray[float64],
-    bias: NDArray[float64],
-    weights: NDArray[float64] | None = None,
-) -> tuple[NDArray[float64], NDArray[float64], NDArray[float64]]: ...
+class PackedRows64:
+    def __init__(
+        self, rows: int, columns: int, features: int, weights: NDArray[float64] | None, threads: int
+    ) -> None: ...
+    def load(self, first: int, rows: NDArray[float64]) -> None: ...
+    def hard_pass(
+        self,
+        natural: NDArray[float64],
+        bias: NDArray[float64],
+        labels: NDArray[int32],
+        sizes: NDArray[int64],
+        counts: NDArray[float64],
+        sums: NDArray[float64],
+        margins: NDArray[float32] | None,
+    ) -> int: ...
+    def soft_pass(
+        self,
+        natural: NDArray[float64],
+        bias: NDArray[float64],
+        kept: int,
+        counts: NDArray[float64],
+        sums: NDArray[float64],
+    ) -> float: ...
+    def label_sums(self, labels: NDArray[int32], counts: NDArray[float64], sums: NDArray[float64]) -> None: ...
+
+class PackedRows32(PackedRows64):
+    def load(self, first: int, rows: NDArray[float32]) -> None: ...  # type: ignore[override]
+
+def instruction_sets() -> list[str]: ...
+def instruction_set() -> str: ...
+def use_instruction_set(name: str) -> None: ...

@@ -1,79 +1,130 @@
-"""Every kernel in plain NumPy: the statement of what the compiled ones compute, and their stand-in.
+"""The passes over rows in plain NumPy: the statement of what the compiled ones compute, and their stand-in.
 
-The functions have the names and arguments of those in `kmle.kernels`, which checks them before it calls.
-Rows are taken in blocks, so no (n, k) array is ever held.
+`PackedRows` has the methods of its compiled namesakes; `kmle.kernels` checks arguments before it calls. Rows are taken
+in blocks, so no (n, k) array is ever held.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
-Statistics = NDArray[np.float32] | Floats
 
 VALUES_PER_BLOCK = 2**17  # 1 MB of float64: a block and its scores stay in the cache
 EPSILON = float(np.finfo(np.float64).eps)
+IDENTITY, DIAGONAL, QUADRATIC = range(3)
 
 
-def assign(statistics: Statistics, natural: Floats, bias: Floats) -> tuple[NDArray[np.int32], Floats]:
-    """The best component of each row and its score (see `kmle.kernels.assign`)."""
-    labels = np.empty(len(statistics), dtype=np.int32)
-    best = np.empty(len(statistics))
-    natural = _without_dead(natural, bias)
-    for rows, block in _blocks(statistics, *natural.shape):
-        scores = block @ natural.T + bias
-        near_tie = _has_near_tie(scores, block, natural, bias)
-        scores[near_tie] = _scores_in_order(block[near_tie], natural, bias)
-        labels[rows] = scores.argmax(axis=1)
-        best[rows] = scores.max(axis=1)
-    return labels, best
+def order_of(features: int, columns: int) -> int:
+    """How many statistics follow from so many columns."""
+    return {IDENTITY: columns, DIAGONAL: 2 * columns, QUADRATIC: columns + columns * (columns + 1) // 2}[features]
 
 
-def label_sums(
-    statistics: Statistics, labels: NDArray[np.int32], n_labels: int, weights: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """Weighted counts and sums of the rows of each label (see `kmle.kernels.label_sums`)."""
-    counts = np.zeros(n_labels)
-    sums = np.zeros((n_labels, statistics.shape[1]))
-    for rows, block in _blocks(statistics, 1, statistics.shape[1]):
-        size = len(block)
-        weight = np.ones(size) if weights is None else weights[rows]
-        membership = csr_array((weight, labels[rows], np.arange(size + 1)), shape=(size, n_labels)).T
-        counts += membership @ np.ones(size)
-        sums += membership @ block
-    return counts, sums
+def statistics_of(columns: NDArray[Any], features: int) -> Floats:
+    """t(x) in float64: the columns as they are, with their squares, or with all their products."""
+    x = np.ascontiguousarray(columns, dtype=np.float64)
+    if features == IDENTITY:
+        return x
+    if features == DIAGONAL:
+        return np.hstack([x, x * x])
+    first, second = np.triu_indices(x.shape[1])
+    return np.hstack([x, x[:, first] * x[:, second]])
 
 
-def posterior_sums(
-    statistics: Statistics, natural: Floats, bias: Floats, weights: Floats | None = None
-) -> tuple[Floats, Floats, Floats]:
-    """Weighted counts and sums by responsibility, and log-evidence (see `kmle.kernels.posterior_sums`)."""
-    counts = np.zeros(len(natural))
-    sums = np.zeros(natural.shape)
-    log_evidence = np.full(len(statistics), -np.inf)
-    if np.all(np.isneginf(bias)):
-        return counts, sums, log_evidence  # every component is dead: no row belongs to any
-    natural = _without_dead(natural, bias)
-    for rows, block in _blocks(statistics, *natural.shape):
-        scores = block @ natural.T + bias
-        top = scores.max(axis=1, keepdims=True)
-        shares = np.exp(scores - top)
-        total = shares.sum(axis=1, keepdims=True)
-        log_evidence[rows] = (top + np.log(total))[:, 0]
-        shares *= (1.0 if weights is None else weights[rows, np.newaxis]) / total
-        counts += shares.sum(axis=0)
-        sums += shares.T @ block
-    return counts, sums, log_evidence
+class PackedRows:
+    """Rows kept for many passes."""
 
+    def __init__(self, rows: int, columns: int, features: int, weights: Floats | None, dtype: Any) -> None:
+        self._values = np.zeros((rows, columns), dtype=dtype)
+        self._features = features
+        self._weights = weights
+        self._order = order_of(features, columns)
 
-def _blocks(statistics: Statistics, n_components: int, order: int) -> Iterator[tuple[slice, Floats]]:
-    """Blocks of rows as contiguous float64, small enough for the block and its scores."""
-    step = max(1, VALUES_PER_BLOCK // max(n_components, order, 1))
-    for first in range(0, len(statistics), step):
-        rows = slice(first, first + step)
-        yield rows, np.ascontiguousarray(statistics[rows], dtype=np.float64)
+    def load(self, first: int, rows: NDArray[Any]) -> None:
+        self._values[first : first + len(rows)] = rows
+
+    def hard_pass(
+        self,
+        natural: Floats,
+        bias: Floats,
+        labels: NDArray[np.int32],
+        sizes: NDArray[np.int64],
+        counts: Floats,
+        sums: Floats,
+        margins: NDArray[np.float32] | None,
+    ) -> int:
+        natural = _without_dead(natural, bias)
+        changed = 0
+        for rows, t in self._blocks(len(natural)):
+            scores = t @ natural.T + bias
+            top_two = np.partition(scores, -2, axis=1)[:, -2:] if len(natural) > 1 else None
+            near_tie = _has_near_tie(scores, t, natural, bias)
+            if margins is not None:
+                gap = np.full(len(t), np.inf) if top_two is None else top_two[:, 1] - top_two[:, 0]
+                margins[rows] = np.minimum(np.where(near_tie, 0.0, gap), np.finfo(np.float32).max)
+            scores[near_tie] = _scores_in_order(t[near_tie], natural, bias)
+            found = scores.argmax(axis=1).astype(np.int32)
+            before = labels[rows]
+            moved = found != before
+            changed += int(np.count_nonzero(moved))
+            weights = self._weights_of(rows)
+            self._add(t[moved], found[moved], weights[moved], 1, sizes, counts, sums)
+            had_label = moved & (before >= 0)
+            self._add(t[had_label], before[had_label], weights[had_label], -1, sizes, counts, sums)
+            labels[rows] = found
+        return changed
+
+    def soft_pass(self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats) -> float:
+        natural = _without_dead(natural, bias)
+        score = 0.0
+        for rows, t in self._blocks(len(natural)):
+            scores = t @ natural.T + bias
+            if kept < len(natural):
+                # A stable sort keeps the lowest indices among equals.
+                dropped = np.argsort(-scores, axis=1, kind="stable")[:, kept:]
+                np.put_along_axis(scores, dropped, -np.inf, axis=1)
+            top = scores.max(axis=1, keepdims=True)
+            shares = np.exp(scores - top)
+            total = shares.sum(axis=1, keepdims=True)
+            weights = self._weights_of(rows)
+            score += float(weights @ (top + np.log(total))[:, 0])
+            shares *= weights[:, np.newaxis] / total
+            counts += shares.sum(axis=0)
+            sums += shares.T @ t
+        return score
+
+    def label_sums(self, labels: NDArray[np.int32], counts: Floats, sums: Floats) -> None:
+        sizes = np.zeros(len(counts), dtype=np.int64)
+        for rows, t in self._blocks(1):
+            self._add(t, labels[rows], self._weights_of(rows), 1, sizes, counts, sums)
+
+    def _blocks(self, n_components: int) -> Iterator[tuple[slice, Floats]]:
+        """Blocks of rows and their statistics, small enough for both and the scores."""
+        step = max(1, VALUES_PER_BLOCK // max(n_components, self._order, 1))
+        for first in range(0, len(self._values), step):
+            rows = slice(first, first + step)
+            yield rows, statistics_of(self._values[rows], self._features)
+
+    def _weights_of(self, rows: slice) -> Floats:
+        return np.ones(len(self._values[rows])) if self._weights is None else self._weights[rows]
+
+    @staticmethod
+    def _add(
+        t: Floats,
+        labels: NDArray[np.int32],
+        weights: Floats,
+        sign: int,
+        sizes: NDArray[np.int64],
+        counts: Floats,
+        sums: Floats,
+    ) -> None:
+        membership = csr_array((sign * weights, labels, np.arange(len(t) + 1)), shape=(len(t), len(counts))).T
+        counts += membership @ np.ones(len(t))
+        sums += membership @ t
+        sizes += sign * np.bincount(labels, minlength=len(counts))
 
 
 def _without_dead(natural: Floats, bias: Floats) -> Floats:
@@ -81,22 +132,22 @@ def _without_dead(natural: Floats, bias: Floats) -> Floats:
     return np.where(np.isneginf(bias)[:, np.newaxis], 0.0, natural)
 
 
-def _has_near_tie(scores: Floats, block: Floats, natural: Floats, bias: Floats) -> NDArray[np.bool_]:
+def _has_near_tie(scores: Floats, t: Floats, natural: Floats, bias: Floats) -> NDArray[np.bool_]:
     """Rows whose best two scores are closer than the rounding error of a matrix product may be.
 
-    A matrix product sums in an order of its own, even from one column to the next, so it may tell equal
-    components apart: those rows are summed again in a fixed order.
+    A matrix product sums in an order of its own, even from one column to the next, so it may tell equal components
+    apart: those rows are summed again in a fixed order.
     """
     largest_bias = np.abs(bias, where=np.isfinite(bias), out=np.zeros_like(bias)).max()
-    magnitude = np.abs(block) @ np.abs(natural).max(axis=0) + largest_bias
+    magnitude = np.abs(t) @ np.abs(natural).max(axis=0) + largest_bias
     tolerance = 4 * EPSILON * (natural.shape[1] + 2) * magnitude
     contenders = scores >= (scores.max(axis=1) - tolerance)[:, np.newaxis]
-    return np.count_nonzero(contenders, axis=1) > 1
+    return np.asarray(np.count_nonzero(contenders, axis=1) > 1)
 
 
-def _scores_in_order(block: Floats, natural: Floats, bias: Floats) -> Floats:
+def _scores_in_order(t: Floats, natural: Floats, bias: Floats) -> Floats:
     """The scores, summed in the order of the statistics and rounded at every step, as when compiled."""
-    scores = np.tile(bias, (len(block), 1))
-    for column, coefficient in zip(block.T, natural.T, strict=True):
+    scores = np.tile(bias, (len(t), 1))
+    for column, coefficient in zip(t.T, natural.T, strict=True):
         scores += np.multiply.outer(column, coefficient)
     return scores

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..assignment.dense import Labels, worst_row
+from ..assignment.dense import Labels
+from ..assignment.direct import worst_row
 from ..assignment.problem import Parameters, Problem
 from ..seeding.shrinking import shrunk_moments
 from ..statistics import ClusterStatistics

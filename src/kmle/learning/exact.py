@@ -71,7 +71,7 @@ class _Line:
             )
         self.family = problem.family
         self.total = problem.total
-        t = np.concatenate([block[:, 0].astype(float) for _, block in problem.rows.blocks()])
+        t = np.concatenate([block[:, 0] for _, block in problem.rows.blocks()])
         values, self.place = np.unique(t, return_inverse=True)
         weights = np.bincount(self.place.ravel(), problem.rows.weights, len(values))
         self.size = len(values)

@@ -68,7 +68,7 @@ class _Sweep:
         """The state after the sweep, or None when no row gains by moving."""
         moves = 0
         for block, t in self.problem.rows.blocks():
-            moves += self._visit(block.start, t.astype(float))
+            moves += self._visit(block.start, t)
         if moves == 0:
             return None
         problem = self.problem

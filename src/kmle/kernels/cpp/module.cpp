@@ -1,0 +1,299 @@
+// The Python face of the compiled kernels: rows packed once, then passed over as often as needed.
+//
+// kmle.kernels checks shapes, types and values before it calls; nothing is checked again here. Work is cut into tasks
+// whose number depends on the sizes alone, and their results are added in order: nothing depends on the threads.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "passes.hpp"
+#include "pool.hpp"
+
+namespace nb = nanobind;
+
+namespace kmle {
+namespace {
+
+template <class T>
+using Matrix = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
+
+// Partial results of all tasks together stay below this.
+constexpr std::size_t partial_bytes = 64 << 20;
+constexpr std::size_t most_tasks = 64;
+constexpr std::size_t fewest_rows_a_task = 2048;
+
+const Passes* chosen = nullptr;
+
+std::vector<const Passes*> usable_passes() {
+    std::vector<const Passes*> usable = {&baseline_passes()};
+#ifdef KMLE_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) usable.push_back(&avx2_passes());
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw"))
+        usable.push_back(&avx512_passes());
+#endif
+    return usable;
+}
+
+template <class T>
+struct AlignedDelete {
+    void operator()(T* data) const { ::operator delete(data, std::align_val_t(64)); }
+};
+
+template <class T>
+std::unique_ptr<T[], AlignedDelete<T>> aligned(std::size_t size) {
+    return std::unique_ptr<T[], AlignedDelete<T>>(
+        static_cast<T*>(::operator new(std::max<std::size_t>(size, 1) * sizeof(T), std::align_val_t(64))));
+}
+
+// Natural parameters and biases in every form the passes want.
+template <class T>
+class GroupedModel {
+public:
+    GroupedModel(const Matrix<const double>& natural, const Vector<const double>& bias)
+        : components_(natural.shape(0)),
+          order_(natural.shape(1)),
+          natural_(components_ * order_, 0.0),
+          bias_(components_),
+          largest_(order_, 0.0),
+          grouped_(aligned<T>(padded() * order_)),
+          grouped_bias_(aligned<T>(padded())) {
+        for (std::size_t j = 0; j < components_; ++j) {
+            bias_[j] = bias.data()[static_cast<std::int64_t>(j) * bias.stride(0)];
+            if (std::isinf(bias_[j])) continue;  // dead: its natural parameter may be anything and stays zero
+            largest_bias_ = std::max(largest_bias_, std::abs(bias_[j]));
+            for (std::size_t f = 0; f < order_; ++f) {
+                const double value = natural.data()[static_cast<std::int64_t>(j) * natural.stride(0) +
+                                                    static_cast<std::int64_t>(f) * natural.stride(1)];
+                natural_[j * order_ + f] = value;
+                largest_[f] = std::max(largest_[f], std::abs(value));
+            }
+        }
+        for (std::size_t j = 0; j < padded(); ++j) {
+            grouped_bias_[j] = j < components_ ? static_cast<T>(bias_[j]) : -std::numeric_limits<T>::infinity();
+            for (std::size_t f = 0; f < order_; ++f)
+                grouped_[(j / group * order_ + f) * group + j % group] =
+                    j < components_ ? static_cast<T>(natural_[j * order_ + f]) : T(0);
+        }
+    }
+
+    Model<T> view() const {
+        return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),
+                largest_.data(), largest_bias_,      components_,     order_};
+    }
+
+private:
+    std::size_t padded() const { return rounded_up(components_, group); }
+
+    std::size_t components_, order_;
+    std::vector<double> natural_, bias_, largest_;
+    double largest_bias_ = 0.0;
+    std::unique_ptr<T[], AlignedDelete<T>> grouped_, grouped_bias_;
+};
+
+template <class T>
+class PackedRows {
+public:
+    PackedRows(std::size_t rows, std::size_t columns, int features, const std::optional<Vector<const double>>& weights,
+               std::size_t threads)
+        : rows_(rows),
+          columns_(columns),
+          features_(static_cast<Features>(features)),
+          threads_(threads),
+          values_(aligned<T>(blocks() * columns_ * block_rows<T>)),
+          largest_(blocks() * columns_, 0.0) {
+        std::fill_n(values_.get(), blocks() * columns_ * block_rows<T>, T(0));
+        if (weights) {
+            weights_.resize(rows_);
+            for (std::size_t i = 0; i < rows_; ++i)
+                weights_[i] = weights->data()[static_cast<std::int64_t>(i) * weights->stride(0)];
+        }
+    }
+
+    // Copies rows into their places, from row `first` on.
+    void load(std::size_t first, const Matrix<const T>& rows) {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t last = first + rows.shape(0);
+        const std::size_t first_block = first / block_rows<T>, end_block = rounded_up(last, block_rows<T>) / block_rows<T>;
+        // Whole blocks to a task, so that no two tasks write the same one.
+        const std::size_t step = std::max<std::size_t>(1, fewest_rows_a_task / block_rows<T>);
+        const std::size_t count = rounded_up(end_block - first_block, step) / step;
+        Pool::run(count, threads_, [&](std::size_t task) {
+            const std::size_t from = std::max(first, (first_block + task * step) * block_rows<T>);
+            const std::size_t to = std::min(last, (first_block + (task + 1) * step) * block_rows<T>);
+            for (std::size_t i = from; i < to; ++i) place(i, rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0),
+                                                          rows.stride(1));
+        });
+    }
+
+    std::size_t order() const { return order_of(features_, columns_); }
+
+    std::int64_t hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
+                           const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
+                           const Vector<double>& counts, const Matrix<double>& sums,
+                           const std::optional<Vector<float>>& margins) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<T> grouped(natural, bias);
+        const Model<T> model = grouped.view();
+        const std::size_t cells = model.components * (order() + 1);
+        const std::vector<std::size_t> edges = tasks(cells);
+        std::vector<double> partial((edges.size() - 1) * cells, 0.0);
+        std::vector<std::int64_t> partial_sizes((edges.size() - 1) * model.components, 0);
+        std::vector<HardTask> work(edges.size() - 1);
+        Pool::run(work.size(), threads_, [&](std::size_t t) {
+            double* own = partial.data() + t * cells;
+            work[t] = {edges[t], edges[t + 1], labels.data(), margins ? margins->data() : nullptr,
+                       own,      own + model.components, partial_sizes.data() + t * model.components, 0};
+            if constexpr (sizeof(T) == 8)
+                chosen->hard64(view(), model, work[t]);
+            else
+                chosen->hard32(view(), model, work[t]);
+        });
+        std::int64_t changed = 0;
+        for (const HardTask& task : work) {
+            changed += task.changed;
+            for (std::size_t j = 0; j < model.components; ++j) sizes.data()[j] += task.sizes[j];
+            add(task.counts, task.sums, model.components, counts, sums);
+        }
+        return changed;
+    }
+
+    double soft_pass(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t kept,
+                     const Vector<double>& counts, const Matrix<double>& sums) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<double> grouped(natural, bias);
+        const Model<double> model = grouped.view();
+        const std::size_t cells = model.components * (order() + 1);
+        const std::vector<std::size_t> edges = tasks(cells);
+        std::vector<double> partial((edges.size() - 1) * cells, 0.0);
+        std::vector<SoftTask> work(edges.size() - 1);
+        Pool::run(work.size(), threads_, [&](std::size_t t) {
+            double* own = partial.data() + t * cells;
+            work[t] = {edges[t], edges[t + 1], kept, own, own + model.components, 0.0};
+            if constexpr (sizeof(T) == 8)
+                chosen->soft64(view(), model, work[t]);
+            else
+                chosen->soft32(view(), model, work[t]);
+        });
+        double score = 0.0;
+        for (const SoftTask& task : work) {
+            score += task.score;
+            add(task.counts, task.sums, model.components, counts, sums);
+        }
+        return score;
+    }
+
+    // Counts and sums of given labels.
+    void label_sums(const Vector<const std::int32_t>& labels, const Vector<double>& counts, const Matrix<double>& sums) {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t components = counts.shape(0), cells = components * (order() + 1);
+        const std::vector<std::size_t> edges = tasks(cells);
+        std::vector<double> partial((edges.size() - 1) * cells, 0.0);
+        Pool::run(edges.size() - 1, threads_, [&](std::size_t t) {
+            double *part_counts = partial.data() + t * cells, *part_sums = part_counts + components;
+            std::vector<double> statistics(order());
+            const std::size_t last = std::min(rows_, edges[t + 1] * block_rows<T>);
+            for (std::size_t i = edges[t] * block_rows<T>; i < last; ++i) {
+                const std::size_t j = static_cast<std::size_t>(labels.data()[static_cast<std::int64_t>(i) * labels.stride(0)]);
+                const double weight = view().weight(i);
+                row_statistics(view(), i, statistics.data());
+                part_counts[j] += weight;
+                for (std::size_t f = 0; f < order(); ++f) part_sums[j * order() + f] += weight * statistics[f];
+            }
+        });
+        for (std::size_t t = 0; t + 1 < edges.size(); ++t)
+            add(partial.data() + t * cells, partial.data() + t * cells + components, components, counts, sums);
+    }
+
+private:
+    std::size_t blocks() const { return rounded_up(rows_, block_rows<T>) / block_rows<T>; }
+
+    Packed<T> view() const {
+        return {values_.get(), largest_.data(), weights_.empty() ? nullptr : weights_.data(), rows_, columns_, order(),
+                features_};
+    }
+
+    void place(std::size_t i, const T* row, std::int64_t stride) {
+        const std::size_t b = i / block_rows<T>;
+        T* out = values_.get() + b * columns_ * block_rows<T> + i % block_rows<T>;
+        for (std::size_t a = 0; a < columns_; ++a) {
+            const T value = row[static_cast<std::int64_t>(a) * stride];
+            out[a * block_rows<T>] = value;
+            double& largest = largest_[b * columns_ + a];
+            largest = std::max(largest, static_cast<double>(std::abs(value)));
+        }
+    }
+
+    // Edges of the tasks, in blocks: as many as memory for `cells` partial results each allows, never by threads.
+    std::vector<std::size_t> tasks(std::size_t cells) const {
+        const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * cells));
+        const std::size_t worthwhile = std::max<std::size_t>(1, rows_ / fewest_rows_a_task);
+        const std::size_t count = std::min({most_tasks, affordable, worthwhile, std::max<std::size_t>(blocks(), 1)});
+        std::vector<std::size_t> edges;
+        for (std::size_t t = 0; t <= count; ++t) edges.push_back(blocks() * t / count);
+        return edges;
+    }
+
+    void add(const double* part_counts, const double* part_sums, std::size_t components, const Vector<double>& counts,
+             const Matrix<double>& sums) const {
+        for (std::size_t j = 0; j < components; ++j) counts.data()[j] += part_counts[j];
+        for (std::size_t c = 0; c < components * order(); ++c) sums.data()[c] += part_sums[c];
+    }
+
+    std::size_t rows_, columns_;
+    Features features_;
+    std::size_t threads_;
+    std::unique_ptr<T[], AlignedDelete<T>> values_;
+    std::vector<double> largest_, weights_;
+};
+
+template <class T>
+void define(nb::module_& module, const char* name) {
+    using Rows = PackedRows<T>;
+    nb::class_<Rows>(module, name)
+        .def(nb::init<std::size_t, std::size_t, int, const std::optional<Vector<const double>>&, std::size_t>(),
+             nb::arg("rows"), nb::arg("columns"), nb::arg("features"), nb::arg("weights").noconvert().none(),
+             nb::arg("threads"))
+        .def("load", &Rows::load, nb::arg("first"), nb::arg("rows").noconvert())
+        .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
+             nb::arg("sums").noconvert(), nb::arg("margins").noconvert().none())
+        .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
+        .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert(), nb::arg("counts").noconvert(),
+             nb::arg("sums").noconvert());
+}
+
+}  // namespace
+}  // namespace kmle
+
+NB_MODULE(_compiled, module) {
+    using namespace kmle;
+    chosen = usable_passes().back();
+    define<double>(module, "PackedRows64");
+    define<float>(module, "PackedRows32");
+    module.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const Passes* passes : usable_passes()) names.emplace_back(passes->name);
+        return names;
+    });
+    module.def("instruction_set", [] { return std::string(chosen->name); });
+    module.def("use_instruction_set", [](const std::string& name) {
+        for (const Passes* passes : usable_passes())
+            if (name == passes->name) chosen = passes;
+    });
+}

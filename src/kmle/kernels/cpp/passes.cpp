@@ -1,0 +1,311 @@
+// The passes over packed rows, hard and soft. Compiled once for each instruction set: KMLE_INSTRUCTION_SET names it,
+// KMLE_VECTOR_BYTES is the width of its registers, and module.cpp chooses among the tables at import.
+
+#include "passes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <new>
+
+#include "simd.hpp"
+
+namespace kmle {
+namespace KMLE_INSTRUCTION_SET {
+
+namespace {
+
+// Registers of rows scored together: with a group of four components they fill the registers of the machine.
+constexpr std::size_t strip = vector_bytes == 64 ? 4 : 2;
+
+constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+constexpr double largest_float = std::numeric_limits<float>::max();
+
+// Memory aligned for the widest vectors.
+template <class T>
+class Buffer {
+public:
+    explicit Buffer(std::size_t size)
+        : data_(static_cast<T*>(::operator new(std::max<std::size_t>(size, 1) * sizeof(T), std::align_val_t(64)))) {
+        std::fill_n(data_, size, T(0));
+    }
+    ~Buffer() { ::operator delete(data_, std::align_val_t(64)); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    T* get() { return data_; }
+
+private:
+    T* data_;
+};
+
+// Statistics of `rows` neighbouring rows, [statistic][row], from columns laid out likewise.
+template <class T>
+void build_statistics(Features features, std::size_t columns, std::size_t rows, T* statistics) {
+    if (features == Features::identity) return;
+    T* out = statistics + columns * rows;
+    for (std::size_t a = 0; a < columns; ++a) {
+        const std::size_t last = features == Features::diagonal ? a + 1 : columns;
+        for (std::size_t b = a; b < last; ++b, out += rows)
+            for (std::size_t r = 0; r < rows; r += lanes<T>)
+                store(out + r, load(statistics + a * rows + r) * load(statistics + b * rows + r));
+    }
+}
+
+// Scores of one strip of rows with one group of components: the innermost loop of everything.
+template <class T>
+inline void score(const T* statistics, std::size_t rows, std::size_t order, const T* natural, const T* bias,
+                  Vec<T> (&scores)[group][strip]) {
+    for (std::size_t j = 0; j < group; ++j)
+        for (std::size_t v = 0; v < strip; ++v) scores[j][v] = broadcast(bias[j]);
+    for (std::size_t f = 0; f < order; ++f, statistics += rows, natural += group) {
+#pragma GCC unroll 4
+        for (std::size_t j = 0; j < group; ++j) {
+            const Vec<T> coefficient = broadcast(natural[j]);
+#pragma GCC unroll 4
+            for (std::size_t v = 0; v < strip; ++v) scores[j][v] += coefficient * load(statistics + v * lanes<T>);
+        }
+    }
+}
+
+// The best component of every row of a block, its score and the second best score.
+template <class T>
+struct Best {
+    using Integer = typename VectorOf<T>::Integer;
+    alignas(64) T score[block_rows<T>], second[block_rows<T>];
+    alignas(64) Integer label[block_rows<T>];
+
+    void find(const T* statistics, const Model<T>& model) {
+        constexpr std::size_t rows = block_rows<T>;
+        for (std::size_t r = 0; r < rows; r += strip * lanes<T>) {
+            Vec<T> top[strip], runner_up[strip];
+            IntVec<T> winner[strip];
+            for (std::size_t v = 0; v < strip; ++v) {
+                top[v] = runner_up[v] = broadcast(-std::numeric_limits<T>::infinity());
+                winner[v] = IntVec<T>{};
+            }
+            for (std::size_t j = 0; j < model.padded(); j += group) {
+                Vec<T> scores[group][strip];
+                kmle::KMLE_INSTRUCTION_SET::score(statistics + r, rows, model.order, model.grouped + j * model.order,
+                                                  model.grouped_bias + j, scores);
+                for (std::size_t g = 0; g < group; ++g)
+                    for (std::size_t v = 0; v < strip; ++v) {
+                        const IntVec<T> better = scores[g][v] > top[v];  // strictly: a tie stays with the lowest
+                        const Vec<T> loser = better ? top[v] : scores[g][v];
+                        runner_up[v] = loser > runner_up[v] ? loser : runner_up[v];
+                        top[v] = better ? scores[g][v] : top[v];
+                        winner[v] = better ? IntVec<T>{} + static_cast<Integer>(j + g) : winner[v];
+                    }
+            }
+            for (std::size_t v = 0; v < strip; ++v) {
+                store(score + r + v * lanes<T>, top[v]);
+                store(second + r + v * lanes<T>, runner_up[v]);
+                std::memcpy(label + r + v * lanes<T>, &winner[v], sizeof winner[v]);
+            }
+        }
+    }
+};
+
+// A bound on the rounding error of any score in this block, in the precision of T, both of a pair of scores counted.
+template <class T>
+double near_tie(const Packed<T>& packed, const Model<T>& model, std::size_t block) {
+    const double* largest = packed.largest + block * packed.columns;
+    const std::size_t d = packed.columns;
+    double magnitude = model.largest_bias;
+    for (std::size_t a = 0; a < d; ++a) magnitude += largest[a] * model.largest[a];
+    if (packed.features == Features::diagonal)
+        for (std::size_t a = 0; a < d; ++a) magnitude += largest[a] * largest[a] * model.largest[d + a];
+    if (packed.features == Features::quadratic) {
+        const double* coefficient = model.largest + d;
+        for (std::size_t a = 0; a < d; ++a)
+            for (std::size_t b = a; b < d; ++b) magnitude += largest[a] * largest[b] * *coefficient++;
+    }
+    return 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * static_cast<double>(model.order + 4) * magnitude;
+}
+
+template <class T>
+void hard(const Packed<T>& packed, const Model<T>& model, HardTask& task) {
+    constexpr std::size_t rows = block_rows<T>;
+    const std::size_t order = packed.order;
+    Buffer<T> statistics(order * rows);
+    Buffer<double> one_row(order);
+    auto best = std::make_unique<Best<T>>();
+    for (std::size_t b = task.first_block; b < task.last_block; ++b) {
+        const T* values = packed.block(b);
+        if (packed.features != Features::identity) {
+            std::copy_n(values, packed.columns * rows, statistics.get());
+            build_statistics(packed.features, packed.columns, rows, statistics.get());
+            values = statistics.get();
+        }
+        best->find(values, model);
+        const double doubt = near_tie(packed, model, b);
+        const std::size_t first = b * rows, count = std::min(rows, packed.rows - first);
+        for (std::size_t r = 0; r < count; ++r) {
+            const std::size_t i = first + r;
+            const double margin = static_cast<double>(best->score[r]) - static_cast<double>(best->second[r]);
+            std::int32_t label = static_cast<std::int32_t>(best->label[r]);
+            const bool nearly_tied = !(margin > doubt);  // NaN, from overflow in float, is in doubt too
+            if (task.margins)
+                task.margins[i] = nearly_tied ? 0.0f : static_cast<float>(std::min(margin, largest_float));
+            if (nearly_tied) {
+                row_statistics(packed, i, one_row.get());
+                label = exact_label(one_row.get(), model.natural, model.bias, model.components, order);
+            }
+            const std::int32_t before = task.labels[i];
+            if (label == before) continue;
+            task.labels[i] = label;
+            ++task.changed;
+            row_statistics(packed, i, one_row.get());
+            const double weight = packed.weight(i);
+            const auto add = [&](std::int32_t j, double w) {
+                task.counts[j] += w;
+                double* sum = task.sums + static_cast<std::size_t>(j) * order;
+                for (std::size_t f = 0; f < order; ++f) sum[f] += w * one_row.get()[f];
+            };
+            add(label, weight);
+            ++task.sizes[label];
+            if (before >= 0) {
+                add(before, -weight);
+                --task.sizes[before];
+            }
+        }
+    }
+}
+
+// Soft passes work in double on this many rows at a time.
+constexpr std::size_t soft_rows = block_rows<double>;
+
+// Keeps the largest `kept` scores of one row (a column of `scores`), lowest indices first among equals.
+void keep_largest(double* scores, std::size_t components, std::size_t kept, double* scratch) {
+    for (std::size_t j = 0; j < components; ++j) scratch[j] = scores[j * soft_rows];
+    std::nth_element(scratch, scratch + kept - 1, scratch + components, [](double a, double b) { return a > b; });
+    const double least = scratch[kept - 1];
+    std::size_t above = 0;
+    for (std::size_t j = 0; j < components; ++j) above += scores[j * soft_rows] > least;
+    for (std::size_t j = 0; j < components; ++j) {
+        double& score = scores[j * soft_rows];
+        if (score > least) continue;
+        if (score == least && above < kept)
+            ++above;
+        else
+            score = minus_infinity;
+    }
+}
+
+// Turns the scores of `soft_rows` rows into responsibilities times weights; returns the weighted sum of log evidence.
+double to_responsibilities(double* scores, std::size_t padded, const double* weights, std::size_t count) {
+    alignas(64) double top[soft_rows], total[soft_rows], factor[soft_rows];
+    for (std::size_t r = 0; r < soft_rows; r += lanes<double>) {
+        Vec<double> highest = load(scores + r);
+        for (std::size_t j = 1; j < padded; ++j) {
+            const Vec<double> s = load(scores + j * soft_rows + r);
+            highest = s > highest ? s : highest;
+        }
+        Vec<double> sum{};
+        for (std::size_t j = 0; j < padded; ++j) {
+            const Vec<double> e = exp_negative(load(scores + j * soft_rows + r) - highest);
+            store(scores + j * soft_rows + r, e);
+            sum += e;
+        }
+        store(top + r, highest);
+        store(total + r, sum);
+    }
+    double evidence = 0.0;
+    if (weights) {
+        for (std::size_t r = 0; r < count; ++r) evidence += weights[r] * (top[r] + std::log(total[r]));
+    } else {
+        // The totals lie between one and the number of components: their product is far from overflow.
+        double product = 1.0;
+        for (std::size_t r = 0; r < count; ++r) {
+            evidence += top[r];
+            product *= total[r];
+            if (product > 1e250) {
+                evidence += std::log(product);
+                product = 1.0;
+            }
+        }
+        evidence += std::log(product);
+    }
+    for (std::size_t r = 0; r < soft_rows; ++r)
+        factor[r] = r < count ? (weights ? weights[r] : 1.0) / total[r] : 0.0;
+    for (std::size_t j = 0; j < padded; ++j)
+        for (std::size_t r = 0; r < soft_rows; r += lanes<double>)
+            store(scores + j * soft_rows + r, load(scores + j * soft_rows + r) * load(factor + r));
+    return evidence;
+}
+
+// sums[j][f] += sum over rows of responsibility_j * statistic_f, lane by lane; added across lanes at the end.
+void add_products(const double* responsibilities, const double* statistics, std::size_t padded, std::size_t features,
+                  double* sums) {
+    constexpr std::size_t width = lanes<double>;
+    for (std::size_t j = 0; j < padded; j += group)
+        for (std::size_t f = 0; f < features; f += group) {
+            Vec<double> sum[group][group];
+            for (std::size_t a = 0; a < group; ++a)
+                for (std::size_t b = 0; b < group; ++b) sum[a][b] = load(sums + ((j + a) * features + f + b) * width);
+            for (std::size_t r = 0; r < soft_rows; r += width) {
+#pragma GCC unroll 4
+                for (std::size_t a = 0; a < group; ++a) {
+                    const Vec<double> share = load(responsibilities + (j + a) * soft_rows + r);
+#pragma GCC unroll 4
+                    for (std::size_t b = 0; b < group; ++b)
+                        sum[a][b] += share * load(statistics + (f + b) * soft_rows + r);
+                }
+            }
+            for (std::size_t a = 0; a < group; ++a)
+                for (std::size_t b = 0; b < group; ++b) store(sums + ((j + a) * features + f + b) * width, sum[a][b]);
+        }
+}
+
+template <class T>
+void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
+    const std::size_t order = packed.order, padded = model.padded();
+    // One more statistic, always one, gathers the counts.
+    const std::size_t features = rounded_up(order + 1, group);
+    Buffer<double> statistics(features * soft_rows), scores(padded * soft_rows), scratch(model.components);
+    Buffer<double> sums(padded * features * lanes<double>);
+    std::fill_n(statistics.get() + order * soft_rows, soft_rows, 1.0);
+    task.score = 0.0;
+    for (std::size_t b = task.first_block; b < task.last_block; ++b)
+        for (std::size_t part = 0; part < block_rows<T>; part += soft_rows) {
+            const std::size_t first = b * block_rows<T> + part;
+            if (first >= packed.rows) break;
+            const std::size_t count = std::min(soft_rows, packed.rows - first);
+            for (std::size_t a = 0; a < packed.columns; ++a)
+                std::copy_n(packed.block(b) + a * block_rows<T> + part, soft_rows, statistics.get() + a * soft_rows);
+            build_statistics(packed.features, packed.columns, soft_rows, statistics.get());
+            for (std::size_t r = 0; r < soft_rows; r += strip * lanes<double>)
+                for (std::size_t j = 0; j < padded; j += group) {
+                    Vec<double> block_scores[group][strip];
+                    score(statistics.get() + r, soft_rows, order, model.grouped + j * order, model.grouped_bias + j,
+                          block_scores);
+                    for (std::size_t g = 0; g < group; ++g)
+                        for (std::size_t v = 0; v < strip; ++v)
+                            store(scores.get() + (j + g) * soft_rows + r + v * lanes<double>, block_scores[g][v]);
+                }
+            if (task.kept < model.components)
+                for (std::size_t r = 0; r < count; ++r)
+                    keep_largest(scores.get() + r, model.components, task.kept, scratch.get());
+            const double* weights = packed.weights ? packed.weights + first : nullptr;
+            task.score += to_responsibilities(scores.get(), padded, weights, count);
+            add_products(scores.get(), statistics.get(), padded, features, sums.get());
+        }
+    for (std::size_t j = 0; j < model.components; ++j)
+        for (std::size_t f = 0; f <= order; ++f) {
+            double total = 0.0;
+            for (std::size_t lane = 0; lane < lanes<double>; ++lane)
+                total += sums.get()[(j * features + f) * lanes<double> + lane];
+            (f < order ? task.sums[j * order + f] : task.counts[j]) = total;
+        }
+}
+
+}  // namespace
+
+extern const Passes table;
+const Passes table = {KMLE_INSTRUCTION_SET_NAME, &hard<double>, &hard<float>, &soft<double>, &soft<float>};
+
+}  // namespace KMLE_INSTRUCTION_SET
+
+const Passes& KMLE_TABLE_FUNCTION() { return KMLE_INSTRUCTION_SET::table; }
+
+}  // namespace kmle

@@ -1,0 +1,115 @@
+// What the passes over packed rows work on, and the table through which one version of them is chosen at import.
+//
+// Rows are packed in blocks: of one column, `block_rows` values lie together, so that a vector register holds the same
+// column of neighbouring rows. Scores, the best component and exponentials are then computed lane by lane, without any
+// operation across lanes.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kmle {
+
+// 256 bytes of each column: four registers of AVX-512, eight of AVX2, sixteen of SSE or NEON.
+template <class T>
+constexpr std::size_t block_rows = 256 / sizeof(T);
+
+// Components are scored in groups of this many, so that each loaded value of a row is used that often.
+constexpr std::size_t group = 4;
+
+constexpr std::size_t rounded_up(std::size_t size, std::size_t step) { return (size + step - 1) / step * step; }
+
+// How the statistics t(x) follow from the packed columns: as they are, with their squares, or with all their products.
+enum class Features : int { identity, diagonal, quadratic };
+
+constexpr std::size_t order_of(Features features, std::size_t columns) {
+    switch (features) {
+        case Features::diagonal: return 2 * columns;
+        case Features::quadratic: return columns + columns * (columns + 1) / 2;
+        default: return columns;
+    }
+}
+
+template <class T>
+struct Packed {
+    const T* values;        // [block][column][row of the block]; rows past the last are zero
+    const double* largest;  // [block][column]: the largest |value|, which bounds the rounding of scores
+    const double* weights;  // one for each row, or null
+    std::size_t rows, columns, order;
+    Features features;
+
+    std::size_t blocks() const { return rounded_up(rows, block_rows<T>) / block_rows<T>; }
+    const T* block(std::size_t b) const { return values + b * columns * block_rows<T>; }
+    double weight(std::size_t i) const { return weights ? weights[i] : 1.0; }
+};
+
+// Natural parameters and biases, both exactly as given and grouped for the passes. A dead component has a bias of
+// -inf and natural parameters of zero.
+template <class T>
+struct Model {
+    const T* grouped;       // [group of components][statistic][component of the group], padded with dead components
+    const T* grouped_bias;  // [component], padded likewise
+    const double* natural;  // [component][statistic]
+    const double* bias;     // [component]
+    const double* largest;  // [statistic]: the largest |natural| of any component
+    double largest_bias;
+    std::size_t components, order;
+
+    std::size_t padded() const { return rounded_up(components, group); }
+};
+
+// A stretch of blocks and where to put what they add up to. Counts and sums start at zero.
+struct HardTask {
+    std::size_t first_block, last_block;
+    std::int32_t* labels;  // read and written; negative: no label yet
+    float* margins;        // best score minus second best of each row, or null
+    double* counts;        // [component]: weight gained minus lost
+    double* sums;          // [component][statistic]: gained minus lost
+    std::int64_t* sizes;   // [component]: rows gained minus lost
+    std::int64_t changed;
+};
+
+struct SoftTask {
+    std::size_t first_block, last_block;
+    std::size_t kept;  // how many responsibilities of a row count
+    double* counts;
+    double* sums;
+    double score;  // sum of weight * log sum exp(scores kept)
+};
+
+struct Passes {
+    const char* name;
+    void (*hard64)(const Packed<double>&, const Model<double>&, HardTask&);
+    void (*hard32)(const Packed<float>&, const Model<float>&, HardTask&);
+    void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);
+    void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
+};
+
+// One for each instruction set that was compiled (see passes.cpp).
+const Passes& baseline_passes();
+const Passes& avx2_passes();
+const Passes& avx512_passes();
+
+// Statistics of one row in double, whatever T is.
+template <class T>
+void row_statistics(const Packed<T>& packed, std::size_t i, double* out) {
+    const T* x = packed.block(i / block_rows<T>) + i % block_rows<T>;
+    const std::size_t d = packed.columns;
+    for (std::size_t a = 0; a < d; ++a) out[a] = x[a * block_rows<T>];
+    if (packed.features == Features::diagonal)
+        for (std::size_t a = 0; a < d; ++a) out[d + a] = out[a] * out[a];
+    if (packed.features == Features::quadratic) {
+        std::size_t f = d;
+        for (std::size_t a = 0; a < d; ++a)
+            for (std::size_t b = a; b < d; ++b) out[f++] = out[a] * out[b];
+    }
+}
+
+// The label of a row whose best scores nearly tie: scores summed in the order of the statistics, rounded at every
+// operation (no fused multiply-add), the lowest index on a tie. reference.py does the same, so labels never depend on
+// the instruction set, the precision of the pass or the language. Compiled once, in exact.cpp.
+std::int32_t exact_label(const double* statistics, const double* natural, const double* bias, std::size_t components,
+                         std::size_t order);
+
+}  // namespace kmle

@@ -1,0 +1,85 @@
+// Vectors of the width this file is compiled for, by the vector extensions of GCC and Clang, and an exponential.
+
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#ifndef KMLE_VECTOR_BYTES
+#error "KMLE_VECTOR_BYTES must be 16, 32 or 64"
+#endif
+
+namespace kmle {
+namespace KMLE_INSTRUCTION_SET {
+
+constexpr std::size_t vector_bytes = KMLE_VECTOR_BYTES;
+
+template <class T>
+struct VectorOf {
+    typedef T type __attribute__((vector_size(KMLE_VECTOR_BYTES)));
+    using Integer = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+    typedef Integer integer_type __attribute__((vector_size(KMLE_VECTOR_BYTES)));
+};
+
+template <class T>
+using Vec = typename VectorOf<T>::type;
+template <class T>
+using IntVec = typename VectorOf<T>::integer_type;
+
+template <class T>
+constexpr std::size_t lanes = vector_bytes / sizeof(T);
+
+template <class T>
+inline Vec<T> load(const T* from) {
+    return *reinterpret_cast<const Vec<T>*>(from);  // packed values and tiles are aligned to 64 bytes
+}
+
+template <class T>
+inline void store(T* to, Vec<T> value) {
+    *reinterpret_cast<Vec<T>*>(to) = value;
+}
+
+template <class T>
+inline Vec<T> broadcast(T value) {
+    return Vec<T>{} + value;
+}
+
+// e^x for x <= 0, zero below -708; within two units in the last place.
+inline Vec<double> exp_negative(Vec<double> x) {
+    const Vec<double> shifter = broadcast(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to a whole number
+    const Vec<double> log2e = broadcast(1.4426950408889634074);
+    const IntVec<double> tiny = x < broadcast(-708.0);
+    x = tiny ? broadcast(-708.0) : x;
+    const Vec<double> shifted = x * log2e + shifter;
+    const Vec<double> n = shifted - shifter;
+    Vec<double> r = x - n * broadcast(6.93147180369123816490e-01);
+    r = r - n * broadcast(1.90821492927058770002e-10);
+    // Taylor's series to the twelfth power; |r| <= log(2) / 2 leaves 2e-17.
+    Vec<double> p = broadcast(1.0 / 479001600);
+    p = p * r + broadcast(1.0 / 39916800);
+    p = p * r + broadcast(1.0 / 3628800);
+    p = p * r + broadcast(1.0 / 362880);
+    p = p * r + broadcast(1.0 / 40320);
+    p = p * r + broadcast(1.0 / 5040);
+    p = p * r + broadcast(1.0 / 720);
+    p = p * r + broadcast(1.0 / 120);
+    p = p * r + broadcast(1.0 / 24);
+    p = p * r + broadcast(1.0 / 6);
+    p = p * r + broadcast(0.5);
+    p = p * r + broadcast(1.0);
+    p = p * r + broadcast(1.0);
+    // 2^n: n stands in the low bits of the shifted number; moved up, it adds to the exponent.
+    IntVec<double> bits;
+    std::memcpy(&bits, &shifted, sizeof bits);
+    bits <<= 52;
+    IntVec<double> value;
+    std::memcpy(&value, &p, sizeof value);
+    value += bits;
+    Vec<double> result;
+    std::memcpy(&result, &value, sizeof result);
+    return tiny ? Vec<double>{} : result;
+}
+
+}  // namespace KMLE_INSTRUCTION_SET
+}  // namespace kmle

@@ -1,0 +1,138 @@
+"""Rows packed for the passes, and the running state of a hard clustering."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import reference
+from .serving import compiled_module
+
+Floats = NDArray[np.float64]
+FEATURES = {"identity": reference.IDENTITY, "diagonal": reference.DIAGONAL, "quadratic": reference.QUADRATIC}
+
+
+@dataclass
+class Clusters:
+    """Labels (n,) and what they add up to; a hard pass changes all of it in place, by the rows that move.
+
+    `sizes` are numbers of rows, `counts` their weights, `sums` their weighted statistics (k, D). A label of -1 is none.
+    """
+
+    labels: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    counts: Floats
+    sums: Floats
+
+    @staticmethod
+    def empty(n_rows: int, n_components: int, order: int) -> "Clusters":
+        """No row has a label yet."""
+        return Clusters(
+            np.full(n_rows, -1, dtype=np.int32),
+            np.zeros(n_components, dtype=np.int64),
+            np.zeros(n_components),
+            np.zeros((n_components, order)),
+        )
+
+
+class PackedRows:
+    """Rows (n, d), float32 or float64, in the layout the passes want; t(x) follows from their columns.
+
+    `features` is "identity" (t = x), "diagonal" (x and its squares) or "quadratic" (x and all products x_a x_b with
+    a <= b). Rows are given once, in any number of pieces, by `load`. Scores are <t(x), natural_j> + bias_j; a component
+    with a bias of -inf is dead, never wins and may have any natural parameter.
+
+    >>> rows = PackedRows(3, 1)
+    >>> rows.load(0, np.array([[1.0], [-2.0], [3.0]]))
+    >>> clusters = Clusters.empty(3, 2, rows.order)
+    >>> rows.hard_pass(np.array([[0.0], [1.0]]), np.array([0.0, 0.5]), clusters)
+    3
+    >>> clusters.labels, clusters.sums.ravel()
+    (array([1, 0, 1], dtype=int32), array([-2.,  4.]))
+    """
+
+    def __init__(
+        self,
+        n_rows: int,
+        n_columns: int,
+        features: str = "identity",
+        weights: ArrayLike | None = None,
+        dtype: Any = np.float64,
+        n_threads: int = 1,
+    ) -> None:
+        kind = FEATURES[features]
+        self.n_rows, self.n_columns = n_rows, n_columns
+        self.order = reference.order_of(kind, n_columns)
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float32, np.float64):
+            raise TypeError(f"rows must be float32 or float64, got {self.dtype}: convert by astype(float).")
+        row_weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        if row_weights is not None and row_weights.shape != (n_rows,):
+            raise ValueError(f"weights must have shape ({n_rows},), one per row, got {row_weights.shape}.")
+        compiled = compiled_module()
+        self._rows: Any
+        if compiled is None:
+            self._rows = reference.PackedRows(n_rows, n_columns, kind, row_weights, self.dtype)
+        else:
+            packed = compiled.PackedRows32 if self.dtype == np.float32 else compiled.PackedRows64
+            self._rows = packed(n_rows, n_columns, kind, row_weights, n_threads)
+
+    def load(self, first: int, rows: NDArray[Any]) -> None:
+        """Takes rows (m, d) as those from `first` on."""
+        if rows.ndim != 2 or rows.shape[1] != self.n_columns or first < 0 or first + len(rows) > self.n_rows:
+            raise ValueError(f"rows of shape {rows.shape} do not fit at {first} of ({self.n_rows}, {self.n_columns}).")
+        if len(rows):
+            self._rows.load(first, np.asarray(rows, dtype=self.dtype))
+
+    def hard_pass(
+        self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, margins: NDArray[np.float32] | None = None
+    ) -> int:
+        """Gives every row its best component, the lowest index on a tie; returns how many labels changed.
+
+        `margins` (n,) receives best score minus second best: 0 where they nearly tie.
+        """
+        theta, b = self._components(natural, bias)
+        if clusters.labels.shape != (self.n_rows,) or clusters.sums.shape != theta.shape:
+            raise ValueError(f"clusters of shape {clusters.sums.shape} do not fit components of shape {theta.shape}.")
+        if clusters.labels.max(initial=-1) >= len(theta):
+            raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
+        changed = self._rows.hard_pass(
+            theta, b, clusters.labels, clusters.sizes, clusters.counts, clusters.sums, margins
+        )
+        # A cluster without rows weighs nothing, whatever rounding left of it.
+        empty = clusters.sizes == 0
+        clusters.counts[empty] = 0.0
+        clusters.sums[empty] = 0.0
+        return int(changed)
+
+    def soft_pass(self, natural: ArrayLike, bias: ArrayLike, n_kept: int | None = None) -> tuple[Floats, Floats, float]:
+        """Counts (k,) and sums (k, D) by responsibility, and the weighted sum of the rows' log-sum-exp of scores.
+
+        With `n_kept` only the largest responsibilities of a row count, rescaled to one, the lowest index on a tie.
+        """
+        theta, b = self._components(natural, bias)
+        counts, sums = np.zeros(len(theta)), np.zeros(theta.shape)
+        if not np.isfinite(b).any():
+            return counts, sums, -np.inf  # every component is dead: no row belongs to any
+        kept = len(theta) if n_kept is None else min(n_kept, len(theta))
+        return counts, sums, float(self._rows.soft_pass(theta, b, kept, counts, sums))
+
+    def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Floats, Floats]:
+        """Counts (k,) and sums (k, D) of given labels in 0..k-1."""
+        given = np.asarray(labels)
+        if given.shape != (self.n_rows,) or not np.issubdtype(given.dtype, np.integer):
+            raise ValueError(f"labels must be {self.n_rows} whole numbers, got {given.dtype} of shape {given.shape}.")
+        if self.n_rows and (given.min() < 0 or given.max() >= n_labels):
+            raise ValueError(f"labels must lie in 0..{n_labels - 1}, got {given.min()}..{given.max()}.")
+        counts, sums = np.zeros(n_labels), np.zeros((n_labels, self.order))
+        self._rows.label_sums(given.astype(np.int32, copy=False), counts, sums)
+        return counts, sums
+
+    def _components(self, natural: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:
+        theta, b = np.asarray(natural, dtype=np.float64), np.asarray(bias, dtype=np.float64)
+        if theta.ndim != 2 or len(theta) == 0 or theta.shape[1] != self.order:
+            raise ValueError(f"natural must have shape (k, {self.order}), got {theta.shape}.")
+        if b.shape != (len(theta),):
+            raise ValueError(f"bias must have shape ({len(theta)},), one per component, got {b.shape}.")
+        return theta, b
