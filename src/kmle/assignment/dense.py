@@ -3,15 +3,12 @@
 Labels and cluster sums are kept from pass to pass, and only rows that change their label touch the sums.
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..kernels import Clusters
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
+from .partition import Labelled, Partition
 from .rows import Rows
 
-Labels = NDArray[np.int32]
 # Sums are gathered afresh after this many passes, so that rounding cannot pile up in them.
 REFRESH = 50
 
@@ -24,10 +21,11 @@ class DenseEngine:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self._clusters: Clusters | None = None
+        self._partition: Labelled | None = None
         self._passes = 0
 
-    def hard_pass(self, natural: Array, bias: Array) -> tuple[Labels, ClusterStatistics]:
-        """Labels (n,) of the highest scores and the statistics of the clusters."""
+    def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
+        """The rows by their highest scores and the statistics of the clusters."""
         packed, k = self.rows.packed, len(natural)
         self._passes += 1
         if self._clusters is None or len(self._clusters.counts) != k:
@@ -35,8 +33,9 @@ class DenseEngine:
         elif self._passes % REFRESH == 0:
             self._clusters.counts[:], self._clusters.sums[:] = packed.label_sums(self._clusters.labels, k)
         clusters = self._clusters
-        packed.hard_pass(natural, bias, clusters)
-        return clusters.labels.copy(), ClusterStatistics(clusters.counts.copy(), clusters.sums.copy(), 0.0)
+        if packed.hard_pass(natural, bias, clusters) or self._partition is None:
+            self._partition = Labelled(clusters.labels.copy())
+        return self._partition, ClusterStatistics(clusters.counts.copy(), clusters.sums.copy(), 0.0)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""

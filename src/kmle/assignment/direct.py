@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .dense import Labels
+from .partition import Labelled, Partition
 from .rows import Rows
 
 # Packed scores whose rounding error may exceed this many nats are computed directly, where the family can.
@@ -31,13 +31,13 @@ class DirectEngine:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
 
-    def hard_pass(self, natural: Array, bias: Array) -> tuple[Labels, ClusterStatistics]:
-        """Labels (n,) of the highest scores and the statistics of the clusters."""
+    def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
+        """The rows by their highest scores and the statistics of the clusters."""
         labels = np.empty(len(self.rows), dtype=np.int32)
         for block, _ in self.rows.blocks():
             labels[block] = direct_scores(self.rows, block, natural, bias).argmax(axis=1)
         counts, sums = self.rows.packed.label_sums(labels, len(natural))
-        return labels, ClusterStatistics(counts, sums, 0.0)
+        return Labelled(labels), ClusterStatistics(counts, sums, 0.0)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""

@@ -10,8 +10,9 @@ from ..families import ExponentialFamily
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .dense import DenseEngine, Labels
+from .dense import DenseEngine
 from .direct import SCORE_ERROR, DirectEngine, score_error
+from .partition import Labels, Partition
 from .rows import Rows
 
 
@@ -99,8 +100,8 @@ class Problem:
         # float32 data carries float32 noise already; only what the packing adds to it is worth a slower pass.
         return self._direct if error > max(SCORE_ERROR, 1e4 * self._precision) else self._dense
 
-    def assign(self, parameters: Parameters) -> tuple[Labels, ClusterStatistics]:
-        """Hard pass: labels, and the statistics of the clusters."""
+    def assign(self, parameters: Parameters) -> tuple[Partition, ClusterStatistics]:
+        """Hard pass: who belongs to which component, and the statistics of the clusters."""
         bias = self.bias(parameters)
         return self._engine(parameters, bias).hard_pass(parameters.natural, bias)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..assignment.dense import Labels
 from ..assignment.direct import worst_row
+from ..assignment.partition import Partition
 from ..assignment.problem import Parameters, Problem
 from ..seeding.shrinking import shrunk_moments
 from ..statistics import ClusterStatistics
@@ -15,8 +15,8 @@ def bury(parameters: Parameters, statistics: ClusterStatistics) -> Parameters:
 
 
 def settle(
-    problem: Problem, parameters: Parameters, labels: Labels, statistics: ClusterStatistics, reseed: bool
-) -> tuple[Parameters, Labels, ClusterStatistics]:
+    problem: Problem, parameters: Parameters, partition: Partition, statistics: ClusterStatistics, reseed: bool
+) -> tuple[Parameters, Partition, ClusterStatistics]:
     """After an assignment: bury the empty components, or reseed one of them where that raises the objective.
 
     A reseeded component starts at the row the mixture explains worst, with the share one of k would have. It is kept
@@ -25,7 +25,7 @@ def settle(
     newly_empty = np.flatnonzero((statistics.counts == 0) & parameters.alive)
     buried = bury(parameters, statistics)
     if not reseed or len(newly_empty) == 0:
-        return buried, labels, statistics
+        return buried, partition, statistics
     objective = problem.complete_objective(buried, statistics)
     row = worst_row(problem.rows, buried.natural, problem.bias(buried))
     natural, log_weights = buried.natural.copy(), buried.log_weights.copy()
@@ -33,8 +33,8 @@ def settle(
     natural[revived] = problem.family.natural_from_moment(shrunk_moments(problem, np.array([row])))[0]
     log_weights[revived] = parameters.log_weights[revived]
     trial = Parameters(natural, log_weights)
-    trial_labels, trial_statistics = problem.assign(trial)
+    trial_partition, trial_statistics = problem.assign(trial)
     trial = bury(Parameters(problem.updated_natural(trial, trial_statistics), log_weights), trial_statistics)
     if trial_statistics.counts[revived] > 0 and problem.complete_objective(trial, trial_statistics) > objective:
-        return trial, trial_labels, trial_statistics
-    return buried, labels, statistics
+        return trial, trial_partition, trial_statistics
+    return buried, partition, statistics

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..assignment.partition import Labelled
 from ..assignment.problem import Parameters, Problem
 from ..numerics.arrays import Array
 from .state import GLOBAL_OPTIMUM, HalfStep, State
@@ -54,7 +55,7 @@ class Exact:
         natural[living] = problem.family.natural_from_moment(statistics.moments()[living])
         found = Parameters(natural, problem.log_weights(statistics.weights()))
         objective = problem.complete_objective(found, statistics)
-        return State(found, objective, statistics, labels, (HalfStep("optimum", objective),), GLOBAL_OPTIMUM)
+        return State(found, objective, statistics, Labelled(labels), (HalfStep("optimum", objective),), GLOBAL_OPTIMUM)
 
     def step(self, problem: Problem, state: State) -> State:
         return state

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..assignment.partition import Labelled
 from ..assignment.problem import Parameters, Problem
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
@@ -55,10 +56,10 @@ class _Sweep:
     """One visit to every row; moves are made one at a time, each checked against the statistics of that moment."""
 
     def __init__(self, problem: Problem, state: State) -> None:
-        assert state.labels is not None
+        assert state.partition is not None
         self.problem = problem
         self.parameters = state.parameters
-        self.labels = state.labels.copy()
+        self.labels = state.partition.labels.copy()
         self.counts = state.statistics.counts.copy()
         self.sums = state.statistics.sums.copy()
         theta = problem.prior_natural
@@ -77,7 +78,7 @@ class _Sweep:
         natural = problem.updated_natural(replace(self.parameters, log_weights=weights), statistics)
         parameters = Parameters(natural, weights)
         objective = problem.complete_objective(parameters, statistics)
-        return State(parameters, objective, statistics, self.labels, (HalfStep("moves", objective),))
+        return State(parameters, objective, statistics, Labelled(self.labels), (HalfStep("moves", objective),))
 
     def _visit(self, start: int, t: Array) -> int:
         """Moves rows of one block; returns how many moved."""

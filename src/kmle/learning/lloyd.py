@@ -38,7 +38,7 @@ class KMLELloyd:
             reweighted,
             objective,
             following.statistics,
-            following.labels,
+            following.partition,
             (*following.trace, HalfStep("weights", objective)),
         )
 
@@ -55,9 +55,9 @@ def assigned(
     Exact arithmetic never makes an assignment worse than the labels of the state `before`; where rounding does (scores
     of nearly degenerate components), those labels stay.
     """
-    labels, statistics = problem.assign(parameters)
-    settled, labels, statistics = settle(problem, parameters, labels, statistics, reseed)
+    partition, statistics = problem.assign(parameters)
+    settled, partition, statistics = settle(problem, parameters, partition, statistics, reseed)
     objective = problem.complete_objective(settled, statistics)
-    if before is not None and before.labels is not None and objective < trace[-1].objective:
-        settled, labels, statistics, objective = parameters, before.labels, before.statistics, trace[-1].objective
-    return State(settled, objective, statistics, labels, (*trace, HalfStep("labels", objective)))
+    if before is not None and before.partition is not None and objective < trace[-1].objective:
+        settled, partition, statistics, objective = parameters, before.partition, before.statistics, trace[-1].objective
+    return State(settled, objective, statistics, partition, (*trace, HalfStep("labels", objective)))

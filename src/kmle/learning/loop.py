@@ -56,13 +56,13 @@ def finish(
     """The outcome: living components only, labels as the final mixture gives them."""
     parameters = state.parameters
     alive = parameters.alive
-    labels, statistics = problem.assign(parameters)
+    partition, statistics = problem.assign(parameters)
     complete = problem.complete_objective(parameters, statistics) - problem.penalty(parameters)
     softened = problem.soften(parameters)
     renumbered = np.cumsum(alive) - 1
     return Fit(
         mixture=problem.to_mixture(parameters),
-        labels=renumbered[labels],
+        labels=renumbered[partition.labels],
         history=tuple(history),
         n_iter=n_iter,
         stop_reason=reason,

@@ -63,7 +63,7 @@ def warmed_up(problem: Problem, batch: Rows, parameters: Parameters) -> State:
         state = lloyd.step(local, state)
         if state.finished is not None:
             break
-    return replace(state, finished=None, trace=(), labels=None)
+    return replace(state, finished=None, trace=(), partition=None)
 
 
 def absorbed(problem: Problem, batch: Rows, state: State) -> State:

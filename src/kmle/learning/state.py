@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.dense import Labels
+from ..assignment.partition import Partition
 from ..assignment.problem import Parameters, Problem
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -32,18 +32,18 @@ class HalfStep:
 
 @dataclass(frozen=True)
 class State:
-    """Parameters and, for hard algorithms, the labels and statistics they produced; `trace` is the latest step's."""
+    """Parameters and, for hard algorithms, the partition and statistics they produced; `trace` is the latest step's."""
 
     parameters: Parameters
     objective: float
     statistics: ClusterStatistics
-    labels: Labels | None = None
+    partition: Partition | None = None
     trace: tuple[HalfStep, ...] = ()
     finished: str | None = None
 
     def has_labels_of(self, other: "State") -> bool:
         """Whether no label differs between the two."""
-        return self.labels is not None and other.labels is not None and np.array_equal(self.labels, other.labels)
+        return self.partition is not None and other.partition is not None and self.partition.same_as(other.partition)
 
     def ended(self, reason: str) -> "State":
         """The same state, finished."""

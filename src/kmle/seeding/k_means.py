@@ -13,9 +13,9 @@ def k_means(problem: Problem, n_components: int, rng: np.random.Generator) -> Pa
     parameters = k_mle_plus_plus(problem, n_components, rng)
     previous = None
     for _ in range(STEPS):
-        labels, statistics = problem.assign(parameters)
-        if previous is not None and np.array_equal(labels, previous):
+        partition, statistics = problem.assign(parameters)
+        if previous is not None and partition.same_as(previous):
             break
-        previous = labels
+        previous = partition
         parameters = Parameters(problem.updated_natural(parameters, statistics), parameters.log_weights)
-    return problem.first_parameters(problem.gather(problem.assign(parameters)[0], len(parameters.natural)))
+    return problem.first_parameters(problem.assign(parameters)[1])

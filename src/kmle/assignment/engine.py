@@ -1,0 +1,27 @@
+"""What every engine offers: the same passes, the same labels, at different cost."""
+
+from typing import Protocol
+
+from ..numerics.arrays import Array
+from ..statistics import ClusterStatistics
+from .partition import Partition
+
+
+class Engine(Protocol):
+    """Passes over the rows it was made for, with scores <t(x), natural_j> + bias_j; a bias of -inf is a dead component.
+
+    All engines give the dense engine's labels, the lowest index on a tie; they differ in where they are fast.
+    """
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        ...
+
+    def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
+        """The rows by their highest scores and the statistics of the clusters."""
+        ...
+
+    def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
+        """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
+        ...

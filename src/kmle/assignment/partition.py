@@ -1,0 +1,59 @@
+"""Who belongs to which component, in whatever form an engine keeps it."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numerics.arrays import Array
+
+Labels = NDArray[np.int32]
+
+
+class Partition(ABC):
+    """The outcome of a hard pass: comparable, and turned into one label a row only when asked."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> Labels:
+        """The component of each row, (n,)."""
+
+    @abstractmethod
+    def same_as(self, other: "Partition") -> bool:
+        """Whether no row has another label."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled(Partition):
+    """One label a row. An engine whose pass changed nothing gives the very same object again."""
+
+    values: Labels
+
+    @property
+    def labels(self) -> Labels:
+        return self.values
+
+    def same_as(self, other: Partition) -> bool:
+        return self is other or np.array_equal(self.values, other.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals(Partition):
+    """Cells of a line: `cuts` are the places in the sorted column where the owner changes (first 0, last n)."""
+
+    column: Array
+    sorted_column: Array
+    cuts: NDArray[np.intp]
+    owners: Labels
+
+    @property
+    def labels(self) -> Labels:
+        # Equal values share a cell, so the first value of each cell tells its rows from those before.
+        firsts = self.sorted_column[self.cuts[1:-1]]
+        return self.owners[np.searchsorted(firsts, self.column, side="right")]
+
+    def same_as(self, other: Partition) -> bool:
+        if isinstance(other, Intervals) and other.sorted_column is self.sorted_column:
+            return np.array_equal(self.cuts, other.cuts) and np.array_equal(self.owners, other.owners)
+        return np.array_equal(self.labels, other.labels)
