@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import locate
 from ..numerics.arrays import Array
 
 Labels = NDArray[np.int32]
@@ -46,12 +47,12 @@ class Intervals(Partition):
     sorted_column: Array
     cuts: NDArray[np.intp]
     owners: Labels
+    n_threads: int = 1
 
     @property
     def labels(self) -> Labels:
         # Equal values share a cell, so the first value of each cell tells its rows from those before.
-        firsts = self.sorted_column[self.cuts[1:-1]]
-        return self.owners[np.searchsorted(firsts, self.column, side="right")]
+        return locate(self.column, self.sorted_column[self.cuts[1:-1]], self.owners, self.n_threads)
 
     def same_as(self, other: Partition) -> bool:
         if isinstance(other, Intervals) and other.sorted_column is self.sorted_column:

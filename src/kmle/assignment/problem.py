@@ -10,8 +10,9 @@ from ..families import ExponentialFamily
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .dense import DenseEngine
+from .choose import choose
 from .direct import SCORE_ERROR, DirectEngine, score_error
+from .engine import Engine
 from .partition import Labels, Partition
 from .rows import Rows
 
@@ -46,18 +47,21 @@ class Problem:
         weights: Array | None = None,
         origin: Array | None = None,
         n_threads: int = 1,
+        n_components: int = 1,
+        assignment: str = "auto",
     ) -> None:
         self.family = family
         self.rows = Rows(family, X, sample_weight, origin, n_threads)
         self.total = self.rows.total
         self.sum_log_carrier = self.rows.sum_log_carrier()
         self.prior_strength = prior_strength
-        self.prior_moment = self.rows.mean_statistic()
+        self.prior_moment = self.rows.mean_statistic
         self.prior_natural = family.natural_from_moment(self.prior_moment[None])[0]
         # At the global law itself the prior costs nothing: F*(prior_moment) is where the penalty is measured from.
         self._prior_top = float(self._prior_fit(self.prior_natural[None])[0])
         self.weights = weights
-        self._dense, self._direct = DenseEngine(self.rows), DirectEngine(self.rows)
+        self.engine = choose(self.rows, n_components, assignment)
+        self._direct = DirectEngine(self.rows)
         self._precision = float(np.finfo(X.dtype).eps)
         self._has_direct = family.direct_log_density(X[:1].astype(float), self.prior_natural[None]) is not None
 
@@ -93,12 +97,12 @@ class Problem:
             bias = parameters.log_weights - self.family.log_normalizer(parameters.natural)
         return np.where(parameters.alive, bias, -np.inf)
 
-    def _engine(self, parameters: Parameters, bias: Array) -> DenseEngine | DirectEngine:
+    def _engine(self, parameters: Parameters, bias: Array) -> Engine:
         if not self._has_direct:
-            return self._dense
+            return self.engine
         error = score_error(self.rows.largest_statistic, parameters.natural, bias, self._precision)
         # float32 data carries float32 noise already; only what the packing adds to it is worth a slower pass.
-        return self._direct if error > max(SCORE_ERROR, 1e4 * self._precision) else self._dense
+        return self._direct if error > max(SCORE_ERROR, 1e4 * self._precision) else self.engine
 
     def assign(self, parameters: Parameters) -> tuple[Partition, ClusterStatistics]:
         """Hard pass: who belongs to which component, and the statistics of the clusters."""

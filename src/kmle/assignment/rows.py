@@ -1,6 +1,7 @@
 """The data as the learners see it: legal rows, their weights, and their statistics, packed for the kernels."""
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ BLOCK_BYTES = 4 << 20
 
 
 class Rows:
-    """Rows of one family measured from its origin. Holds a reference to X and one packed copy of its columns."""
+    """Rows of one family measured from its origin. Holds a reference to X and, once a pass asks, one packed copy."""
 
     def __init__(
         self,
@@ -27,29 +28,9 @@ class Rows:
         self.family = family
         self.X = X
         self.weights = weights
+        self.n_threads = n_threads
         self.origin = family.origin(X, weights) if origin is None else origin
         self.order = family.order_for(X.shape[1])
-        self.largest_statistic = np.zeros(self.order)
-        self.packed = self._pack(n_threads)
-
-    def _pack(self, n_threads: int) -> PackedRows:
-        """Packs block by block, so that no second copy is held on the way; notes the largest |t| of each coordinate."""
-        packed: PackedRows | None = None
-        for rows in self._slices(BLOCK_BYTES // (self.X.shape[1] * self.X.itemsize)):
-            columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
-            columns = columns.astype(self.X.dtype, copy=False)
-            if packed is None:
-                packed = PackedRows(len(self.X), columns.shape[1], features, self.weights, self.X.dtype, n_threads)
-            packed.load(rows.start, columns)
-            largest = np.abs(columns).max(axis=0).astype(float)
-            if features == "diagonal":
-                largest = np.concatenate([largest, largest**2])
-            elif features == "quadratic":
-                first, second = np.triu_indices(len(largest))
-                largest = np.concatenate([largest, largest[first] * largest[second]])
-            np.maximum(self.largest_statistic, largest, out=self.largest_statistic)
-        assert packed is not None  # there is at least one row
-        return packed
 
     def __len__(self) -> int:
         return len(self.X)
@@ -59,8 +40,8 @@ class Rows:
         """The number of rows, or the sum of their weights."""
         return float(len(self.X) if self.weights is None else self.weights.sum())
 
-    def _slices(self, size: int) -> Iterator[slice]:
-        size = max(1, size)
+    def _slices(self, width: int) -> Iterator[slice]:
+        size = max(1, BLOCK_BYTES // (8 * width))
         for start in range(0, len(self.X), size):
             yield slice(start, min(start + size, len(self.X)))
 
@@ -69,9 +50,56 @@ class Rows:
         block = self.X[rows]
         return block if self.origin is None else self.family.measured_from(block, self.origin)
 
+    def _columns(self) -> Iterator[tuple[slice, Array, str]]:
+        """Blocks of the columns the kernels build t(x) from, and how they do."""
+        for rows in self._slices(self.X.shape[1]):
+            columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
+            yield rows, columns.astype(self.X.dtype, copy=False), features
+
+    @cached_property
+    def packed(self) -> PackedRows:
+        """The rows in the kernels' layout, packed block by block, so that no further copy is held on the way."""
+        packed: PackedRows | None = None
+        for rows, columns, features in self._columns():
+            if packed is None:
+                size = (len(self.X), columns.shape[1])
+                packed = PackedRows(*size, features, self.weights, self.X.dtype, self.n_threads)
+            packed.load(rows.start, columns)
+        assert packed is not None  # there is at least one row
+        return packed
+
+    @property
+    def mean_statistic(self) -> Array:
+        """The weighted mean of t over all rows."""
+        return self.summary[0]
+
+    @property
+    def largest_statistic(self) -> Array:
+        """The largest |t_i(x)| of each coordinate, or a bound on it: what bounds the rounding of a score."""
+        return self.summary[1]
+
+    @cached_property
+    def summary(self) -> tuple[Array, Array]:
+        """Both, in one pass; an engine that knows them already puts them here."""
+        total, largest = np.zeros(self.order), np.zeros(self.order)
+        for rows, columns, features in self._columns():
+            x = columns.astype(float, copy=False)
+            weighted = x if self.weights is None else self.weights[rows, None] * x
+            sums, tops = [weighted.sum(axis=0)], [np.abs(x).max(axis=0)]
+            if features == "diagonal":
+                sums.append(np.einsum("nd,nd->d", weighted, x))
+                tops.append(tops[0] ** 2)
+            elif features == "quadratic":
+                pairs = np.triu_indices(x.shape[1])
+                sums.append((weighted.T @ x)[pairs])
+                tops.append(np.outer(tops[0], tops[0])[pairs])
+            total += np.concatenate(sums)
+            np.maximum(largest, np.concatenate(tops), out=largest)
+        return total / self.total, largest
+
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Slices of rows and their statistics in float64, always in the same order and of the same size."""
-        for rows in self._slices(BLOCK_BYTES // (self.order * 8)):
+        for rows in self._slices(self.order):
             yield rows, self.take(rows)
 
     def take(self, rows: slice | NDArray[np.intp]) -> Array:
@@ -82,15 +110,10 @@ class Rows:
         """Sample weights of a block."""
         return None if self.weights is None else self.weights[rows]
 
-    def mean_statistic(self) -> Array:
-        """The weighted mean of t over all rows."""
-        _, sums = self.packed.label_sums(np.zeros(len(self.X), dtype=np.int32), 1)
-        return sums[0] / self.total
-
     def sum_log_carrier(self) -> float:
         """The weighted sum of k(x), the part of the likelihood no component can change."""
         total = 0.0
-        for rows in self._slices(BLOCK_BYTES // (self.X.shape[1] * 8)):
+        for rows in self._slices(self.X.shape[1]):
             carrier = self.family.log_carrier(self.X[rows].astype(float, copy=False))
             weights = self.weights_of(rows)
             total += float(carrier.sum() if weights is None else weights @ carrier)

@@ -2,12 +2,15 @@
 
 import sys
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..assignment.choose import ENGINES
+from ..assignment.compression import Compressed, compressed
 from ..assignment.problem import Parameters, Problem
 from ..families import ExponentialFamily, resolve
 from ..families.checking import check_sample_weight
@@ -47,23 +50,37 @@ class MixtureEstimator(ABC):
         """Learns the mixture of the rows of X; `sample_weight` counts rows, so 2 is a row twice. y is ignored."""
         rows, weights = self._checked_data(X, sample_weight)
         self._checked_arguments(len(rows))
-        seen = slice(None) if weights is None or weights.all() else weights > 0
-        family = self.family_
+        few = self._compressed(rows, weights)
+        X, multiplicity = (rows, weights) if few is None else (few.X, few.weights)
+        seen = slice(None) if multiplicity is None or multiplicity.all() else multiplicity > 0
         problem = Problem(
-            family,
-            rows[seen],
-            None if weights is None else weights[seen],
+            self.family_,
+            X[seen],
+            None if multiplicity is None else multiplicity[seen],
             self._prior_strength(),
             self._prescribed_weights(),
             n_threads=threads_of(self.n_jobs),
+            n_components=self.n_components,
+            assignment="auto" if self.assignment == "compressed" else self.assignment,
         )
         generators = np.random.default_rng(entropy_of(self.random_state)).spawn(self.n_init)
         fits = [self._fit_once(problem, generator, restart) for restart, generator in enumerate(generators)]
         best = max(fits, key=lambda fit: fit.objective)
-        self._take(best, problem)
         if not isinstance(seen, slice):
-            self.labels_ = self.mixture_.predict(rows)
+            best = replace(best, labels=best.mixture.predict(X))
+        if few is not None:
+            best = replace(best, labels=best.labels[few.group], engine=f"{best.engine} on {len(X)} distinct rows")
+        self._take(best, problem)
         return self
+
+    def _compressed(self, rows: Array, weights: Array | None) -> Compressed | None:
+        """Distinct rows, where that is asked for or pays; rows that carry labels of their own are left alone."""
+        alone = (
+            not isinstance(self.init, str | Mixture) or isinstance(self.algorithm, Online) or self.algorithm == "online"
+        )
+        if alone or self.assignment not in ("auto", "compressed"):
+            return None
+        return compressed(rows, weights)
 
     def _fit_once(self, problem: Problem, rng: np.random.Generator, restart: int) -> Fit:
         start = self._start(problem, rng)
@@ -140,8 +157,9 @@ class MixtureEstimator(ABC):
             )
         if self.empty not in ("drop", "reseed"):
             raise ValueError(f"empty is {self.empty!r}: it must be 'drop' or 'reseed'")
-        if self.assignment not in ("auto", "dense"):
-            raise ValueError(f"assignment is {self.assignment!r}: it must be 'auto' or 'dense'")
+        engines = ("auto", "compressed", *ENGINES)
+        if self.assignment not in engines:
+            raise ValueError(f"assignment is {self.assignment!r}: it must be one of {', '.join(engines)}")
         if isinstance(self.algorithm, str) and self.algorithm not in self._algorithms:
             raise ValueError(
                 f"algorithm is {self.algorithm!r}: {type(self).__name__} has {', '.join(self._algorithms)}"

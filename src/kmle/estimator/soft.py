@@ -74,6 +74,8 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
             return self.algorithm
         return SoftEM() if self.algorithm == "em" else SoftEM(self.n_kept, name="sparse-em")
 
-    def fit_predict(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.intp]:
+    def fit_predict(
+        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> NDArray[np.integer[Any]]:
         """Fits the mixture and returns the most probable component of each row. y is ignored."""
         return self.fit(X, sample_weight=sample_weight).labels_

@@ -23,6 +23,7 @@ class Beta(ExponentialFamily):
 
     name: ClassVar = "beta"
     independent_columns: ClassVar = True
+    ordered_cells: ClassVar = True
     support: ClassVar = UNIT_OPEN
     parameters: ClassVar = {"alpha": POSITIVE, "beta": POSITIVE}
 

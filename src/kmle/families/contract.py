@@ -31,6 +31,9 @@ class FamilyContract(ABC):
     independent_columns: ClassVar[bool] = False
     """True for a univariate family: d columns are then d independent copies, statistics stored block by block."""
 
+    ordered_cells: ClassVar[bool] = False
+    """True for a univariate family with two statistics if the log ratio of two laws has at most one extremum in x."""
+
     fixed: ClassVar[Mapping[str, Support]] = MappingProxyType({})
     """The fields that are numbers, each with the values it may take."""
 

@@ -23,6 +23,7 @@ class DiagonalGaussian(ExponentialFamily):
 
     name: ClassVar = "diagonal-gaussian"
     independent_columns: ClassVar = True
+    ordered_cells: ClassVar = True
     support: ClassVar = REALS
     parameters: ClassVar = {"mean": REALS, "variance": POSITIVE}
 

@@ -29,6 +29,7 @@ class Gamma(ExponentialFamily):
 
     name: ClassVar = "gamma"
     independent_columns: ClassVar = True
+    ordered_cells: ClassVar = True
     support: ClassVar = POSITIVE
     parameters: ClassVar = {"shape": POSITIVE, "scale": POSITIVE}
 

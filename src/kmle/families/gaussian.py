@@ -40,6 +40,7 @@ class Gaussian(ExponentialFamily):
     """
 
     name: ClassVar = "gaussian"
+    ordered_cells: ClassVar = True
     support: ClassVar = REALS
     parameters: ClassVar = {"mean": REALS, "covariance": PositiveDefinite()}
 

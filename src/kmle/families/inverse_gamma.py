@@ -24,6 +24,7 @@ class InverseGamma(ExponentialFamily):
 
     name: ClassVar = "inverse-gamma"
     independent_columns: ClassVar = True
+    ordered_cells: ClassVar = True
     support: ClassVar = POSITIVE
     parameters: ClassVar = {"shape": POSITIVE, "scale": POSITIVE}
 

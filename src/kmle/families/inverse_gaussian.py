@@ -26,6 +26,7 @@ class InverseGaussian(ExponentialFamily):
 
     name: ClassVar = "inverse-gaussian"
     independent_columns: ClassVar = True
+    ordered_cells: ClassVar = True
     support: ClassVar = POSITIVE
     parameters: ClassVar = {"mean": POSITIVE, "shape": POSITIVE}
 

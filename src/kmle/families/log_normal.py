@@ -24,6 +24,7 @@ class LogNormal(ExponentialFamily):
 
     name: ClassVar = "log-normal"
     independent_columns: ClassVar = True
+    ordered_cells: ClassVar = True
     support: ClassVar = POSITIVE
     parameters: ClassVar = {"log_mean": REALS, "log_std": POSITIVE}
 

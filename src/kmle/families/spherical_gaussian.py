@@ -23,6 +23,7 @@ class SphericalGaussian(ExponentialFamily):
     """
 
     name: ClassVar = "spherical-gaussian"
+    ordered_cells: ClassVar = True
     support: ClassVar = REALS
     parameters: ClassVar = {"mean": REALS, "variance": POSITIVE}
 

@@ -6,5 +6,6 @@ log-density plus log-weight, up to a term of x alone.
 
 from .packed import Clusters, PackedRows
 from .serving import backend, instruction_set, use, versions
+from .sorted import SortedRows, locate
 
-__all__ = ["Clusters", "PackedRows", "backend", "instruction_set", "use", "versions"]
+__all__ = ["Clusters", "PackedRows", "SortedRows", "backend", "instruction_set", "locate", "use", "versions"]

@@ -43,6 +43,9 @@ class PackedRows:
         self._weights = weights
         self._order = order_of(features, columns)
 
+    def __len__(self) -> int:
+        return len(self._values)
+
     def load(self, first: int, rows: NDArray[Any]) -> None:
         self._values[first : first + len(rows)] = rows
 
@@ -125,6 +128,26 @@ class PackedRows:
         counts += membership @ np.ones(len(t))
         sums += membership @ t
         sizes += sign * np.bincount(labels, minlength=len(counts))
+
+
+def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: NDArray[np.int32], threads: int) -> None:
+    """The owner of the interval each value lies in."""
+    labels[:] = owners[np.searchsorted(firsts, values, side="right")]
+
+
+class SortedRows:
+    """A sorted column and its cells, found the slow way: every row's label."""
+
+    def __init__(self, columns: Floats, features: int, weights: Floats | None, threads: int) -> None:
+        self._rows = PackedRows(len(columns), columns.shape[1], features, weights, np.float64)
+        self._rows.load(0, columns)
+
+    def hard_pass(self, natural: Floats, bias: Floats, counts: Floats, sums: Floats) -> tuple[list[int], list[int]]:
+        labels = np.full(len(self._rows), -1, dtype=np.int32)
+        sizes = np.zeros(len(bias), dtype=np.int64)
+        self._rows.hard_pass(natural, bias, labels, sizes, counts, sums, None)
+        changes = np.flatnonzero(np.diff(labels)) + 1
+        return [0, *changes.tolist(), len(labels)], labels[[0, *changes]].tolist()
 
 
 def _without_dead(natural: Floats, bias: Floats) -> Floats:

@@ -58,11 +58,13 @@ def finish(
     alive = parameters.alive
     partition, statistics = problem.assign(parameters)
     complete = problem.complete_objective(parameters, statistics) - problem.penalty(parameters)
+    labels = partition.labels
+    if not alive.all():
+        labels = (np.cumsum(alive) - 1).astype(np.int32)[labels]
     softened = problem.soften(parameters)
-    renumbered = np.cumsum(alive) - 1
     return Fit(
         mixture=problem.to_mixture(parameters),
-        labels=renumbered[partition.labels],
+        labels=labels,
         history=tuple(history),
         n_iter=n_iter,
         stop_reason=reason,
@@ -74,5 +76,5 @@ def finish(
         log_likelihood=softened.score + problem.sum_log_carrier,
         mean_entropy=problem.mean_entropy(parameters, softened),
         algorithm=name,
-        engine="dense",
+        engine=problem.engine.name,
     )

@@ -1,7 +1,7 @@
 """What algorithms carry from step to step, and what a fit returns."""
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,7 @@ class Fit:
     """The outcome of learning, as a value."""
 
     mixture: Mixture
-    labels: NDArray[np.intp]
+    labels: NDArray[np.integer[Any]]
     history: tuple[HalfStep, ...]
     n_iter: int
     stop_reason: str

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "line.hpp"
 #include "passes.hpp"
 #include "pool.hpp"
 
@@ -29,6 +30,9 @@ template <class T>
 using Matrix = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
+
+template <int Dimensions>
+using Contiguous = nb::ndarray<const double, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 
 // Partial results of all tasks together stay below this.
 constexpr std::size_t partial_bytes = 64 << 20;
@@ -278,6 +282,63 @@ void define(nb::module_& module, const char* name) {
              nb::arg("sums").noconvert());
 }
 
+// The owner of the interval each value lies in: `firsts` are the first values of all intervals but the first.
+void locate(const Contiguous<1>& values, const Contiguous<1>& firsts, const Vector<const std::int32_t>& owners,
+            const Vector<std::int32_t>& labels, std::size_t threads) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t n = values.shape(0), cuts = firsts.shape(0), step = 1 << 16;
+    Pool::run(rounded_up(n, step) / step, threads, [&](std::size_t task) {
+        const std::size_t last = std::min(n, (task + 1) * step);
+        for (std::size_t i = task * step; i < last; ++i) {
+            const double x = values.data()[i];
+            std::size_t place = 0;
+            if (cuts <= 32)  // counting is faster than searching while there is little to count
+                for (std::size_t c = 0; c < cuts; ++c) place += x >= firsts.data()[c];
+            else
+                place = static_cast<std::size_t>(std::upper_bound(firsts.data(), firsts.data() + cuts, x) - firsts.data());
+            labels.data()[i] = owners.data()[static_cast<std::int64_t>(place) * owners.stride(0)];
+        }
+    });
+}
+
+// A sorted column, and passes over it whose cost hardly depends on its length.
+class SortedRows {
+public:
+    // The arrays are kept, not copied.
+    SortedRows(const Contiguous<2>& columns, int features, const std::optional<Contiguous<1>>& weights,
+               std::size_t threads)
+        : columns_(columns),
+          weights_(weights),
+          line_(columns.data(), columns.shape(0), columns.shape(1), static_cast<Features>(features),
+                weights ? weights->data() : nullptr, threads) {}
+
+    // Cuts and owners of the cells; counts and sums are added to.
+    nb::tuple hard_pass(const Contiguous<2>& natural, const Contiguous<1>& bias, const Vector<double>& counts,
+                        const Matrix<double>& sums) const {
+        std::vector<std::int64_t> cuts;
+        std::vector<std::int32_t> owners;
+        {
+            const nb::gil_scoped_release unlocked;
+            const std::size_t order = line_.order();
+            line_.cells(natural.data(), bias.data(), natural.shape(0), cuts, owners);
+            std::vector<double> total(order + 1);
+            for (std::size_t c = 0; c < owners.size(); ++c) {
+                const std::size_t j = static_cast<std::size_t>(owners[c]);
+                std::fill(total.begin(), total.end(), 0.0);
+                line_.interval(static_cast<std::size_t>(cuts[c]), static_cast<std::size_t>(cuts[c + 1]), total.data());
+                counts.data()[j] += total[0];
+                for (std::size_t f = 0; f < order; ++f) sums.data()[j * order + f] += total[f + 1];
+            }
+        }
+        return nb::make_tuple(nb::cast(cuts), nb::cast(owners));
+    }
+
+private:
+    Contiguous<2> columns_;
+    std::optional<Contiguous<1>> weights_;
+    Line line_;
+};
+
 }  // namespace
 }  // namespace kmle
 
@@ -286,6 +347,14 @@ NB_MODULE(_compiled, module) {
     chosen = usable_passes().back();
     define<double>(module, "PackedRows64");
     define<float>(module, "PackedRows32");
+    nb::class_<SortedRows>(module, "SortedRows")
+        .def(nb::init<const Contiguous<2>&, int, const std::optional<Contiguous<1>>&, std::size_t>(),
+             nb::arg("columns").noconvert(), nb::arg("features"), nb::arg("weights").noconvert().none(),
+             nb::arg("threads"))
+        .def("hard_pass", &SortedRows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
+    module.def("locate", &locate, nb::arg("values").noconvert(), nb::arg("firsts").noconvert(),
+               nb::arg("owners").noconvert(), nb::arg("labels").noconvert(), nb::arg("threads"));
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const Passes* passes : usable_passes()) names.emplace_back(passes->name);

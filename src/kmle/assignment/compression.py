@@ -1,0 +1,65 @@
+"""Few distinct rows (counts, binary patterns, categories): learn on those, with their multiplicities as weights."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numerics.arrays import Array
+
+# Worth it when distinct rows are at most this share of all; a sample decides whether to look at all.
+SHARE = 0.5
+SAMPLE = 4096
+# Whole numbers up to this many times the number of rows are counted in a table, without sorting.
+TABLE = 4
+
+
+@dataclass(frozen=True)
+class Compressed:
+    """Distinct rows, the weight of each, and which of them every original row is."""
+
+    X: Array
+    weights: Array
+    group: NDArray[np.intp]
+
+
+def compressed(X: Array, weights: Array | None) -> Compressed | None:
+    """The distinct rows of X, or None when there are too many of them to be worth it.
+
+    >>> few = compressed(np.array([[3.0], [1.0], [3.0], [3.0]]), None)
+    >>> few.X.ravel(), few.weights, few.group
+    (array([1., 3.]), array([1., 3.]), array([1, 0, 1, 1]))
+    """
+    n = len(X)
+    sample = X[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)]
+    if len(np.unique(sample, axis=0)) > SHARE * len(sample):
+        return None
+    keys = _keys(X)
+    if keys is None:
+        distinct, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
+        del distinct
+    elif keys.max() < TABLE * n + 1024:
+        present = np.zeros(int(keys.max()) + 1, dtype=bool)
+        present[keys] = True
+        place = np.cumsum(present) - 1
+        group = place[keys]
+        first = np.empty(int(place[-1]) + 1, dtype=np.intp)
+        first[group[::-1]] = np.arange(n)[::-1]
+    else:
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    if len(first) > SHARE * n:
+        return None
+    group = group.ravel()
+    return Compressed(X[first], np.bincount(group, weights, len(first)).astype(float), group)
+
+
+def _keys(X: Array) -> NDArray[np.int64] | None:
+    """Rows of whole numbers as one whole number each, in the order of the rows; None if they do not fit."""
+    low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
+    ranges = high - low + 1
+    if np.prod(ranges) > 2.0**62 or not np.all(np.floor(X) == X):
+        return None
+    keys = np.zeros(len(X), dtype=np.int64)
+    for column, start, size in zip(X.T, low, ranges, strict=True):
+        keys = keys * int(size) + (column - start).astype(np.int64)
+    return keys

@@ -1,0 +1,192 @@
+// Rows along a line: one column sorted, so that the cells of a univariate mixture are intervals of places.
+//
+// The difference of two components' scores, as a function of the place, has at most one extremum (a family says so
+// before it is used here). On each side of it the sign changes at most once, and bisection finds where. The cost of a
+// pass depends on the number of components and on log n, not on n.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "passes.hpp"
+#include "pool.hpp"
+
+namespace kmle {
+
+class Line {
+public:
+    // `columns` are the sorted rows, row after row, and outlive the line; `weights` may be null.
+    Line(const double* columns, std::size_t rows, std::size_t width, Features features, const double* weights,
+         std::size_t threads)
+        : values_(columns), weights_(weights), rows_(rows), width_(width), order_(order_of(features, width)),
+          features_(features) {
+        // Each stretch is summed by itself, and the stretches in long double: rounding stays that of one stretch.
+        const std::size_t stretches = rows_ / stretch, cells = order_ + 1;
+        std::vector<double> sums(stretches * cells, 0.0);
+        const std::size_t batch = 64, batches = rounded_up(stretches, batch) / batch;
+        Pool::run(batches, threads, [&](std::size_t task) {
+            for (std::size_t s = task * batch; s < std::min(stretches, (task + 1) * batch); ++s)
+                add(s * stretch, (s + 1) * stretch, sums.data() + s * cells);
+        });
+        std::vector<long double> running(cells, 0.0L);
+        prefix_.reserve((stretches + 1) * cells);
+        for (std::size_t s = 0; s <= stretches; ++s)
+            for (std::size_t f = 0; f < cells; ++f) {
+                prefix_.push_back(static_cast<double>(running[f]));
+                if (s < stretches) running[f] += sums[s * cells + f];
+            }
+    }
+
+    std::size_t order() const { return order_; }
+
+    // Places 0 = c_0 < c_1 < ... = n where the best component changes, and the owner of each interval between them.
+    void cells(const double* natural, const double* bias, std::size_t components, std::vector<std::int64_t>& cuts,
+               std::vector<std::int32_t>& owners) const {
+        std::vector<std::int64_t> edges = {0, static_cast<std::int64_t>(rows_)};
+        std::vector<double> slope(order_);
+        for (std::size_t j = 0; j < components; ++j)
+            for (std::size_t l = 0; l < j; ++l) {
+                if (bias[j] == -infinity || bias[l] == -infinity) continue;
+                for (std::size_t f = 0; f < order_; ++f) slope[f] = natural[j * order_ + f] - natural[l * order_ + f];
+                crossings(slope.data(), bias[j] - bias[l], edges);
+            }
+        std::sort(edges.begin(), edges.end());
+        edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+        cuts.assign(1, 0);
+        owners.clear();
+        for (std::size_t e = 0; e + 1 < edges.size(); ++e) {
+            const std::int32_t owner = label((edges[e] + edges[e + 1]) / 2, natural, bias, components);
+            if (!owners.empty() && owners.back() == owner)
+                cuts.back() = edges[e + 1];
+            else {
+                owners.push_back(owner);
+                cuts.push_back(edges[e + 1]);
+            }
+        }
+        settle(natural, bias, components, cuts, owners);
+    }
+
+    // Adds weight and weighted statistics of the places from `first` to before `last` to out[0 .. order].
+    void interval(std::size_t first, std::size_t last, double* out) const {
+        for (std::size_t f = 0; f <= order_; ++f)
+            out[f] += prefix_[last / stretch * (order_ + 1) + f] - prefix_[first / stretch * (order_ + 1) + f];
+        std::vector<double> head(order_ + 1, 0.0);
+        add(first / stretch * stretch, first, head.data());
+        for (std::size_t f = 0; f <= order_; ++f) out[f] -= head[f];
+        add(last / stretch * stretch, last, out);
+    }
+
+private:
+    static constexpr std::size_t stretch = 1024;
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+    void statistics(std::size_t i, double* t) const {
+        const double* x = values_ + i * width_;
+        for (std::size_t a = 0; a < width_; ++a) t[a] = x[a];
+        if (features_ == Features::identity) return;
+        std::size_t f = width_;
+        for (std::size_t a = 0; a < width_; ++a)
+            for (std::size_t b = a; b < (features_ == Features::diagonal ? a + 1 : width_); ++b) t[f++] = x[a] * x[b];
+    }
+
+    double score(std::size_t i, const double* slope, double offset) const {
+        double t[8];
+        statistics(i, t);
+        for (std::size_t f = 0; f < order_; ++f) offset += slope[f] * t[f];
+        return offset;
+    }
+
+    void add(std::size_t first, std::size_t last, double* out) const {
+        double t[8];
+        for (std::size_t i = first; i < last; ++i) {
+            const double weight = weights_ ? weights_[i] : 1.0;
+            statistics(i, t);
+            out[0] += weight;
+            for (std::size_t f = 0; f < order_; ++f) out[f + 1] += weight * t[f];
+        }
+    }
+
+    std::int32_t label(std::size_t i, const double* natural, const double* bias, std::size_t components) const {
+        double t[8];
+        statistics(i, t);
+        return exact_label(t, natural, bias, components, order_);
+    }
+
+    // Places where the difference of two scores changes sign, on either side of its extremum.
+    void crossings(const double* slope, double offset, std::vector<std::int64_t>& edges) const {
+        std::size_t low = 0;
+        const std::size_t high = rows_ - 1;
+        if (order_ > 1 && high > 0) {
+            // The extremum is where the difference stops rising (or falling) as it did at first.
+            std::size_t left = 0, right = high;
+            const int at_first = trend(left, left, right, slope, offset);
+            while (right - left > 1) {
+                const std::size_t middle = left + (right - left) / 2;
+                (trend(middle, left, right, slope, offset) == at_first ? left : right) = middle;
+            }
+            edges.push_back(static_cast<std::int64_t>(left));
+            edges.push_back(static_cast<std::int64_t>(right));
+            sign_change(low, left, slope, offset, edges);
+            low = right;
+        }
+        sign_change(low, high, slope, offset, edges);
+    }
+
+    // +1 where the difference rises at place i, -1 where it falls, 0 where it is flat to rounding: neighbours further
+    // and further away are asked until the change is more than rounding.
+    int trend(std::size_t i, std::size_t first, std::size_t last, const double* slope, double offset) const {
+        double t[8];
+        statistics(i, t);
+        double here = offset, magnitude = std::abs(offset);
+        for (std::size_t f = 0; f < order_; ++f) {
+            here += slope[f] * t[f];
+            magnitude += std::abs(slope[f] * t[f]);
+        }
+        const double rounding = 16 * std::numeric_limits<double>::epsilon() * magnitude;
+        for (std::size_t step = 1; step <= std::max(last - i, i - first); step *= 2) {
+            const double ahead = step <= last - i ? score(i + step, slope, offset) - here : 0.0;
+            if (std::abs(ahead) > rounding) return ahead > 0 ? 1 : -1;
+            const double behind = step <= i - first ? here - score(i - step, slope, offset) : 0.0;
+            if (std::abs(behind) > rounding) return behind > 0 ? 1 : -1;
+        }
+        return 0;
+    }
+
+    void sign_change(std::size_t low, std::size_t high, const double* slope, double offset,
+                     std::vector<std::int64_t>& edges) const {
+        if (low >= high) return;
+        const bool first = score(low, slope, offset) > 0;
+        if (first == (score(high, slope, offset) > 0)) return;
+        while (high - low > 1) {
+            const std::size_t middle = low + (high - low) / 2;
+            ((score(middle, slope, offset) > 0) == first ? low : high) = middle;
+        }
+        edges.push_back(static_cast<std::int64_t>(high));
+    }
+
+    // Moves cuts, by a place or a few, to where the exact labels change: bisection looked at differences of scores,
+    // whose rounding may put a cut beside its place.
+    void settle(const double* natural, const double* bias, std::size_t components, std::vector<std::int64_t>& cuts,
+                const std::vector<std::int32_t>& owners) const {
+        for (std::size_t c = 1; c + 1 < cuts.size(); ++c) {
+            while (cuts[c] > cuts[c - 1] + 1 &&
+                   label(static_cast<std::size_t>(cuts[c] - 1), natural, bias, components) == owners[c])
+                --cuts[c];
+            while (cuts[c] + 1 < cuts[c + 1] &&
+                   label(static_cast<std::size_t>(cuts[c]), natural, bias, components) == owners[c - 1])
+                ++cuts[c];
+        }
+    }
+
+    const double *values_, *weights_;
+    std::vector<double> prefix_;
+    std::size_t rows_, width_, order_;
+    Features features_;
+};
+
+}  // namespace kmle

@@ -1,0 +1,64 @@
+"""Rows along a line: passes whose cost hardly depends on their number."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import reference
+from .packed import FEATURES
+from .serving import compiled_module
+
+Floats = NDArray[np.float64]
+
+
+class SortedRows:
+    """Statistics (n, c) of one column in its sorted order, no value twice; t(x) has at most eight entries.
+
+    Two components' scores may cross at most once (order one) or twice, with one extremum of their difference.
+
+    >>> rows = SortedRows(np.array([[1.0], [2.0], [3.0], [8.0]]))
+    >>> cuts, owners, counts, sums = rows.hard_pass(np.array([[0.0], [1.0]]), np.array([0.0, -2.5]))
+    >>> cuts, owners, sums.ravel()
+    (array([0, 2, 4]), array([0, 1], dtype=int32), array([ 3., 11.]))
+    """
+
+    def __init__(
+        self,
+        columns: ArrayLike,
+        features: str = "identity",
+        weights: ArrayLike | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        rows = np.ascontiguousarray(columns, dtype=np.float64)
+        kind = FEATURES[features]
+        self.order = reference.order_of(kind, rows.shape[1])
+        if self.order > 8:
+            raise ValueError(f"a line has at most eight statistics, got {self.order}.")
+        row_weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        serving: Any = compiled_module() or reference
+        self._rows = serving.SortedRows(rows, kind, row_weights, n_threads)
+
+    def hard_pass(
+        self, natural: ArrayLike, bias: ArrayLike
+    ) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats, Floats]:
+        """Places where the owner changes (first 0, last n), the owners, and counts and sums of the components."""
+        b = np.ascontiguousarray(bias, dtype=np.float64)
+        theta = np.where(np.isneginf(b)[:, None], 0.0, np.asarray(natural, dtype=np.float64))
+        counts, sums = np.zeros(len(b)), np.zeros(theta.shape)
+        cuts, owners = self._rows.hard_pass(np.ascontiguousarray(theta), b, counts, sums)
+        return np.array(cuts, dtype=np.intp), np.array(owners, dtype=np.int32), counts, sums
+
+
+def locate(
+    values: NDArray[Any], firsts: NDArray[Any], owners: NDArray[np.int32], n_threads: int = 1
+) -> NDArray[np.int32]:
+    """The owner of the interval each value lies in; `firsts` are the first values of all intervals but the first.
+
+    >>> locate(np.array([0.5, 2.0, 9.0]), np.array([2.0]), np.array([7, 4], dtype=np.int32))
+    array([7, 4, 4], dtype=int32)
+    """
+    labels = np.empty(len(values), dtype=np.int32)
+    serving: Any = compiled_module() or reference
+    serving.locate(np.ascontiguousarray(values), np.ascontiguousarray(firsts), owners, labels, n_threads)
+    return labels
