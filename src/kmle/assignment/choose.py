@@ -1,9 +1,11 @@
 """Which engine for which rows."""
 
 from collections.abc import Callable
+from functools import partial
 
 from .dense import DenseEngine
 from .engine import Engine
+from .pruned import PrunedEngine
 from .rows import Rows
 from .sorted import SortedEngine, can_sort
 
@@ -12,7 +14,18 @@ SORT_FROM_ROWS = 20_000
 # Pairs of components are looked at one by one on the line.
 SORT_UP_TO_COMPONENTS = 64
 
-ENGINES: dict[str, Callable[[Rows], Engine]] = {"dense": DenseEngine, "sorted": SortedEngine}
+# Pruning pays from about this many components on, and while boxes of t(x) are small: few statistics, many rows.
+PRUNE_FROM_COMPONENTS = 512
+PRUNE_UP_TO_ORDER = 5
+PRUNE_FROM_ROWS = 100_000
+
+ENGINES: dict[str, Callable[[Rows], Engine]] = {
+    "dense": DenseEngine,
+    "sorted": SortedEngine,
+    "pruned": PrunedEngine,
+    "ball-tree": partial(PrunedEngine, structure="ball-tree"),
+    "vp-tree": partial(PrunedEngine, structure="vp-tree"),
+}
 
 
 def choose(rows: Rows, n_components: int, assignment: str) -> Engine:
@@ -26,4 +39,7 @@ def choose(rows: Rows, n_components: int, assignment: str) -> Engine:
         return ENGINES[assignment](rows)
     if can_sort(rows) and len(rows) >= SORT_FROM_ROWS and n_components <= SORT_UP_TO_COMPONENTS:
         return SortedEngine(rows)
+    many = n_components >= PRUNE_FROM_COMPONENTS and len(rows) >= PRUNE_FROM_ROWS
+    if many and rows.order <= PRUNE_UP_TO_ORDER:
+        return PrunedEngine(rows)
     return DenseEngine(rows)

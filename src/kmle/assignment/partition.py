@@ -58,3 +58,22 @@ class Intervals(Partition):
         if isinstance(other, Intervals) and other.sorted_column is self.sorted_column:
             return np.array_equal(self.cuts, other.cuts) and np.array_equal(self.owners, other.owners)
         return np.array_equal(self.labels, other.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Reordered(Partition):
+    """Labels of the rows in another order: `order` says which row stands at each place."""
+
+    values: Labels
+    order: NDArray[np.intp]
+
+    @property
+    def labels(self) -> Labels:
+        labels = np.empty_like(self.values)
+        labels[self.order] = self.values
+        return labels
+
+    def same_as(self, other: Partition) -> bool:
+        if isinstance(other, Reordered) and other.order is self.order:
+            return self is other or np.array_equal(self.values, other.values)
+        return np.array_equal(self.labels, other.labels)

@@ -44,14 +44,19 @@ class SortedEngine:
 
     def _summary(self, rows: Rows, columns: Array, features: str) -> tuple[Array, Array]:
         """Mean and largest |t| without another pass: statistics of these families are largest at an end of the line."""
-        _, _, counts, sums = self._sorted.hard_pass(np.zeros((1, rows.order)), np.zeros(1))
+        alone = self._sorted.hard_pass(np.zeros((1, rows.order)), np.zeros(1))
+        assert alone is not None  # one component has no rival
+        _, _, counts, sums = alone
         ends = np.abs(columns[[0, -1]]).max(axis=0)
         largest = ends if features == "identity" else np.concatenate([ends, ends**2])
         return sums[0] / counts[0], largest
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
-        cuts, owners, counts, sums = self._sorted.hard_pass(natural, bias)
+        cells = self._sorted.hard_pass(natural, bias)
+        if cells is None:
+            return self._dense.hard_pass(natural, bias)
+        cuts, owners, counts, sums = cells
         return Intervals(self._column, self._line, cuts, owners, self._n_threads), ClusterStatistics(counts, sums, 0.0)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:

@@ -4,8 +4,19 @@ A row of statistics t(x) scores <t(x), natural_j> + bias_j with component j; for
 log-density plus log-weight, up to a term of x alone.
 """
 
-from .packed import Clusters, PackedRows
+from .packed import Clusters, PackedRows, Plan, spatial_order
 from .serving import backend, instruction_set, use, versions
 from .sorted import SortedRows, locate
 
-__all__ = ["Clusters", "PackedRows", "SortedRows", "backend", "instruction_set", "locate", "use", "versions"]
+__all__ = [
+    "Clusters",
+    "PackedRows",
+    "Plan",
+    "SortedRows",
+    "backend",
+    "instruction_set",
+    "locate",
+    "spatial_order",
+    "use",
+    "versions",
+]

@@ -16,6 +16,21 @@ class PackedRows64:
         sums: NDArray[float64],
         margins: NDArray[float32] | None,
     ) -> int: ...
+    def pruned_pass(
+        self,
+        natural: NDArray[float64],
+        bias: NDArray[float64],
+        labels: NDArray[int32],
+        sizes: NDArray[int64],
+        counts: NDArray[float64],
+        sums: NDArray[float64],
+        blocks_a_region: int,
+        blocks_a_group: int,
+        starts: NDArray[int64],
+        candidates: NDArray[int32],
+        centres: NDArray[float64],
+        halves: NDArray[float64],
+    ) -> int: ...
     def soft_pass(
         self,
         natural: NDArray[float64],
@@ -35,8 +50,9 @@ class SortedRows:
     ) -> None: ...
     def hard_pass(
         self, natural: NDArray[float64], bias: NDArray[float64], counts: NDArray[float64], sums: NDArray[float64]
-    ) -> tuple[list[int], list[int]]: ...
+    ) -> tuple[list[int], list[int]] | None: ...
 
+def spatial_order(columns: NDArray[float64], leaf: int, places: NDArray[int64]) -> None: ...
 def locate(
     values: NDArray[float64], firsts: NDArray[float64], owners: NDArray[int32], labels: NDArray[int32], threads: int
 ) -> None: ...

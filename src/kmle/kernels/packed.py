@@ -36,6 +36,22 @@ class Clusters:
         )
 
 
+@dataclass(frozen=True)
+class Plan:
+    """Which components to try where, for rows in an order in which neighbours are close.
+
+    Regions of `rows_a_region` rows have lists of candidates, `candidates[starts[r] : starts[r + 1]]`, in increasing
+    order; groups of `rows_a_group` rows within them have boxes of t(x), by which the lists are cut further.
+    """
+
+    rows_a_region: int
+    rows_a_group: int
+    starts: NDArray[np.int64]
+    candidates: NDArray[np.int32]
+    centres: Floats
+    halves: Floats
+
+
 class PackedRows:
     """Rows (n, d), float32 or float64, in the layout the passes want; t(x) follows from their columns.
 
@@ -92,14 +108,34 @@ class PackedRows:
 
         `margins` (n,) receives best score minus second best: 0 where they nearly tie.
         """
+        return self._moved(natural, bias, clusters, margins)
+
+    def pruned_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, plan: Plan) -> int:
+        """A hard pass that tries only the components a plan allows: the same labels, sooner."""
+        return self._moved(natural, bias, clusters, plan=plan)
+
+    def _moved(
+        self,
+        natural: ArrayLike,
+        bias: ArrayLike,
+        clusters: Clusters,
+        margins: NDArray[np.float32] | None = None,
+        plan: Plan | None = None,
+    ) -> int:
         theta, b = self._components(natural, bias)
         if clusters.labels.shape != (self.n_rows,) or clusters.sums.shape != theta.shape:
             raise ValueError(f"clusters of shape {clusters.sums.shape} do not fit components of shape {theta.shape}.")
         if clusters.labels.max(initial=-1) >= len(theta):
             raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
-        changed = self._rows.hard_pass(
-            theta, b, clusters.labels, clusters.sizes, clusters.counts, clusters.sums, margins
-        )
+        state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
+        if plan is None:
+            changed = self._rows.hard_pass(theta, b, *state, margins)
+        else:
+            # The compiled blocks hold 256 bytes of each column.
+            block = 256 // self.dtype.itemsize
+            sizes = (plan.rows_a_region // block, plan.rows_a_group // block)
+            lists = (plan.starts, plan.candidates, plan.centres, plan.halves)
+            changed = self._rows.pruned_pass(theta, b, *state, *sizes, *lists)
         # A cluster without rows weighs nothing, whatever rounding left of it.
         empty = clusters.sizes == 0
         clusters.counts[empty] = 0.0
@@ -136,3 +172,12 @@ class PackedRows:
         if b.shape != (len(theta),):
             raise ValueError(f"bias must have shape ({len(theta)},), one per component, got {b.shape}.")
         return theta, b
+
+
+def spatial_order(columns: ArrayLike, leaf: int) -> NDArray[np.int64]:
+    """An order of the rows (n, c) in which any `leaf` neighbours, from a multiple of it on, lie in a small box."""
+    table = np.ascontiguousarray(columns, dtype=np.float64)
+    places = np.empty(len(table), dtype=np.int64)
+    serving: Any = compiled_module() or reference
+    serving.spatial_order(table, leaf, places)
+    return places

@@ -80,6 +80,24 @@ class PackedRows:
             labels[rows] = found
         return changed
 
+    def pruned_pass(
+        self,
+        natural: Floats,
+        bias: Floats,
+        labels: NDArray[np.int32],
+        sizes: NDArray[np.int64],
+        counts: Floats,
+        sums: Floats,
+        blocks_a_region: int,
+        blocks_a_group: int,
+        starts: NDArray[np.int64],
+        candidates: NDArray[np.int32],
+        centres: Floats,
+        halves: Floats,
+    ) -> int:
+        """A hard pass: which components need not be tried changes nothing but the time."""
+        return self.hard_pass(natural, bias, labels, sizes, counts, sums, None)
+
     def soft_pass(self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats) -> float:
         natural = _without_dead(natural, bias)
         score = 0.0
@@ -128,6 +146,21 @@ class PackedRows:
         counts += membership @ np.ones(len(t))
         sums += membership @ t
         sizes += sign * np.bincount(labels, minlength=len(counts))
+
+
+def spatial_order(columns: Floats, leaf: int, places: NDArray[np.int64]) -> None:
+    """An order of the rows in which any `leaf` neighbours lie in a small box: halves, again and again."""
+    places[:] = np.arange(len(columns))
+    stack = [(0, len(columns))]
+    while stack:
+        first, last = stack.pop()
+        if last - first <= leaf:
+            continue
+        rows = columns[places[first:last]]
+        order = np.argsort(rows[:, np.argmax(np.ptp(rows, axis=0))], kind="stable")
+        places[first:last] = places[first:last][order]
+        middle = first + -(-(last - first) // leaf) // 2 * leaf
+        stack += [(first, middle), (middle, last)]
 
 
 def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: NDArray[np.int32], threads: int) -> None:

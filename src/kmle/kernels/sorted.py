@@ -41,12 +41,18 @@ class SortedRows:
 
     def hard_pass(
         self, natural: ArrayLike, bias: ArrayLike
-    ) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats, Floats]:
-        """Places where the owner changes (first 0, last n), the owners, and counts and sums of the components."""
+    ) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats, Floats] | None:
+        """Places where the owner changes (first 0, last n), the owners, and counts and sums of the components.
+
+        None where components are so nearly equal that rounding decides about too many rows: cells are then no help.
+        """
         b = np.ascontiguousarray(bias, dtype=np.float64)
         theta = np.where(np.isneginf(b)[:, None], 0.0, np.asarray(natural, dtype=np.float64))
         counts, sums = np.zeros(len(b)), np.zeros(theta.shape)
-        cuts, owners = self._rows.hard_pass(np.ascontiguousarray(theta), b, counts, sums)
+        cells = self._rows.hard_pass(np.ascontiguousarray(theta), b, counts, sums)
+        if cells is None:
+            return None
+        cuts, owners = cells
         return np.array(cuts, dtype=np.intp), np.array(owners, dtype=np.int32), counts, sums
 
 

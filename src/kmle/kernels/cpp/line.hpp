@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "passes.hpp"
@@ -45,8 +46,10 @@ public:
     std::size_t order() const { return order_; }
 
     // Places 0 = c_0 < c_1 < ... = n where the best component changes, and the owner of each interval between them.
-    void cells(const double* natural, const double* bias, std::size_t components, std::vector<std::int64_t>& cuts,
+    // False where too many rows are so nearly tied that rounding decides: they are to be labelled one by one.
+    bool cells(const double* natural, const double* bias, std::size_t components, std::vector<std::int64_t>& cuts,
                std::vector<std::int32_t>& owners) const {
+        const Scores scores{natural, bias, components};
         std::vector<std::int64_t> edges = {0, static_cast<std::int64_t>(rows_)};
         std::vector<double> slope(order_);
         for (std::size_t j = 0; j < components; ++j)
@@ -57,18 +60,26 @@ public:
             }
         std::sort(edges.begin(), edges.end());
         edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-        cuts.assign(1, 0);
+        cuts.clear();
         owners.clear();
+        std::size_t one_by_one = 0;
+        const auto begin = [&](std::size_t place, std::int32_t owner) {
+            if (!owners.empty() && owners.back() == owner) return;
+            cuts.push_back(static_cast<std::int64_t>(place));
+            owners.push_back(owner);
+        };
         for (std::size_t e = 0; e + 1 < edges.size(); ++e) {
-            const std::int32_t owner = label((edges[e] + edges[e + 1]) / 2, natural, bias, components);
-            if (!owners.empty() && owners.back() == owner)
-                cuts.back() = edges[e + 1];
-            else {
-                owners.push_back(owner);
-                cuts.push_back(edges[e + 1]);
-            }
+            const std::size_t first = static_cast<std::size_t>(edges[e]), last = static_cast<std::size_t>(edges[e + 1]);
+            const std::int32_t owner = label(first + (last - first) / 2, scores);
+            const auto [clear_from, clear_to] = undoubted(first, last, static_cast<std::size_t>(owner), scores);
+            one_by_one += last - first - (clear_to - clear_from);
+            if (one_by_one > most_one_by_one) return false;
+            for (std::size_t i = first; i < clear_from; ++i) begin(i, label(i, scores));
+            if (clear_from < clear_to) begin(clear_from, owner);
+            for (std::size_t i = clear_to; i < last; ++i) begin(i, label(i, scores));
         }
-        settle(natural, bias, components, cuts, owners);
+        cuts.push_back(static_cast<std::int64_t>(rows_));
+        return true;
     }
 
     // Adds weight and weighted statistics of the places from `first` to before `last` to out[0 .. order].
@@ -83,7 +94,13 @@ public:
 
 private:
     static constexpr std::size_t stretch = 1024;
+    static constexpr std::size_t most_one_by_one = 1 << 14;
     static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+    struct Scores {
+        const double *natural, *bias;
+        std::size_t components;
+    };
 
     void statistics(std::size_t i, double* t) const {
         const double* x = values_ + i * width_;
@@ -111,10 +128,51 @@ private:
         }
     }
 
-    std::int32_t label(std::size_t i, const double* natural, const double* bias, std::size_t components) const {
+    std::int32_t label(std::size_t i, const Scores& scores) const {
         double t[8];
         statistics(i, t);
-        return exact_label(t, natural, bias, components, order_);
+        return exact_label(t, scores.natural, scores.bias, scores.components, order_);
+    }
+
+    // By how much the owner beats component j at place i, less what rounding may account for.
+    double lead(std::size_t i, std::size_t owner, std::size_t j, const Scores& scores) const {
+        double t[8];
+        statistics(i, t);
+        const double *own = scores.natural + owner * order_, *other = scores.natural + j * order_;
+        double difference = scores.bias[owner] - scores.bias[j];
+        double magnitude = std::abs(scores.bias[owner]) + std::abs(scores.bias[j]);
+        for (std::size_t f = 0; f < order_; ++f) {
+            difference += (own[f] - other[f]) * t[f];
+            magnitude += (std::abs(own[f]) + std::abs(other[f])) * std::abs(t[f]);
+        }
+        return difference - 8 * std::numeric_limits<double>::epsilon() * static_cast<double>(order_ + 4) * magnitude;
+    }
+
+    // The part of an interval in which the owner beats every other beyond doubt. Leads are monotone there, so the
+    // doubtful places are at the ends.
+    std::pair<std::size_t, std::size_t> undoubted(std::size_t first, std::size_t last, std::size_t owner,
+                                                  const Scores& scores) const {
+        std::size_t from = first, to = last;
+        for (std::size_t j = 0; j < scores.components && from < to; ++j) {
+            if (j == owner || scores.bias[j] == -infinity || equal(owner, j, scores)) continue;
+            const bool left = lead(from, owner, j, scores) > 0, right = lead(to - 1, owner, j, scores) > 0;
+            if (left && right) continue;
+            if (!left && !right) return {first, first};
+            // Bisection for the first (or last) place without doubt.
+            std::size_t low = from, high = to - 1;
+            while (high - low > 1) {
+                const std::size_t middle = low + (high - low) / 2;
+                ((lead(middle, owner, j, scores) > 0) == left ? low : high) = middle;
+            }
+            (left ? to : from) = high;
+        }
+        return {from, to};
+    }
+
+    // The very same component twice: the lower index has it, and there is no doubt about that.
+    bool equal(std::size_t a, std::size_t b, const Scores& scores) const {
+        return scores.bias[a] == scores.bias[b] &&
+               std::equal(scores.natural + a * order_, scores.natural + (a + 1) * order_, scores.natural + b * order_);
     }
 
     // Places where the difference of two scores changes sign, on either side of its extremum.
@@ -167,20 +225,6 @@ private:
             ((score(middle, slope, offset) > 0) == first ? low : high) = middle;
         }
         edges.push_back(static_cast<std::int64_t>(high));
-    }
-
-    // Moves cuts, by a place or a few, to where the exact labels change: bisection looked at differences of scores,
-    // whose rounding may put a cut beside its place.
-    void settle(const double* natural, const double* bias, std::size_t components, std::vector<std::int64_t>& cuts,
-                const std::vector<std::int32_t>& owners) const {
-        for (std::size_t c = 1; c + 1 < cuts.size(); ++c) {
-            while (cuts[c] > cuts[c - 1] + 1 &&
-                   label(static_cast<std::size_t>(cuts[c] - 1), natural, bias, components) == owners[c])
-                --cuts[c];
-            while (cuts[c] + 1 < cuts[c + 1] &&
-                   label(static_cast<std::size_t>(cuts[c]), natural, bias, components) == owners[c - 1])
-                ++cuts[c];
-        }
     }
 
     const double *values_, *weights_;

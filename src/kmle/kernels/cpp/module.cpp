@@ -20,6 +20,7 @@
 #include "line.hpp"
 #include "passes.hpp"
 #include "pool.hpp"
+#include "wide_module.hpp"
 
 namespace nb = nanobind;
 
@@ -153,27 +154,38 @@ public:
         const nb::gil_scoped_release unlocked;
         const GroupedModel<T> grouped(natural, bias);
         const Model<T> model = grouped.view();
-        const std::size_t cells = model.components * (order() + 1);
-        const std::vector<std::size_t> edges = tasks(cells);
-        std::vector<double> partial((edges.size() - 1) * cells, 0.0);
-        std::vector<std::int64_t> partial_sizes((edges.size() - 1) * model.components, 0);
-        std::vector<HardTask> work(edges.size() - 1);
-        Pool::run(work.size(), threads_, [&](std::size_t t) {
-            double* own = partial.data() + t * cells;
-            work[t] = {edges[t], edges[t + 1], labels.data(), margins ? margins->data() : nullptr,
-                       own,      own + model.components, partial_sizes.data() + t * model.components, 0};
+        return moved(model, tasks(model.components * (order() + 1)), labels, sizes, counts, sums, margins,
+                     [&](HardTask& task) {
+                         if constexpr (sizeof(T) == 8)
+                             chosen->hard64(view(), model, task);
+                         else
+                             chosen->hard32(view(), model, task);
+                     });
+    }
+
+    // A hard pass over rows in the order of a plan (see passes.hpp).
+    std::int64_t pruned_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
+                             const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
+                             const Vector<double>& counts, const Matrix<double>& sums, std::size_t blocks_a_region,
+                             std::size_t blocks_a_group, const Vector<const std::int64_t>& starts,
+                             const Vector<const std::int32_t>& candidates, const Contiguous<2>& centres,
+                             const Contiguous<2>& halves) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<T> grouped(natural, bias);
+        const Model<T> model = grouped.view();
+        const Plan plan = {blocks_a_region,   blocks_a_group, starts.data(), candidates.data(),
+                           centres.data(), halves.data()};
+        const std::size_t regions = starts.shape(0) - 1, cells = model.components * (order() + 1);
+        const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * cells));
+        const std::size_t count = std::min({most_tasks, affordable, std::max<std::size_t>(regions, 1)});
+        std::vector<std::size_t> edges;
+        for (std::size_t t = 0; t <= count; ++t) edges.push_back(regions * t / count);
+        return moved(model, edges, labels, sizes, counts, sums, std::nullopt, [&](HardTask& task) {
             if constexpr (sizeof(T) == 8)
-                chosen->hard64(view(), model, work[t]);
+                chosen->pruned64(view(), model, plan, task);
             else
-                chosen->hard32(view(), model, work[t]);
+                chosen->pruned32(view(), model, plan, task);
         });
-        std::int64_t changed = 0;
-        for (const HardTask& task : work) {
-            changed += task.changed;
-            for (std::size_t j = 0; j < model.components; ++j) sizes.data()[j] += task.sizes[j];
-            add(task.counts, task.sums, model.components, counts, sums);
-        }
-        return changed;
     }
 
     double soft_pass(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t kept,
@@ -252,6 +264,31 @@ private:
         return edges;
     }
 
+    // Runs the tasks of a hard pass and adds what they book; returns how many labels changed.
+    template <class Work>
+    std::int64_t moved(const Model<T>& model, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
+                       const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
+                       const std::optional<Vector<float>>& margins, const Work& work) {
+        const std::size_t count = edges.size() - 1, cells = model.components * (order() + 1);
+        std::vector<double> partial(count * cells, 0.0);
+        std::vector<std::int64_t> partial_sizes(count * model.components, 0);
+        std::vector<HardTask> tasks(count);
+        Pool::run(count, threads_, [&](std::size_t t) {
+            double* own = partial.data() + t * cells;
+            tasks[t] = {edges[t], edges[t + 1],           labels.data(),
+                        margins ? margins->data() : nullptr, own, own + model.components,
+                        partial_sizes.data() + t * model.components, 0};
+            work(tasks[t]);
+        });
+        std::int64_t changed = 0;
+        for (const HardTask& task : tasks) {
+            changed += task.changed;
+            for (std::size_t j = 0; j < model.components; ++j) sizes.data()[j] += task.sizes[j];
+            add(task.counts, task.sums, model.components, counts, sums);
+        }
+        return changed;
+    }
+
     void add(const double* part_counts, const double* part_sums, std::size_t components, const Vector<double>& counts,
              const Matrix<double>& sums) const {
         for (std::size_t j = 0; j < components; ++j) counts.data()[j] += part_counts[j];
@@ -276,6 +313,11 @@ void define(nb::module_& module, const char* name) {
         .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert(), nb::arg("margins").noconvert().none())
+        .def("pruned_pass", &Rows::pruned_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
+             nb::arg("sums").noconvert(), nb::arg("blocks_a_region"), nb::arg("blocks_a_group"),
+             nb::arg("starts").noconvert(), nb::arg("candidates").noconvert(), nb::arg("centres").noconvert(),
+             nb::arg("halves").noconvert())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
         .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert(), nb::arg("counts").noconvert(),
@@ -301,6 +343,41 @@ void locate(const Contiguous<1>& values, const Contiguous<1>& firsts, const Vect
     });
 }
 
+// Cuts places[first, last) in two at the median of the widest column, again and again, down to `leaf` places.
+void halve(const double* columns, std::size_t width, std::size_t leaf, std::int64_t* places, std::size_t count) {
+    if (count <= leaf) return;
+    std::size_t widest = 0;
+    double range = -1.0;
+    for (std::size_t a = 0; a < width; ++a) {
+        double low = std::numeric_limits<double>::infinity(), high = -low;
+        // A few hundred rows tell the width well enough.
+        for (std::size_t i = 0; i < count; i += count / 256 + 1) {
+            const double x = columns[static_cast<std::size_t>(places[i]) * width + a];
+            low = std::min(low, x);
+            high = std::max(high, x);
+        }
+        if (high - low > range) {
+            range = high - low;
+            widest = a;
+        }
+    }
+    const std::size_t middle = rounded_up(count, leaf) / leaf / 2 * leaf;  // whole leaves to the left
+    std::nth_element(places, places + middle, places + count, [&](std::int64_t i, std::int64_t j) {
+        const double x = columns[static_cast<std::size_t>(i) * width + widest];
+        const double y = columns[static_cast<std::size_t>(j) * width + widest];
+        return x < y || (x == y && i < j);
+    });
+    halve(columns, width, leaf, places, middle);
+    halve(columns, width, leaf, places + middle, count - middle);
+}
+
+// An order of the rows in which any `leaf` neighbours, from a multiple of it on, lie in a small box.
+void spatial_order(const Contiguous<2>& columns, std::size_t leaf, const Vector<std::int64_t>& places) {
+    const nb::gil_scoped_release unlocked;
+    for (std::size_t i = 0; i < columns.shape(0); ++i) places.data()[i] = static_cast<std::int64_t>(i);
+    halve(columns.data(), columns.shape(1), leaf, places.data(), columns.shape(0));
+}
+
 // A sorted column, and passes over it whose cost hardly depends on its length.
 class SortedRows {
 public:
@@ -312,15 +389,17 @@ public:
           line_(columns.data(), columns.shape(0), columns.shape(1), static_cast<Features>(features),
                 weights ? weights->data() : nullptr, threads) {}
 
-    // Cuts and owners of the cells; counts and sums are added to.
-    nb::tuple hard_pass(const Contiguous<2>& natural, const Contiguous<1>& bias, const Vector<double>& counts,
+    // Cuts and owners of the cells, or None where rounding decides too much; counts and sums are added to.
+    nb::object hard_pass(const Contiguous<2>& natural, const Contiguous<1>& bias, const Vector<double>& counts,
                         const Matrix<double>& sums) const {
         std::vector<std::int64_t> cuts;
         std::vector<std::int32_t> owners;
+        bool decided = false;
         {
             const nb::gil_scoped_release unlocked;
             const std::size_t order = line_.order();
-            line_.cells(natural.data(), bias.data(), natural.shape(0), cuts, owners);
+            decided = line_.cells(natural.data(), bias.data(), natural.shape(0), cuts, owners);
+            if (!decided) owners.clear();
             std::vector<double> total(order + 1);
             for (std::size_t c = 0; c < owners.size(); ++c) {
                 const std::size_t j = static_cast<std::size_t>(owners[c]);
@@ -330,7 +409,7 @@ public:
                 for (std::size_t f = 0; f < order; ++f) sums.data()[j * order + f] += total[f + 1];
             }
         }
-        return nb::make_tuple(nb::cast(cuts), nb::cast(owners));
+        return decided ? nb::object(nb::make_tuple(nb::cast(cuts), nb::cast(owners))) : nb::none();
     }
 
 private:
@@ -347,12 +426,15 @@ NB_MODULE(_compiled, module) {
     chosen = usable_passes().back();
     define<double>(module, "PackedRows64");
     define<float>(module, "PackedRows32");
+    define_wide(module, chosen);
     nb::class_<SortedRows>(module, "SortedRows")
         .def(nb::init<const Contiguous<2>&, int, const std::optional<Contiguous<1>>&, std::size_t>(),
              nb::arg("columns").noconvert(), nb::arg("features"), nb::arg("weights").noconvert().none(),
              nb::arg("threads"))
         .def("hard_pass", &SortedRows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
+    module.def("spatial_order", &spatial_order, nb::arg("columns").noconvert(), nb::arg("leaf"),
+               nb::arg("places").noconvert());
     module.def("locate", &locate, nb::arg("values").noconvert(), nb::arg("firsts").noconvert(),
                nb::arg("owners").noconvert(), nb::arg("labels").noconvert(), nb::arg("threads"));
     module.def("instruction_sets", [] {

@@ -123,51 +123,168 @@ double near_tie(const Packed<T>& packed, const Model<T>& model, std::size_t bloc
     return 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * static_cast<double>(model.order + 4) * magnitude;
 }
 
+// What a hard pass needs beside the rows, kept from block to block.
 template <class T>
-void hard(const Packed<T>& packed, const Model<T>& model, HardTask& task) {
+struct Workspace {
+    Buffer<T> statistics;
+    Buffer<double> one_row;
+    Best<T> best;
+
+    explicit Workspace(std::size_t order) : statistics(order * block_rows<T>), one_row(order) {}
+};
+
+// Labels one block and books the rows that move. `names` tells which component each of the model's really is; null
+// means they are all there, in order.
+template <class T>
+void visit(const Packed<T>& packed, const Model<T>& model, const std::int32_t* names, std::size_t b,
+           Workspace<T>& work, HardTask& task) {
     constexpr std::size_t rows = block_rows<T>;
     const std::size_t order = packed.order;
-    Buffer<T> statistics(order * rows);
-    Buffer<double> one_row(order);
-    auto best = std::make_unique<Best<T>>();
-    for (std::size_t b = task.first_block; b < task.last_block; ++b) {
-        const T* values = packed.block(b);
-        if (packed.features != Features::identity) {
-            std::copy_n(values, packed.columns * rows, statistics.get());
-            build_statistics(packed.features, packed.columns, rows, statistics.get());
-            values = statistics.get();
+    const T* values = packed.block(b);
+    if (packed.features != Features::identity) {
+        std::copy_n(values, packed.columns * rows, work.statistics.get());
+        build_statistics(packed.features, packed.columns, rows, work.statistics.get());
+        values = work.statistics.get();
+    }
+    work.best.find(values, model);
+    const double doubt = near_tie(packed, model, b);
+    const std::size_t first = b * rows, count = std::min(rows, packed.rows - first);
+    for (std::size_t r = 0; r < count; ++r) {
+        const std::size_t i = first + r;
+        const double margin = static_cast<double>(work.best.score[r]) - static_cast<double>(work.best.second[r]);
+        std::int32_t label = static_cast<std::int32_t>(work.best.label[r]);
+        const bool nearly_tied = !(margin > doubt);  // NaN, from overflow in float, is in doubt too
+        if (task.margins)
+            task.margins[i] = nearly_tied ? 0.0f : static_cast<float>(std::min(margin, largest_float));
+        if (nearly_tied) {
+            row_statistics(packed, i, work.one_row.get());
+            label = exact_label(work.one_row.get(), model.natural, model.bias, model.components, order);
         }
-        best->find(values, model);
-        const double doubt = near_tie(packed, model, b);
-        const std::size_t first = b * rows, count = std::min(rows, packed.rows - first);
-        for (std::size_t r = 0; r < count; ++r) {
-            const std::size_t i = first + r;
-            const double margin = static_cast<double>(best->score[r]) - static_cast<double>(best->second[r]);
-            std::int32_t label = static_cast<std::int32_t>(best->label[r]);
-            const bool nearly_tied = !(margin > doubt);  // NaN, from overflow in float, is in doubt too
-            if (task.margins)
-                task.margins[i] = nearly_tied ? 0.0f : static_cast<float>(std::min(margin, largest_float));
-            if (nearly_tied) {
-                row_statistics(packed, i, one_row.get());
-                label = exact_label(one_row.get(), model.natural, model.bias, model.components, order);
-            }
-            const std::int32_t before = task.labels[i];
-            if (label == before) continue;
-            task.labels[i] = label;
-            ++task.changed;
-            row_statistics(packed, i, one_row.get());
-            const double weight = packed.weight(i);
-            const auto add = [&](std::int32_t j, double w) {
-                task.counts[j] += w;
-                double* sum = task.sums + static_cast<std::size_t>(j) * order;
-                for (std::size_t f = 0; f < order; ++f) sum[f] += w * one_row.get()[f];
-            };
-            add(label, weight);
-            ++task.sizes[label];
-            if (before >= 0) {
-                add(before, -weight);
-                --task.sizes[before];
-            }
+        if (names) label = names[label];
+        const std::int32_t before = task.labels[i];
+        if (label == before) continue;
+        task.labels[i] = label;
+        ++task.changed;
+        row_statistics(packed, i, work.one_row.get());
+        const double weight = packed.weight(i);
+        const auto add = [&](std::int32_t j, double w) {
+            task.counts[j] += w;
+            double* sum = task.sums + static_cast<std::size_t>(j) * order;
+            for (std::size_t f = 0; f < order; ++f) sum[f] += w * work.one_row.get()[f];
+        };
+        add(label, weight);
+        ++task.sizes[label];
+        if (before >= 0) {
+            add(before, -weight);
+            --task.sizes[before];
+        }
+    }
+}
+
+template <class T>
+void hard(const Packed<T>& packed, const Model<T>& model, HardTask& task) {
+    auto work = std::make_unique<Workspace<T>>(packed.order);
+    for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, model, nullptr, b, *work, task);
+}
+
+// Of the candidates, those that may win somewhere in a box. Whoever wins at its centre is the one to beat: another
+// component stays only if the difference of the two scores, a linear function of t, is positive somewhere in the box.
+template <class T>
+class Shortlist {
+public:
+    explicit Shortlist(const Model<T>& model)
+        : model_(model), natural_(model.padded() * model.order), bias_(model.padded()),
+          grouped_(model.padded() * model.order), grouped_bias_(model.padded()), names_(model.padded()),
+          by_statistic_(model.padded() * model.order), candidate_bias_(model.padded()), score_(model.padded()) {}
+
+    // The candidates of a region, laid out so that the loops below run over them.
+    void enter(const std::int32_t* candidates, std::size_t count) {
+        candidates_ = candidates;
+        count_ = count;
+        for (std::size_t c = 0; c < count; ++c) {
+            const std::size_t j = static_cast<std::size_t>(candidates[c]);
+            candidate_bias_.get()[c] = model_.bias[j];
+            for (std::size_t f = 0; f < model_.order; ++f)
+                by_statistic_.get()[f * count + c] = model_.natural[j * model_.order + f];
+        }
+    }
+
+    // Those of them that stay in one box.
+    void choose(const double* centre, const double* half, double doubt) {
+        const std::size_t order = model_.order;
+        double* score = score_.get();
+        std::copy_n(candidate_bias_.get(), count_, score);
+        for (std::size_t f = 0; f < order; ++f) {
+            const double* natural = by_statistic_.get() + f * count_;
+            const double at = centre[f];
+            for (std::size_t c = 0; c < count_; ++c) score[c] += natural[c] * at;
+        }
+        const std::size_t winner = static_cast<std::size_t>(std::max_element(score, score + count_) - score);
+        const double needed = score[winner] - 2 * doubt;
+        for (std::size_t f = 0; f < order; ++f) {
+            const double* natural = by_statistic_.get() + f * count_;
+            const double to_beat = natural[winner], room = half[f];
+            for (std::size_t c = 0; c < count_; ++c) score[c] += std::abs(natural[c] - to_beat) * room;
+        }
+        size_ = 0;
+        for (std::size_t c = 0; c < count_; ++c)
+            if (!(score[c] < needed)) add(candidates_[c]);
+        for (std::size_t s = size_; s < rounded_up(size_, group); ++s) {
+            grouped_bias_.get()[s] = -std::numeric_limits<T>::infinity();
+            for (std::size_t f = 0; f < order; ++f) grouped_.get()[place(s, f)] = T(0);
+        }
+    }
+
+    Model<T> model() {
+        return {grouped_.get(), grouped_bias_.get(), natural_.get(), bias_.get(), model_.largest, model_.largest_bias,
+                size_,          model_.order};
+    }
+    const std::int32_t* names() { return names_.get(); }
+
+private:
+    std::size_t place(std::size_t s, std::size_t f) const {
+        return (s / group * model_.order + f) * group + s % group;
+    }
+
+    void add(std::int32_t component) {
+        const std::size_t j = static_cast<std::size_t>(component), order = model_.order, s = size_++;
+        names_.get()[s] = component;
+        bias_.get()[s] = model_.bias[j];
+        grouped_bias_.get()[s] = static_cast<T>(model_.bias[j]);
+        for (std::size_t f = 0; f < order; ++f) {
+            natural_.get()[s * order + f] = model_.natural[j * order + f];
+            grouped_.get()[place(s, f)] = static_cast<T>(model_.natural[j * order + f]);
+        }
+    }
+
+    const Model<T>& model_;
+    Buffer<double> natural_, bias_;  // of those that stay
+    Buffer<T> grouped_, grouped_bias_;
+    Buffer<std::int32_t> names_;
+    std::size_t size_ = 0;
+    Buffer<double> by_statistic_, candidate_bias_, score_;  // of the region's candidates
+    const std::int32_t* candidates_ = nullptr;
+    std::size_t count_ = 0;
+};
+
+// A hard pass that tries, for each group of neighbouring rows, only the components that may win there. The task's
+// blocks are regions here.
+template <class T>
+void pruned(const Packed<T>& packed, const Model<T>& model, const Plan& plan, HardTask& task) {
+    auto work = std::make_unique<Workspace<T>>(packed.order);
+    Shortlist<T> shortlist(model);
+    const std::size_t order = packed.order;
+    for (std::size_t region = task.first_block; region < task.last_block; ++region) {
+        const std::size_t end = std::min(packed.blocks(), (region + 1) * plan.blocks_a_region);
+        shortlist.enter(plan.candidates + plan.starts[region],
+                        static_cast<std::size_t>(plan.starts[region + 1] - plan.starts[region]));
+        for (std::size_t b = region * plan.blocks_a_region; b < end; b += plan.blocks_a_group) {
+            const std::size_t box = b / plan.blocks_a_group, stop = std::min(end, b + plan.blocks_a_group);
+            double doubt = 0.0;
+            for (std::size_t c = b; c < stop; ++c) doubt = std::max(doubt, near_tie(packed, model, c));
+            shortlist.choose(plan.centres + box * order, plan.halves + box * order, doubt);
+            const Model<T> few = shortlist.model();
+            for (std::size_t c = b; c < stop; ++c) visit(packed, few, shortlist.names(), c, *work, task);
         }
     }
 }
@@ -302,7 +419,8 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
 }  // namespace
 
 extern const Passes table;
-const Passes table = {KMLE_INSTRUCTION_SET_NAME, &hard<double>, &hard<float>, &soft<double>, &soft<float>};
+const Passes table = {KMLE_INSTRUCTION_SET_NAME, &hard<double>,   &hard<float>, &pruned<double>,
+                      &pruned<float>,            &soft<double>,   &soft<float>};
 
 }  // namespace KMLE_INSTRUCTION_SET
 

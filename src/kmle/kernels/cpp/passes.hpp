@@ -70,6 +70,16 @@ struct HardTask {
     std::int64_t changed;
 };
 
+// Which components to try where: rows lie in the order of their places in space, so that neighbours share a box.
+struct Plan {
+    std::size_t blocks_a_region;    // regions have lists of candidates ...
+    std::size_t blocks_a_group;     // ... and groups within them have boxes, by which the lists are cut further
+    const std::int64_t* starts;     // [region + 1]: where the candidates of each region start
+    const std::int32_t* candidates; // in increasing order within a region
+    const double* centres;          // [group][statistic]
+    const double* halves;           // [group][statistic]: half the width of the box
+};
+
 struct SoftTask {
     std::size_t first_block, last_block;
     std::size_t kept;  // how many responsibilities of a row count
@@ -82,6 +92,8 @@ struct Passes {
     const char* name;
     void (*hard64)(const Packed<double>&, const Model<double>&, HardTask&);
     void (*hard32)(const Packed<float>&, const Model<float>&, HardTask&);
+    void (*pruned64)(const Packed<double>&, const Model<double>&, const Plan&, HardTask&);
+    void (*pruned32)(const Packed<float>&, const Model<float>&, const Plan&, HardTask&);
     void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);
     void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
 };

@@ -1,0 +1,192 @@
+"""Every engine gives the dense engine's labels and sums, on every kind of rows it serves."""
+
+import numpy as np
+import pytest
+
+from kmle import KMLE
+from kmle.assignment.choose import ENGINES, choose
+from kmle.assignment.compression import compressed
+from kmle.assignment.dense import DenseEngine
+from kmle.assignment.rows import Rows
+from kmle.assignment.sorted import can_sort
+from kmle.families import (
+    Beta,
+    Exponential,
+    FixedCovarianceGaussian,
+    Gamma,
+    Gaussian,
+    InverseGamma,
+    InverseGaussian,
+    Laplace,
+    LogNormal,
+    Poisson,
+    Rayleigh,
+    SphericalGaussian,
+    VonMises,
+)
+
+RNG = np.random.default_rng(0)
+LINES = {
+    "gaussian": (Gaussian(), RNG.normal(5, 3, 3000)),
+    "spherical-gaussian": (SphericalGaussian(), RNG.standard_t(3, 3000)),
+    "log-normal": (LogNormal(), RNG.lognormal(1, 1, 3000)),
+    "gamma": (Gamma(), RNG.gamma(0.7, 2, 3000)),
+    "inverse-gamma": (InverseGamma(), 1 / RNG.gamma(2, 2, 3000)),
+    "inverse-gaussian": (InverseGaussian(), RNG.wald(2, 3, 3000)),
+    "beta": (Beta(), RNG.beta(0.5, 2, 3000)),
+    "exponential": (Exponential(), RNG.exponential(2, 3000)),
+    "rayleigh": (Rayleigh(), RNG.rayleigh(2, 3000)),
+    "laplace": (Laplace(1.0), RNG.laplace(1, 2, 3000)),
+    "poisson": (Poisson(), RNG.poisson(6, 3000).astype(float)),
+}
+CLOUDS = {
+    "fixed-2": (FixedCovarianceGaussian(), RNG.normal(size=(5003, 2))),
+    "fixed-5": (FixedCovarianceGaussian(), RNG.normal(size=(5003, 5))),
+    "gaussian-2": (Gaussian(), RNG.normal(size=(5003, 2)) @ [[3.0, 1.0], [0.0, 0.2]]),
+    "poisson-3": (Poisson(), RNG.poisson(4, size=(5003, 3)).astype(float)),
+}
+
+
+def components(rows, k, rng, shrinkage=0.1):
+    """Natural parameters near rows, with weights of their own."""
+    chosen = rng.choice(len(rows), k)
+    moments = (1 - shrinkage) * rows.take(np.sort(chosen)) + shrinkage * rows.mean_statistic
+    natural = rows.family.natural_from_moment(moments)
+    return natural, rng.normal(0, 0.5, k) - rows.family.log_normalizer(natural)
+
+
+def assert_same(rows, engine, natural, bias):
+    expected, statistics = DenseEngine(rows).hard_pass(natural, bias)
+    partition, found = engine.hard_pass(natural, bias)
+    np.testing.assert_array_equal(partition.labels, expected.labels)
+    np.testing.assert_allclose(found.counts, statistics.counts, rtol=1e-11, atol=1e-9)
+    scale = np.abs(statistics.sums).max()
+    np.testing.assert_allclose(found.sums, statistics.sums, rtol=1e-9, atol=1e-11 * scale)
+    assert partition.same_as(expected)
+    return partition
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("case", LINES)
+def test_sorted(case, weighted):
+    family, x = LINES[case]
+    rng = np.random.default_rng(1)
+    weights = rng.random(len(x)) if weighted else None
+    rows = Rows(family.for_data(x[:, None]), x[:, None], weights)
+    engine = ENGINES["sorted"](rows)
+    previous = None
+    for k in (1, 2, 5, 12):
+        natural, bias = components(rows, k, rng)
+        partition = assert_same(rows, engine, natural, bias)
+        assert previous is None or not partition.same_as(previous)
+        previous = partition
+    # Equal components, dead components, and components that differ in the last bits only.
+    natural, bias = components(rows, 4, rng)
+    assert_same(rows, engine, np.repeat(natural, 2, axis=0), np.repeat(bias, 2))
+    assert_same(rows, engine, natural, np.where([1, 0, 1, 0], bias, -np.inf))
+    assert_same(rows, engine, np.repeat(natural, 3, axis=0), np.repeat(bias, 3) + np.tile([0, 1e-15, -1e-15], 4))
+    soft, expected = engine.soft_pass(natural, bias), DenseEngine(rows).soft_pass(natural, bias)
+    assert soft.score == pytest.approx(expected.score, rel=1e-12)
+
+
+@pytest.mark.parametrize("structure", ["pruned", "ball-tree", "vp-tree"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("case", CLOUDS)
+def test_pruned(case, dtype, structure):
+    family, X = CLOUDS[case]
+    rng = np.random.default_rng(2)
+    rows = Rows(family.for_data(X), X.astype(dtype), rng.random(len(X)), n_threads=2)
+    engine = ENGINES[structure](rows)
+    for k in (1, 7, 200):
+        natural, bias = components(rows, k, rng)
+        assert_same(rows, engine, natural, bias)
+        assert_same(rows, engine, natural + 1e-3 * np.abs(natural) * rng.normal(size=natural.shape), bias)
+    natural, bias = components(rows, 60, rng)
+    assert_same(rows, engine, np.repeat(natural, 2, axis=0), np.repeat(bias, 2))
+    dead = rng.random(60) < 0.5
+    assert_same(rows, engine, natural, np.where(dead, -np.inf, bias))
+    # Ties by construction: components a hair apart.
+    near = np.repeat(natural, 2, axis=0) * (1 + np.tile([0, 2.0**-51], 60)[:, None])
+    assert_same(rows, engine, near, np.repeat(bias, 2))
+
+
+def test_pruning_really_prunes():
+    X = np.random.default_rng(3).normal(size=(200_000, 2))
+    rows = Rows(FixedCovarianceGaussian().for_data(X), X)
+    engine = ENGINES["pruned"](rows)
+    natural, bias = components(rows, 1000, np.random.default_rng(4), 0.0)
+    plan = engine._plan(natural, bias - bias - 0.5 * (natural**2).sum(axis=1))
+    assert len(plan.candidates) < 0.5 * 1000 * (len(plan.starts) - 1)
+
+
+@pytest.mark.parametrize("structure", ["ball-tree", "vp-tree"])
+def test_trees_keep_every_component_that_may_win(structure):
+    from kmle.assignment.component_tree import TREES, survivors, winners
+
+    rng = np.random.default_rng(5)
+    natural, bias = rng.normal(size=(300, 3)), rng.normal(size=300)
+    root = TREES[structure](natural, bias, np.arange(300))
+    points = rng.normal(size=(500, 3))
+    np.testing.assert_array_equal(winners(root, natural, bias, points), (points @ natural.T + bias).argmax(axis=1))
+    centres, halves = rng.normal(size=(40, 3)), 0.2 * rng.random((40, 3))
+    possible = survivors(root, natural, bias, centres, halves, np.zeros(40))
+    inside = centres[:, None] + halves[:, None] * rng.uniform(-1, 1, size=(40, 200, 3))
+    best = (inside @ natural.T + bias).argmax(axis=2)
+    assert possible[np.arange(40)[:, None], best].all()
+    assert possible.mean() < 0.5
+
+
+def test_compression_finds_the_distinct_rows():
+    rng = np.random.default_rng(6)
+    for X in (
+        rng.integers(0, 9, (5000, 1)),
+        rng.integers(-3, 3, (5000, 3)),
+        rng.integers(0, 2, (5000, 6)) * 10**9,
+        rng.integers(0, 5, (5000, 2)) * 0.1,
+    ):
+        X, weights = X.astype(float), rng.random(5000)
+        few = compressed(X, weights)
+        distinct, inverse = np.unique(X, axis=0, return_inverse=True)
+        assert few is not None
+        assert len(few.X) == len(distinct)
+        np.testing.assert_array_equal(few.X[few.group], X)
+        np.testing.assert_allclose(np.sort(few.weights), np.sort(np.bincount(inverse.ravel(), weights)), rtol=1e-12)
+    assert compressed(rng.normal(size=(5000, 1)), None) is None
+    assert compressed(np.array([[1.0], [2.0]]), None) is None
+
+
+@pytest.mark.parametrize("algorithm", ["k-mle", "hard-em", "hartigan"])
+def test_compressed_fits_are_the_same_fits(algorithm):
+    rng = np.random.default_rng(7)
+    X = rng.poisson(np.array([1.0, 9.0, 30.0])[rng.integers(3, size=3000)])[:, None].astype(float)
+    few, all_rows = (
+        KMLE(3, family="poisson", algorithm=algorithm, assignment=assignment, random_state=0).fit(X)
+        for assignment in ("compressed", "dense")
+    )
+    assert "distinct rows" in few.fit_.engine
+    np.testing.assert_array_equal(few.labels_, all_rows.labels_)
+    np.testing.assert_allclose(few.mixture_.natural, all_rows.mixture_.natural, rtol=1e-10)
+    assert few.objective_ == pytest.approx(all_rows.objective_, rel=1e-12)
+
+
+@pytest.mark.parametrize("assignment", ["auto", *ENGINES])
+def test_every_engine_learns_the_same_mixture(assignment):
+    x = np.random.default_rng(8).gamma(np.repeat([2.0, 20.0], 1500), 1.0)[:, None]
+    model = KMLE(2, family="gamma", assignment=assignment, random_state=0).fit(x)
+    expected = KMLE(2, family="gamma", assignment="dense", random_state=0).fit(x)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_allclose(model.mixture_.natural, expected.mixture_.natural, rtol=1e-9)
+    assert assignment in ("auto", model.fit_.engine)
+
+
+def test_the_choice():
+    x = np.random.default_rng(9).normal(size=(30_000, 1))
+    assert choose(Rows(Gaussian().for_data(x), x), 5, "auto").name == "sorted"
+    assert choose(Rows(Gaussian().for_data(x), x), 500, "auto").name == "dense"
+    short = x[:1000]
+    assert choose(Rows(Gaussian().for_data(short), short), 5, "auto").name == "dense"
+    assert not can_sort(Rows(VonMises().for_data(x), x))
+    with pytest.raises(ValueError, match="assignment='sorted' needs one column"):
+        choose(Rows(VonMises().for_data(x), x), 5, "sorted")
+    with pytest.raises(ValueError, match="assignment is 'magic'"):
+        KMLE(2, assignment="magic").fit(x)
