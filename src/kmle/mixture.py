@@ -13,6 +13,7 @@ from .families import ExponentialFamily, resolve
 from .families.base import BLOCK_NUMBERS
 from .families.checking import as_rows
 from .families.serialization import family_from_dict, family_to_dict
+from .families.sparse import as_csr, issparse
 from .numerics.arrays import Array
 
 FORMAT, VERSION = "kmle-mixture", 1
@@ -107,11 +108,10 @@ class Mixture:
 
     def _by_block(self, X: ArrayLike, function: Callable[[Array], NDArray[T]]) -> NDArray[T]:
         """function(log_joint) of blocks of rows, joined: an (n, k) array is never held for many rows."""
-        rows = as_rows(self.family, X)
+        rows = as_csr(X) if issparse(X) else as_rows(self.family, X)
         size = max(1, BLOCK_NUMBERS // self.n_components)
-        return np.concatenate(
-            [function(self.log_joint(rows[start : start + size])) for start in range(0, len(rows), size)]
-        )
+        starts = range(0, rows.shape[0], size)
+        return np.concatenate([function(self.log_joint(rows[start : start + size])) for start in starts])
 
     def log_density(self, X: ArrayLike) -> Array:
         """log of the mixture's density at each row, (n,)."""

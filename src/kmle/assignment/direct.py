@@ -11,6 +11,7 @@ from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .partition import Labelled, Partition
 from .rows import Rows
+from .sparse import SparseRows
 
 # Packed scores whose rounding error may exceed this many nats are computed directly, where the family can.
 SCORE_ERROR = 1e-6
@@ -72,13 +73,13 @@ def direct_scores(rows: Rows, block: slice, natural: Array, bias: Array) -> Arra
     return scores
 
 
-def worst_row(rows: Rows, natural: Array, bias: Array) -> int:
+def worst_row(rows: Rows | SparseRows, natural: Array, bias: Array) -> int:
     """The row with the lowest best log-density: the one these components explain worst."""
     alive = np.isfinite(bias)
     lowest, place = np.inf, 0
     for block, t in rows.blocks():
         best = (t @ natural[alive].T + bias[alive]).max(axis=1)
-        density = best + rows.family.log_carrier(rows.X[block].astype(float, copy=False))
+        density = best + rows.log_carrier(block)
         candidate = int(np.argmin(density))
         if density[candidate] < lowest:
             lowest, place = float(density[candidate]), block.start + candidate

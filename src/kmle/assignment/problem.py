@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from ..families import ExponentialFamily
 from ..mixture import Mixture
@@ -15,6 +16,7 @@ from .direct import SCORE_ERROR, DirectEngine, score_error
 from .engine import Engine
 from .partition import Labels, Partition
 from .rows import Rows
+from .sparse import SparseEngine, SparseRows
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Problem:
     def __init__(
         self,
         family: ExponentialFamily,
-        X: Array,
+        X: Array | csr_array,
         sample_weight: Array | None = None,
         prior_strength: float = 0.0,
         weights: Array | None = None,
@@ -51,7 +53,17 @@ class Problem:
         assignment: str = "auto",
     ) -> None:
         self.family = family
-        self.rows = Rows(family, X, sample_weight, origin, n_threads)
+        self.rows: Rows | SparseRows
+        self.engine: Engine
+        if isinstance(X, csr_array):
+            self.rows = SparseRows(family, X, sample_weight)
+            self.engine, has_direct = SparseEngine(self.rows), False
+        else:
+            self.rows = Rows(family, X, sample_weight, origin, n_threads)
+            self.engine = choose(self.rows, n_components, assignment)
+            natural = family.natural_from_moment(self.rows.mean_statistic[None])
+            has_direct = family.direct_log_density(X[:1].astype(float), natural) is not None
+            self._direct = DirectEngine(self.rows)
         self.total = self.rows.total
         self.sum_log_carrier = self.rows.sum_log_carrier()
         self.prior_strength = prior_strength
@@ -60,10 +72,8 @@ class Problem:
         # At the global law itself the prior costs nothing: F*(prior_moment) is where the penalty is measured from.
         self._prior_top = float(self._prior_fit(self.prior_natural[None])[0])
         self.weights = weights
-        self.engine = choose(self.rows, n_components, assignment)
-        self._direct = DirectEngine(self.rows)
         self._precision = float(np.finfo(X.dtype).eps)
-        self._has_direct = family.direct_log_density(X[:1].astype(float), self.prior_natural[None]) is not None
+        self._has_direct = has_direct
 
     # The objective ----------------------------------------------------------------------------------------------------
 
@@ -116,7 +126,7 @@ class Problem:
 
     def gather(self, labels: Labels, n_components: int) -> ClusterStatistics:
         """The statistics of given labels."""
-        return ClusterStatistics(*self.rows.packed.label_sums(labels, n_components), 0.0)
+        return ClusterStatistics(*self.rows.label_sums(labels, n_components), 0.0)
 
     def mean_entropy(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
         """Mean entropy of the responsibilities behind a full soft pass, in nats: zero when no row is in doubt."""
@@ -165,7 +175,7 @@ class Problem:
     def without_rows(self) -> "Problem":
         """The same problem with its first row only: family, prior, origin and weights without the data."""
         light = copy(self)
-        light.rows = Rows(self.family, self.rows.X[:1].copy(), None, self.rows.origin)
+        light.rows = self.rows.subset(np.array([0]))
         return light
 
     # Between the rows' origin and the user's coordinates -------------------------------------------------------------

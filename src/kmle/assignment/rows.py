@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..families import ExponentialFamily
 from ..kernels import PackedRows
 from ..numerics.arrays import Array
+from .partition import Labels
 
 # Where statistics are needed as an array, they are built in blocks of rows of about this many bytes.
 BLOCK_BYTES = 4 << 20
@@ -114,7 +115,24 @@ class Rows:
         """The weighted sum of k(x), the part of the likelihood no component can change."""
         total = 0.0
         for rows in self._slices(self.X.shape[1]):
-            carrier = self.family.log_carrier(self.X[rows].astype(float, copy=False))
+            carrier = self.log_carrier(rows)
             weights = self.weights_of(rows)
             total += float(carrier.sum() if weights is None else weights @ carrier)
         return total
+
+    def raw(self, rows: slice | NDArray[np.intp]) -> Array:
+        """Chosen rows as they were given."""
+        return self.X[rows]
+
+    def subset(self, rows: NDArray[np.intp]) -> "Rows":
+        """Chosen rows, measured from the same origin."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Rows(self.family, self.X[rows], weights, self.origin, self.n_threads)
+
+    def log_carrier(self, rows: slice) -> Array:
+        """k(x) of a block."""
+        return self.family.log_carrier(self.X[rows].astype(float, copy=False))
+
+    def label_sums(self, labels: Labels, n_components: int) -> tuple[Array, Array]:
+        """Counts (k,) and sums (k, D) of given labels."""
+        return self.packed.label_sums(labels, n_components)

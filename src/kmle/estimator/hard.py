@@ -4,10 +4,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from ..assignment.problem import Problem
 from ..assignment.rows import Rows
+from ..assignment.sparse import SparseRows
 from ..families import ExponentialFamily
 from ..families.checking import check_sample_weight
 from ..learning import Algorithm, Exact, Fit, HardEM, Hartigan, KMLELloyd, Online, Swap
@@ -110,16 +112,20 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Online k-MLE: the first batch seeds the mixture, every further one is assigned and added. y is ignored."""
         if not hasattr(self, "_online_state"):
             return self._first_batch(X, sample_weight)
-        rows = self.family_.check(self._table(X, self.family_, reset=False), self._column_names())
-        weights = check_sample_weight(weights_of(sample_weight, len(rows)), len(rows))
+        rows = self._legal(self._table(X, self.family_, reset=False))
+        weights = check_sample_weight(weights_of(sample_weight, rows.shape[0]), rows.shape[0])
         problem = self._online_problem
-        batch = Rows(self.family_, rows, weights, problem.rows.origin)
+        batch: Rows | SparseRows
+        if isinstance(rows, csr_array):
+            batch = SparseRows(self.family_, rows, weights)
+        else:
+            batch = Rows(self.family_, rows, weights, problem.rows.origin)
         self._online_state = absorbed(problem, batch, self._online_state)
         return self._take_online(rows)
 
     def _first_batch(self, X: ArrayLike, sample_weight: ArrayLike | None) -> Self:
         rows, weights = self._checked_data(X, sample_weight)
-        self._checked_arguments(len(rows))
+        self._checked_arguments(rows.shape[0])
         problem = Problem(self.family_, rows, weights, self._prior_strength(), self._prescribed_weights())
         rng = np.random.default_rng(entropy_of(self.random_state))
         self._online_state = warmed_up(problem, problem.rows, self._start(problem, rng))

@@ -14,6 +14,7 @@ from ..assignment.compression import Compressed, compressed
 from ..assignment.problem import Parameters, Problem
 from ..families import ExponentialFamily, resolve
 from ..families.checking import check_sample_weight
+from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
 from ..learning import Algorithm, Exact, Fit, Online, run
 from ..mixture import Mixture
@@ -49,7 +50,7 @@ class MixtureEstimator(ABC):
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learns the mixture of the rows of X; `sample_weight` counts rows, so 2 is a row twice. y is ignored."""
         rows, weights = self._checked_data(X, sample_weight)
-        self._checked_arguments(len(rows))
+        self._checked_arguments(rows.shape[0])
         few = self._compressed(rows, weights)
         X, multiplicity = (rows, weights) if few is None else (few.X, few.weights)
         seen = slice(None) if multiplicity is None or multiplicity.all() else multiplicity > 0
@@ -75,10 +76,9 @@ class MixtureEstimator(ABC):
 
     def _compressed(self, rows: Array, weights: Array | None) -> Compressed | None:
         """Distinct rows, where that is asked for or pays; rows that carry labels of their own are left alone."""
-        alone = (
-            not isinstance(self.init, str | Mixture) or isinstance(self.algorithm, Online) or self.algorithm == "online"
-        )
-        if alone or self.assignment not in ("auto", "compressed"):
+        labelled = not isinstance(self.init, str | Mixture)
+        online = isinstance(self.algorithm, Online) or self.algorithm == "online"
+        if labelled or online or issparse(rows) or self.assignment not in ("auto", "compressed"):
             return None
         return compressed(rows, weights)
 
@@ -126,15 +126,25 @@ class MixtureEstimator(ABC):
         family = resolve(self.family)
         rows = self._table(X, family, reset=True)
         self.family_ = family.for_data(rows)
-        rows = self.family_.check(rows, self._column_names())
-        return rows, check_sample_weight(weights_of(sample_weight, len(rows)), len(rows))
+        rows = self._legal(rows)
+        n_rows = rows.shape[0]
+        return rows, check_sample_weight(weights_of(sample_weight, n_rows), n_rows)
+
+    def _legal(self, rows: Array) -> Array:
+        """Rows inside the family's support, dense or sparse."""
+        return check_sparse(self.family_, rows) if issparse(rows) else self.family_.check(rows, self._column_names())
 
     def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
         matrices = isinstance(family.support, PositiveDefinite)
         if matrices and np.ndim(X) == 3:
             X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
         table: Array = validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=1
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if family.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
         )
         return table
 
@@ -236,7 +246,7 @@ class MixtureEstimator(ABC):
 
     def _fitted_rows(self, X: ArrayLike) -> Array:
         check_is_fitted(self, "mixture_")
-        return self.family_.check(self._table(X, self.family_, reset=False), self._column_names())
+        return self._legal(self._table(X, self.family_, reset=False))
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """The most probable component of each row."""
@@ -276,7 +286,7 @@ class MixtureEstimator(ABC):
 
     def icl(self, X: ArrayLike) -> float:
         """The integrated complete likelihood criterion on X: BIC with the complete likelihood, lower is better."""
-        return self._penalised(X, self.complete_log_likelihood(X), float(np.log(len(self._fitted_rows(X)))))
+        return self._penalised(X, self.complete_log_likelihood(X), float(np.log(self._fitted_rows(X).shape[0])))
 
     def sample(self, n_samples: int = 1) -> tuple[Array, NDArray[np.intp]]:
         """Rows drawn from the mixture and the component of each, as in scikit-learn."""

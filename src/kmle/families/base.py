@@ -15,6 +15,7 @@ from ..numerics.differentiation import jacobian, natural_steps
 from ..numerics.quadrature import integer_nodes, interval_nodes
 from .checking import as_rows, check_facts, check_parameters, check_rows, check_sample_weight
 from .contract import FamilyContract
+from .sparse import as_csr, check_sparse, issparse
 from .support import Integers, Interval
 
 # Statistics are built in blocks of rows of about this many numbers, so wide families never hold all of t(X).
@@ -52,7 +53,7 @@ class ExponentialFamily(FamilyContract):
     @final
     def for_data(self, X: ArrayLike) -> Self:
         """The family with the facts this data settles (number of columns, of categories, ...) filled in."""
-        return replace(self, **self.facts_from_data(as_rows(self, X)))
+        return replace(self, **self.facts_from_data(as_csr(X) if issparse(X) else as_rows(self, X)))
 
     @final
     def check(self, X: ArrayLike, columns: list[str] | None = None) -> Array:
@@ -103,8 +104,12 @@ class ExponentialFamily(FamilyContract):
     @final
     def log_density(self, X: ArrayLike, natural: ArrayLike) -> Array:
         """log p(x_i; theta_j), (n, k), checked against the support."""
-        rows = self.check(X)
         natural = np.atleast_2d(np.asarray(natural, dtype=float))
+        if issparse(X):
+            sparse_rows = check_sparse(self, X)
+            carrier = self.sparse_log_carrier(sparse_rows)[:, None]
+            return np.asarray(sparse_rows @ natural.T - self.log_normalizer(natural) + carrier)
+        rows = self.check(X)
         density = np.empty((len(rows), len(natural)))
         log_normalizer = self.log_normalizer(natural)
         for block in self.row_blocks(rows):

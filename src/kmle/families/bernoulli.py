@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
 from ..numerics.arrays import Array
@@ -26,6 +27,7 @@ class Bernoulli(ExponentialFamily):
     name: ClassVar = "bernoulli"
     independent_columns: ClassVar = True
     support: ClassVar = Integers(0, 1)
+    sparse: ClassVar = True
     parameters: ClassVar = {"probability": UNIT_CLOSED}
 
     def order_for(self, n_features: int) -> int:
@@ -57,3 +59,6 @@ class Bernoulli(ExponentialFamily):
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return (rng.random((size, natural.size)) < expit(natural)).astype(float)
+
+    def sparse_log_carrier(self, X: csr_array) -> Array:
+        return np.zeros(X.shape[0])

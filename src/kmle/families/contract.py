@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ..numerics.arrays import Array
 from .support import Support
@@ -33,6 +34,9 @@ class FamilyContract(ABC):
 
     ordered_cells: ClassVar[bool] = False
     """True for a univariate family with two statistics if the log ratio of two laws has at most one extremum in x."""
+
+    sparse: ClassVar[bool] = False
+    """True if t(x) = x and zeros are legal, so that scipy.sparse rows are learned without being filled in."""
 
     fixed: ClassVar[Mapping[str, Support]] = MappingProxyType({})
     """The fields that are numbers, each with the values it may take."""
@@ -138,6 +142,10 @@ class FamilyContract(ABC):
         all their products. Families whose t is wide give the narrow columns here, so that t is never held for all rows.
         """
         return self.sufficient_statistic(X), "identity"
+
+    def sparse_log_carrier(self, X: csr_array) -> Array:
+        """k(x) of sparse rows, from the entries that are stored."""
+        raise ValueError(f"{self.name} does not take sparse rows: give a dense array")
 
     def direct_log_density(self, X: Array, natural: Array) -> Array | None:
         """log-densities (n, k) without packed statistics, where those would lose digits; None to use them."""

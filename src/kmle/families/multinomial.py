@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import gammaln, logsumexp, softmax
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .binomial import Binomial
 from .categorical import log_proportions
+from .sparse import row_sums_of
 from .support import CountVectors, Integers, Simplex, Support
 
 
@@ -28,6 +30,7 @@ class Multinomial(ExponentialFamily):
     trials: int | None = None
 
     name: ClassVar = "multinomial"
+    sparse: ClassVar = True
     parameters: ClassVar = {"probabilities": Simplex(closed=True)}
     fixed: ClassVar = {"trials": Integers(1)}
 
@@ -96,3 +99,6 @@ class Multinomial(ExponentialFamily):
                 "these rows had different totals: sample from a Multinomial with `trials` set to one total"
             )
         return rng.multinomial(self.trials, softmax(natural), size).astype(float)
+
+    def sparse_log_carrier(self, X: csr_array) -> Array:
+        return gammaln(row_sums_of(X, X.data) + 1) - row_sums_of(X, gammaln(X.data + 1))

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .shapes import as_columns
+from .sparse import row_sums_of
 from .support import COUNTS, NON_NEGATIVE
 
 # A rate of zero is legal (all counts zero) and stands for this: finite in every product, zero to twelve digits.
@@ -26,6 +28,7 @@ class Poisson(ExponentialFamily):
     name: ClassVar = "poisson"
     independent_columns: ClassVar = True
     support: ClassVar = COUNTS
+    sparse: ClassVar = True
     parameters: ClassVar = {"rate": NON_NEGATIVE}
 
     def order_for(self, n_features: int) -> int:
@@ -57,3 +60,6 @@ class Poisson(ExponentialFamily):
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return rng.poisson(np.exp(natural), (size, natural.size)).astype(float)
+
+    def sparse_log_carrier(self, X: csr_array) -> Array:
+        return -row_sums_of(X, gammaln(X.data + 1))

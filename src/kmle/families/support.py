@@ -165,6 +165,11 @@ class CountVectors(Support):
     total: int | None = None
 
     @property
+    def entries(self) -> Integers:
+        """Where each count by itself may lie."""
+        return COUNTS
+
+    @property
     def description(self) -> str:
         of_total = "" if self.total is None else f" that sum to {self.total}"
         return f"rows of counts (whole numbers 0, 1, 2, ..., not all zero){of_total}"

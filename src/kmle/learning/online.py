@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..assignment.dense import DenseEngine
 from ..assignment.problem import Parameters, Problem
 from ..assignment.rows import Rows
+from ..assignment.sparse import SparseEngine, SparseRows
 from ..statistics import ClusterStatistics
 from .hard_em import HardEM
 from .state import DATA_USED_UP, HalfStep, State
@@ -38,22 +39,17 @@ class Online:
             order_again = self.rng.permutation(n)
             self._batches += [order_again[start : start + self.batch_size] for start in range(0, n, self.batch_size)]
         self._batches.reverse()
-        return warmed_up(problem, self._batch(problem, order[:first]), parameters)
+        return warmed_up(problem, problem.rows.subset(order[:first]), parameters)
 
     def step(self, problem: Problem, state: State) -> State:
         if not self._batches:
             _, statistics = problem.assign(state.parameters)
             objective = problem.complete_objective(state.parameters, statistics)
             return replace(state, objective=objective, trace=(HalfStep("all rows", objective),), finished=DATA_USED_UP)
-        return absorbed(problem, self._batch(problem, self._batches.pop()), state)
-
-    def _batch(self, problem: Problem, indices: NDArray[np.intp]) -> Rows:
-        weights = problem.rows.weights
-        chosen = None if weights is None else weights[indices]
-        return Rows(problem.family, problem.rows.X[indices], chosen, problem.rows.origin)
+        return absorbed(problem, problem.rows.subset(self._batches.pop()), state)
 
 
-def warmed_up(problem: Problem, batch: Rows, parameters: Parameters) -> State:
+def warmed_up(problem: Problem, batch: Rows | SparseRows, parameters: Parameters) -> State:
     """A state from the first batch: hard EM on it alone, its statistics kept."""
     weights = problem.weights
     local = Problem(problem.family, batch.X, batch.weights, problem.prior_strength, weights, batch.origin)
@@ -66,10 +62,11 @@ def warmed_up(problem: Problem, batch: Rows, parameters: Parameters) -> State:
     return replace(state, finished=None, trace=(), partition=None)
 
 
-def absorbed(problem: Problem, batch: Rows, state: State) -> State:
+def absorbed(problem: Problem, batch: Rows | SparseRows, state: State) -> State:
     """The state after one more batch."""
     parameters = state.parameters
-    _, statistics = DenseEngine(batch).hard_pass(parameters.natural, problem.bias(parameters))
+    engine = SparseEngine(batch) if isinstance(batch, SparseRows) else DenseEngine(batch)
+    _, statistics = engine.hard_pass(parameters.natural, problem.bias(parameters))
     total: ClusterStatistics = state.statistics + statistics
     living = total.counts > 0
     natural = parameters.natural.copy()

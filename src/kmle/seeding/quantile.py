@@ -3,11 +3,14 @@
 import numpy as np
 
 from ..assignment.problem import Parameters, Problem
+from ..assignment.sparse import SparseRows
 from ..numerics.arrays import Array
 
 
 def quantile(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Groups of equal weight along the line: a single column as it is, several along their longest axis."""
+    if isinstance(problem.rows, SparseRows):
+        raise ValueError("init='quantile' does not take sparse rows: use 'k-mle++'")
     line = _line(problem.rows.X)
     order = np.argsort(line, kind="stable")
     weights = np.ones(len(line)) if problem.rows.weights is None else problem.rows.weights

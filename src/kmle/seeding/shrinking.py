@@ -43,7 +43,7 @@ def seed_candidates(problem: Problem, n_components: int, rng: np.random.Generato
     size = min(n, max(min(SAMPLE_ROWS, affordable), 20 * n_components))
     sample = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
     weights = np.ones(size) if problem.rows.weights is None else problem.rows.weights[sample]
-    _, first, group = np.unique(problem.rows.X[sample], axis=0, return_index=True, return_inverse=True)
+    _, first, group = np.unique(problem.rows.raw(sample), axis=0, return_index=True, return_inverse=True)
     indices = sample[first]
     moments = shrunk_moments(problem, indices)
     return Candidates(indices, np.bincount(group.ravel(), weights, len(first)).astype(float), moments)
