@@ -110,6 +110,36 @@ def test_pruned(case, dtype, structure):
     assert_same(rows, engine, near, np.repeat(bias, 2))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("case", CLOUDS)
+def test_skipping_stays_exact_while_components_move(case, dtype):
+    family, X = CLOUDS[case]
+    rng = np.random.default_rng(10)
+    rows = Rows(family.for_data(X), X.astype(dtype), rng.random(len(X)), n_threads=2)
+    engine = ENGINES["skipping"](rows)
+    natural, bias = components(rows, 12, rng)
+    for step in range(25):
+        # Large steps, small ones, none at all; a component dies, and another comes back.
+        size = [1.0, 1e-2, 1e-4, 0.0, 1e-6][step % 5]
+        natural = natural + size * np.abs(natural) * rng.normal(size=natural.shape)
+        bias = bias + size * rng.normal(size=12)
+        bias[3] = -np.inf if step in (7, 8, 9) else (0.0 if step == 10 else bias[3])
+        engine._full_cost = np.inf  # never mind the time: skip whenever it is allowed
+        assert_same(rows, engine, natural, bias)
+
+
+def test_skipping_really_skips():
+    X = np.repeat(np.eye(4) * 50, 2000, axis=0) + np.random.default_rng(11).normal(size=(8000, 4))
+    rows = Rows(FixedCovarianceGaussian().for_data(X), X)
+    engine = ENGINES["skipping"](rows)
+    natural = np.eye(4) * 50
+    bias = -rows.family.log_normalizer(natural)
+    engine.hard_pass(natural, bias)
+    table = engine._drift(natural * 1.001, bias, natural, bias)
+    left = engine._margins - table[engine._clusters.labels, engine._distances]
+    assert np.mean(left > 0) > 0.9
+
+
 def test_pruning_really_prunes():
     X = np.random.default_rng(3).normal(size=(200_000, 2))
     rows = Rows(FixedCovarianceGaussian().for_data(X), X)

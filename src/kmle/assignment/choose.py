@@ -7,6 +7,7 @@ from .dense import DenseEngine
 from .engine import Engine
 from .pruned import PrunedEngine
 from .rows import Rows
+from .skipping import SkippingEngine
 from .sorted import SortedEngine, can_sort
 
 # From here on sorting is paid back: a dense pass costs about a nanosecond a row and component, a sorted one hardly any.
@@ -19,9 +20,14 @@ PRUNE_FROM_COMPONENTS = 512
 PRUNE_UP_TO_ORDER = 5
 PRUNE_FROM_ROWS = 100_000
 
+# Skipping pays where a row's scores cost much, and the bound on its lead is good: statistics that are the columns.
+SKIP_FROM_WORK = 1000
+SKIP_FROM_ROWS = 50_000
+
 ENGINES: dict[str, Callable[[Rows], Engine]] = {
     "dense": DenseEngine,
     "sorted": SortedEngine,
+    "skipping": SkippingEngine,
     "pruned": PrunedEngine,
     "ball-tree": partial(PrunedEngine, structure="ball-tree"),
     "vp-tree": partial(PrunedEngine, structure="vp-tree"),
@@ -42,4 +48,7 @@ def choose(rows: Rows, n_components: int, assignment: str) -> Engine:
     many = n_components >= PRUNE_FROM_COMPONENTS and len(rows) >= PRUNE_FROM_ROWS
     if many and rows.order <= PRUNE_UP_TO_ORDER:
         return PrunedEngine(rows)
+    narrow = rows.family.kernel_columns(rows.seen_from_origin(slice(0, 1)))[1] == "identity"
+    if narrow and rows.order * n_components >= SKIP_FROM_WORK and len(rows) >= SKIP_FROM_ROWS:
+        return SkippingEngine(rows)
     return DenseEngine(rows)

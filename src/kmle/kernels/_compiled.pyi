@@ -1,4 +1,4 @@
-from numpy import float32, float64, int32, int64
+from numpy import float32, float64, int32, int64, uint8
 from numpy.typing import NDArray
 
 class PackedRows64:
@@ -31,6 +31,18 @@ class PackedRows64:
         centres: NDArray[float64],
         halves: NDArray[float64],
     ) -> int: ...
+    def skipping_pass(
+        self,
+        natural: NDArray[float64],
+        bias: NDArray[float64],
+        labels: NDArray[int32],
+        sizes: NDArray[int64],
+        counts: NDArray[float64],
+        sums: NDArray[float64],
+        margins: NDArray[float32],
+        table: NDArray[float32],
+        distances: NDArray[uint8],
+    ) -> tuple[int, int]: ...
     def soft_pass(
         self,
         natural: NDArray[float64],
@@ -51,6 +63,17 @@ class SortedRows:
     def hard_pass(
         self, natural: NDArray[float64], bias: NDArray[float64], counts: NDArray[float64], sums: NDArray[float64]
     ) -> tuple[list[int], list[int]] | None: ...
+
+class WideRows:
+    def __init__(self, rows: int, columns: int, threads: int) -> None: ...
+    def load(self, first: int, rows: NDArray[float64]) -> None: ...
+    def hard_pass(
+        self,
+        factors: NDArray[float64],
+        shifts: NDArray[float64],
+        constants: NDArray[float64],
+        labels: NDArray[int32],
+    ) -> int: ...
 
 def spatial_order(columns: NDArray[float64], leaf: int, places: NDArray[int64]) -> None: ...
 def locate(

@@ -114,6 +114,26 @@ class PackedRows:
         """A hard pass that tries only the components a plan allows: the same labels, sooner."""
         return self._moved(natural, bias, clusters, plan=plan)
 
+    def skipping_pass(
+        self,
+        natural: ArrayLike,
+        bias: ArrayLike,
+        clusters: Clusters,
+        margins: NDArray[np.float32],
+        table: NDArray[np.float32],
+        distances: NDArray[np.uint8],
+    ) -> tuple[int, int]:
+        """A hard pass over the rows whose lead may be gone; returns how many labels changed and rows were looked at.
+
+        `margins` (n,) are leads that are certain, from a pass with margins and since; `table` (k, m) says how much of
+        it a row may have lost since the last pass, by its label and its entry of `distances` (n,).
+        """
+        theta, b = self._components(natural, bias)
+        state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
+        changed, looked_at = self._rows.skipping_pass(theta, b, *state, margins, table, distances)
+        _clear_empty(clusters)
+        return int(changed), int(looked_at)
+
     def _moved(
         self,
         natural: ArrayLike,
@@ -136,10 +156,7 @@ class PackedRows:
             sizes = (plan.rows_a_region // block, plan.rows_a_group // block)
             lists = (plan.starts, plan.candidates, plan.centres, plan.halves)
             changed = self._rows.pruned_pass(theta, b, *state, *sizes, *lists)
-        # A cluster without rows weighs nothing, whatever rounding left of it.
-        empty = clusters.sizes == 0
-        clusters.counts[empty] = 0.0
-        clusters.sums[empty] = 0.0
+        _clear_empty(clusters)
         return int(changed)
 
     def soft_pass(self, natural: ArrayLike, bias: ArrayLike, n_kept: int | None = None) -> tuple[Floats, Floats, float]:
@@ -172,6 +189,13 @@ class PackedRows:
         if b.shape != (len(theta),):
             raise ValueError(f"bias must have shape ({len(theta)},), one per component, got {b.shape}.")
         return theta, b
+
+
+def _clear_empty(clusters: Clusters) -> None:
+    """A cluster without rows weighs nothing, whatever rounding left of it."""
+    empty = clusters.sizes == 0
+    clusters.counts[empty] = 0.0
+    clusters.sums[empty] = 0.0
 
 
 def spatial_order(columns: ArrayLike, leaf: int) -> NDArray[np.int64]:

@@ -6,10 +6,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <new>
@@ -163,6 +165,28 @@ public:
                      });
     }
 
+    // A hard pass over the rows whose lead may be gone (see passes.hpp); returns changes and rows looked at.
+    std::pair<std::int64_t, std::int64_t> skipping_pass(
+        const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<std::int32_t>& labels,
+        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
+        const Vector<float>& margins, const nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& table,
+        const Vector<const std::uint8_t>& distances) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<T> grouped(natural, bias);
+        const Model<T> model = grouped.view();
+        const Drift drift = {table.data(), distances.data(), table.shape(1)};
+        std::atomic<std::int64_t> looked_at{0};
+        const std::int64_t changed = moved(model, tasks(model.components * (order() + 1)), labels, sizes, counts, sums,
+                                           margins, [&](HardTask& task) {
+                                               if constexpr (sizeof(T) == 8)
+                                                   chosen->skipping64(view(), model, drift, task);
+                                               else
+                                                   chosen->skipping32(view(), model, drift, task);
+                                               looked_at += task.looked_at;
+                                           });
+        return {changed, looked_at};
+    }
+
     // A hard pass over rows in the order of a plan (see passes.hpp).
     std::int64_t pruned_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
                              const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
@@ -277,7 +301,7 @@ private:
             double* own = partial.data() + t * cells;
             tasks[t] = {edges[t], edges[t + 1],           labels.data(),
                         margins ? margins->data() : nullptr, own, own + model.components,
-                        partial_sizes.data() + t * model.components, 0};
+                        partial_sizes.data() + t * model.components, 0, 0};
             work(tasks[t]);
         });
         std::int64_t changed = 0;
@@ -318,6 +342,10 @@ void define(nb::module_& module, const char* name) {
              nb::arg("sums").noconvert(), nb::arg("blocks_a_region"), nb::arg("blocks_a_group"),
              nb::arg("starts").noconvert(), nb::arg("candidates").noconvert(), nb::arg("centres").noconvert(),
              nb::arg("halves").noconvert())
+        .def("skipping_pass", &Rows::skipping_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
+             nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("table").noconvert(),
+             nb::arg("distances").noconvert())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
         .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert(), nb::arg("counts").noconvert(),

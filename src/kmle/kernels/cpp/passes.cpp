@@ -129,33 +129,33 @@ struct Workspace {
     Buffer<T> statistics;
     Buffer<double> one_row;
     Best<T> best;
+    std::size_t places[block_rows<T>];
 
     explicit Workspace(std::size_t order) : statistics(order * block_rows<T>), one_row(order) {}
 };
 
-// Labels one block and books the rows that move. `names` tells which component each of the model's really is; null
-// means they are all there, in order.
+// Labels rows whose columns lie in `values` as a block does, and books those that move. `places` are the rows, `names`
+// tells which component each of the model's really is (null: they are all there, in order).
 template <class T>
-void visit(const Packed<T>& packed, const Model<T>& model, const std::int32_t* names, std::size_t b,
-           Workspace<T>& work, HardTask& task) {
+void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32_t* names, const T* values,
+                const std::size_t* places, std::size_t count, double doubt, Workspace<T>& work, HardTask& task) {
     constexpr std::size_t rows = block_rows<T>;
     const std::size_t order = packed.order;
-    const T* values = packed.block(b);
     if (packed.features != Features::identity) {
-        std::copy_n(values, packed.columns * rows, work.statistics.get());
+        if (values != work.statistics.get()) std::copy_n(values, packed.columns * rows, work.statistics.get());
         build_statistics(packed.features, packed.columns, rows, work.statistics.get());
         values = work.statistics.get();
     }
     work.best.find(values, model);
-    const double doubt = near_tie(packed, model, b);
-    const std::size_t first = b * rows, count = std::min(rows, packed.rows - first);
+    task.looked_at += static_cast<std::int64_t>(count);
     for (std::size_t r = 0; r < count; ++r) {
-        const std::size_t i = first + r;
+        const std::size_t i = places[r];
         const double margin = static_cast<double>(work.best.score[r]) - static_cast<double>(work.best.second[r]);
         std::int32_t label = static_cast<std::int32_t>(work.best.label[r]);
         const bool nearly_tied = !(margin > doubt);  // NaN, from overflow in float, is in doubt too
+        // Rounded down, so that what is left of a margin is never more than it was.
         if (task.margins)
-            task.margins[i] = nearly_tied ? 0.0f : static_cast<float>(std::min(margin, largest_float));
+            task.margins[i] = nearly_tied ? 0.0f : static_cast<float>(std::min((margin - doubt) * 0.999999, largest_float));
         if (nearly_tied) {
             row_statistics(packed, i, work.one_row.get());
             label = exact_label(work.one_row.get(), model.natural, model.bias, model.components, order);
@@ -182,9 +182,50 @@ void visit(const Packed<T>& packed, const Model<T>& model, const std::int32_t* n
 }
 
 template <class T>
+void visit(const Packed<T>& packed, const Model<T>& model, const std::int32_t* names, std::size_t b,
+           Workspace<T>& work, HardTask& task) {
+    constexpr std::size_t rows = block_rows<T>;
+    const std::size_t count = std::min(rows, packed.rows - b * rows);
+    for (std::size_t r = 0; r < rows; ++r) work.places[r] = b * rows + r;
+    label_rows(packed, model, names, packed.block(b), work.places, count, near_tie(packed, model, b), work, task);
+}
+
+template <class T>
 void hard(const Packed<T>& packed, const Model<T>& model, HardTask& task) {
     auto work = std::make_unique<Workspace<T>>(packed.order);
     for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, model, nullptr, b, *work, task);
+}
+
+// A hard pass over the rows whose lead may be gone, gathered to full blocks; the others keep their labels.
+template <class T>
+void skipping(const Packed<T>& packed, const Model<T>& model, const Drift& drift, HardTask& task) {
+    constexpr std::size_t rows = block_rows<T>;
+    auto work = std::make_unique<Workspace<T>>(packed.order);
+    Buffer<T> gathered(packed.columns * rows);
+    std::size_t waiting = 0;
+    double doubt = 0.0;
+    const auto flush = [&] {
+        label_rows(packed, model, nullptr, gathered.get(), work->places, waiting, doubt, *work, task);
+        waiting = 0;
+        doubt = 0.0;
+    };
+    for (std::size_t b = task.first_block; b < task.last_block; ++b) {
+        const std::size_t first = b * rows, last = std::min(packed.rows, first + rows);
+        double block_doubt = -1.0;
+        for (std::size_t i = first; i < last; ++i) {
+            const std::size_t label = static_cast<std::size_t>(task.labels[i]);
+            float& margin = task.margins[i];
+            margin -= drift.table[label * drift.distance_count + drift.distances[i]];
+            if (margin > 0.0f) continue;
+            if (block_doubt < 0.0) block_doubt = near_tie(packed, model, b);
+            doubt = std::max(doubt, block_doubt);
+            const T* values = packed.block(b) + (i - first);
+            for (std::size_t a = 0; a < packed.columns; ++a) gathered.get()[a * rows + waiting] = values[a * rows];
+            work->places[waiting] = i;
+            if (++waiting == rows) flush();
+        }
+    }
+    if (waiting > 0) flush();
 }
 
 // Of the candidates, those that may win somewhere in a box. Whoever wins at its centre is the one to beat: another
@@ -420,7 +461,7 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
 
 extern const Passes table;
 const Passes table = {KMLE_INSTRUCTION_SET_NAME, &hard<double>,   &hard<float>, &pruned<double>,
-                      &pruned<float>,            &soft<double>,   &soft<float>};
+                      &pruned<float>,            &skipping<double>, &skipping<float>, &soft<double>, &soft<float>};
 
 }  // namespace KMLE_INSTRUCTION_SET
 

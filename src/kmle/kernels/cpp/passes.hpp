@@ -68,6 +68,7 @@ struct HardTask {
     double* sums;          // [component][statistic]: gained minus lost
     std::int64_t* sizes;   // [component]: rows gained minus lost
     std::int64_t changed;
+    std::int64_t looked_at;  // rows whose scores were computed
 };
 
 // Which components to try where: rows lie in the order of their places in space, so that neighbours share a box.
@@ -78,6 +79,14 @@ struct Plan {
     const std::int32_t* candidates; // in increasing order within a region
     const double* centres;          // [group][statistic]
     const double* halves;           // [group][statistic]: half the width of the box
+};
+
+// By how much a row's lead over all others may have shrunk since it was last looked at: by its label and by how far its
+// statistics lie from their mean.
+struct Drift {
+    const float* table;         // [component][distance]
+    const std::uint8_t* distances;  // [row]
+    std::size_t distance_count;
 };
 
 struct SoftTask {
@@ -94,6 +103,8 @@ struct Passes {
     void (*hard32)(const Packed<float>&, const Model<float>&, HardTask&);
     void (*pruned64)(const Packed<double>&, const Model<double>&, const Plan&, HardTask&);
     void (*pruned32)(const Packed<float>&, const Model<float>&, const Plan&, HardTask&);
+    void (*skipping64)(const Packed<double>&, const Model<double>&, const Drift&, HardTask&);
+    void (*skipping32)(const Packed<float>&, const Model<float>&, const Drift&, HardTask&);
     void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);
     void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
 };
