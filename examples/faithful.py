@@ -18,9 +18,8 @@ def main() -> None:
     for title, model in (("k-MLE", hard), ("EM", soft)):
         fit = model.fit_
         print(f"{title}: {fit.n_iter} iterations, {fit.stop_reason}")
-        print(
-            f"  log-likelihood {fit.log_likelihood:.3f}, complete {fit.complete_log_likelihood:.3f}, BIC {model.bic(X):.1f}"
-        )
+        likelihoods = f"log-likelihood {fit.log_likelihood:.3f}, complete {fit.complete_log_likelihood:.3f}"
+        print(f"  {likelihoods}, BIC {model.bic(X):.1f}")
         for j in np.argsort(model.mixture_.source["mean"][:, 0]):
             eruption, waiting = model.mixture_.source["mean"][j]
             rows = np.count_nonzero(model.labels_ == j)

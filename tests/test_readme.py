@@ -19,7 +19,14 @@ import pytest
 from kmle.families import FAMILIES, ExponentialFamily, Product, check_family
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/families.md", "docs/learning.md", "docs/errata.md", "examples/data/README.md"]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/families.md",
+    "docs/learning.md",
+    "docs/errata.md",
+    "examples/data/README.md",
+]
 
 
 def text(page):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,14 +43,20 @@ class Mixture:
             raise ValueError(f"the weights must be positive and sum to one; their sum is {weights.sum():.6g}")
         if not np.isfinite(natural).all():
             raise ValueError("the natural parameters hold a value that is not finite")
-        if self.family.n_features is not None and natural.shape[1] != self.family.order:
+        family = self.family
+        if family.n_features is None:
+            family = replace(family, **family.facts_from_order(natural.shape[1]))
+        if natural.shape[1] != family.order:
             raise ValueError(
-                f"{self.family.name} on {self.family.n_features} columns has {self.family.order} natural coordinates; "
+                f"{family.name} on {family.n_features} columns has {family.order} natural coordinates; "
                 f"these have {natural.shape[1]}"
             )
-        weights /= weights.sum()
+        # Only what is more than rounding is divided out, so that a mixture read from a file is the one written.
+        if abs(weights.sum() - 1) > len(weights) * np.finfo(float).eps:
+            weights /= weights.sum()
         weights.setflags(write=False)
         natural.setflags(write=False)
+        object.__setattr__(self, "family", family)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "natural", natural)
 
@@ -90,6 +96,10 @@ class Mixture:
 
     def __hash__(self) -> int:
         return hash((self.family, self.weights.tobytes(), self.natural.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies and pickles are made anew: an array does not take along that it must not be written to.
+        return Mixture, (self.family, self.weights, self.natural)
 
     def __repr__(self) -> str:
         with np.printoptions(precision=4, suppress=True, threshold=12, edgeitems=2):
@@ -172,26 +182,24 @@ class Mixture:
         if not isinstance(content, Mapping) or content.get("format") != FORMAT:
             raise ValueError(f"this is not a {FORMAT} file: it does not say so under 'format'")
         version = content.get("version")
-        if not isinstance(version, int) or version < 1:
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise ValueError("the model file has no version number")
         if version > VERSION:
             raise ValueError(f"the model file has version {version}; this kmle reads up to {VERSION}: update kmle")
         missing = [key for key in ("family", "weights", "natural") if key not in content]
         if missing:
             raise ValueError(f"the model file lacks {', '.join(missing)}")
-        family = family_from_dict(content["family"])
-        arrays = {}
-        for key, dimensions in (("weights", 1), ("natural", 2)):
-            try:
-                arrays[key] = np.array(content[key], dtype=float)
-            except (TypeError, ValueError):
-                raise ValueError(f"'{key}' in the model file is not a table of numbers") from None
-            if arrays[key].ndim != dimensions or arrays[key].size == 0:
-                raise ValueError(f"'{key}' in the model file has the wrong shape {arrays[key].shape}")
-        mixture = Mixture(family, arrays["weights"], arrays["natural"])
-        with np.errstate(all="ignore"):
-            if not np.isfinite(family.log_normalizer(mixture.natural)).all():
-                raise ValueError(f"the natural parameters in the model file are outside those of {family.name}")
+        weights, natural = _numbers(content, "weights", 1), _numbers(content, "natural", 2)
+        try:
+            family = family_from_dict(content["family"])
+            mixture = Mixture(family, weights, natural)
+            with np.errstate(all="ignore"):
+                legal = np.isfinite(family.log_normalizer(mixture.natural)).all()
+                family.source_from_natural(mixture.natural)
+        except (TypeError, OverflowError, RecursionError) as error:
+            raise ValueError(f"the family in the model file is not one kmle can build: {error}") from None
+        if not legal:
+            raise ValueError(f"the natural parameters in the model file are outside those of {family.name}")
         return mixture
 
     @staticmethod
@@ -199,9 +207,22 @@ class Mixture:
         """The mixture in JSON text; nothing in it is ever executed."""
         try:
             content = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"the model file is not JSON: {error}") from None
         return Mixture.from_dict(content)
+
+
+def _numbers(content: Mapping[str, Any], key: str, dimensions: int) -> Array:
+    """The table of plain numbers under `key`: no words, no truth values, no missing entries."""
+    try:
+        table = np.array(content[key])
+    except ValueError:  # rows of different lengths
+        table = np.array(None)
+    if table.dtype.kind not in "iuf" and table.size:
+        raise ValueError(f"'{key}' in the model file is not a table of numbers")
+    if table.ndim != dimensions or table.size == 0:
+        raise ValueError(f"'{key}' in the model file has the wrong shape {table.shape}")
+    return table.astype(float)
 
 
 def _rounded(source: dict[str, Array]) -> dict[str, Array]:

@@ -152,7 +152,8 @@ class Problem:
             return counts * (np.einsum("kd,kd->k", moments, theta) - self.family.log_normalizer(theta))
 
         with np.errstate(invalid="ignore"):
-            better = ~(fit(proposed) < fit(natural[living]))
+            after, before = fit(proposed), fit(natural[living])
+        better = (after >= before) | np.isnan(before)
         natural[living] = np.where(better[:, None], proposed, natural[living])
         return natural
 
@@ -167,8 +168,11 @@ class Problem:
         return parameters
 
     def log_weights(self, weights: Array) -> Array:
-        """Logarithms of the weights: the prescribed ones for components that live, if there are any."""
-        chosen = weights if self.weights is None else np.where(weights > 0, self.weights, 0.0)
+        """Logarithms of the weights: the prescribed ones for components that live, if there are any.
+
+        Fewer components than prescribed weights (there were no more distinct rows to seed) have the first of them.
+        """
+        chosen = weights if self.weights is None else np.where(weights > 0, self.weights[: len(weights)], 0.0)
         with np.errstate(divide="ignore"):
             return np.log(chosen)
 

@@ -24,7 +24,12 @@ def entropy_of(random_state: Any) -> Any:
     """What seeds a NumPy generator: scikit-learn's kinds of random_state, or a Generator."""
     if random_state is None or isinstance(random_state, np.random.Generator):
         return random_state
-    return check_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist()
+    try:
+        return check_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist()
+    except ValueError:
+        raise ValueError(
+            f"random_state is {random_state!r}: it must be None, a whole number from 0 to 2**32 - 1, or a generator"
+        ) from None
 
 
 def threads_of(n_jobs: int | None) -> int:

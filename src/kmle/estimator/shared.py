@@ -3,7 +3,7 @@
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from ..assignment.choose import ENGINES
 from ..assignment.compression import Compressed, compressed
 from ..assignment.problem import Parameters, Problem
 from ..families import ExponentialFamily, resolve
-from ..families.checking import check_sample_weight
+from ..families.checking import as_rows, check_sample_weight
 from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
 from ..learning import Algorithm, Exact, Fit, Online, run
@@ -21,6 +21,9 @@ from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..seeding import SEEDINGS
 from .arguments import entropy_of, reporter, threads_of, weights_of, whole_number
+
+# Which rows a fit looks at: all, or those of positive weight.
+Seen: TypeAlias = slice | NDArray[np.bool_]
 
 
 class MixtureEstimator(ABC):
@@ -65,7 +68,7 @@ class MixtureEstimator(ABC):
             assignment="auto" if self.assignment == "compressed" else self.assignment,
         )
         generators = np.random.default_rng(entropy_of(self.random_state)).spawn(self.n_init)
-        fits = [self._fit_once(problem, generator, restart) for restart, generator in enumerate(generators)]
+        fits = [self._fit_once(problem, generator, restart, seen) for restart, generator in enumerate(generators)]
         best = max(fits, key=lambda fit: fit.objective)
         if not isinstance(seen, slice):
             best = replace(best, labels=best.mixture.predict(X))
@@ -82,8 +85,8 @@ class MixtureEstimator(ABC):
             return None
         return compressed(rows, weights)
 
-    def _fit_once(self, problem: Problem, rng: np.random.Generator, restart: int) -> Fit:
-        start = self._start(problem, rng)
+    def _fit_once(self, problem: Problem, rng: np.random.Generator, restart: int, seen: Seen) -> Fit:
+        start = self._start(problem, rng, seen)
         algorithm = self._algorithm(rng)
         # An online fit ends when its batches do, the others after max_iter steps at the latest.
         limit = sys.maxsize if isinstance(algorithm, Online) else self.max_iter
@@ -138,14 +141,19 @@ class MixtureEstimator(ABC):
         matrices = isinstance(family.support, PositiveDefinite)
         if matrices and np.ndim(X) == 3:
             X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
-        table: Array = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if family.sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )
+        try:
+            table: Array = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr" if family.sparse else False,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+            )
+        except ValueError as error:
+            if str(error).startswith(("could not convert", "setting an array element")):
+                as_rows(family, X)  # says which row and column is no number
+            raise
         return table
 
     def _column_names(self) -> list[str] | None:
@@ -170,10 +178,15 @@ class MixtureEstimator(ABC):
         engines = ("auto", "compressed", *ENGINES)
         if self.assignment not in engines:
             raise ValueError(f"assignment is {self.assignment!r}: it must be one of {', '.join(engines)}")
-        if isinstance(self.algorithm, str) and self.algorithm not in self._algorithms:
+        known = (
+            self.algorithm in self._algorithms if isinstance(self.algorithm, str) else hasattr(self.algorithm, "step")
+        )
+        if not known:
             raise ValueError(
                 f"algorithm is {self.algorithm!r}: {type(self).__name__} has {', '.join(self._algorithms)}"
             )
+        if not isinstance(self.verbose, int | np.integer):
+            raise ValueError(f"verbose is {self.verbose!r}: it must be True, False or a whole number")
         if isinstance(self.init, str) and self.init not in SEEDINGS:
             raise ValueError(
                 f"init is {self.init!r}: it must be one of {', '.join(SEEDINGS)}, an array of labels, or a Mixture"
@@ -191,7 +204,10 @@ class MixtureEstimator(ABC):
                     f"weights is {self.weights!r}: it must be None, 'uniform' or {self.n_components} numbers"
                 )
             return np.full(self.n_components, 1 / self.n_components)
-        weights = np.asarray(self.weights, dtype=float)
+        try:
+            weights = np.asarray(self.weights, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"weights is {self.weights!r}: {self.n_components} numbers are needed") from None
         if weights.shape != (self.n_components,):
             raise ValueError(f"weights has shape {weights.shape}: {self.n_components} numbers are needed")
         if not np.isfinite(weights).all() or (weights <= 0).any() or abs(weights.sum() - 1) > 1e-6:
@@ -200,14 +216,14 @@ class MixtureEstimator(ABC):
 
     # Starts and algorithms --------------------------------------------------------------------------------------------
 
-    def _start(self, problem: Problem, rng: np.random.Generator) -> Parameters:
+    def _start(self, problem: Problem, rng: np.random.Generator, seen: Seen = slice(None)) -> Parameters:
         if self.warm_start and hasattr(self, "mixture_"):
             return self._from_mixture(problem, self.mixture_)
         if isinstance(self.init, Mixture):
             return self._from_mixture(problem, self.init)
         if isinstance(self.init, str):
             return self._padded(problem, SEEDINGS[self.init](problem, self.n_components, rng))
-        return self._from_labels(problem, np.asarray(self.init))
+        return self._from_labels(problem, np.asarray(self.init), seen)
 
     def _padded(self, problem: Problem, start: Parameters) -> Parameters:
         """Fewer seeds than prescribed weights leave the last components without rows from the start."""
@@ -231,12 +247,13 @@ class MixtureEstimator(ABC):
             raise ValueError("prescribed weights need an init with as many components")
         return problem.from_mixture(mixture)
 
-    def _from_labels(self, problem: Problem, labels: NDArray[Any]) -> Parameters:
-        if labels.shape != (len(problem.rows),) or not np.issubdtype(labels.dtype, np.integer):
-            raise ValueError(f"init as labels needs one whole number a row, shape ({len(problem.rows)},)")
+    def _from_labels(self, problem: Problem, labels: NDArray[Any], seen: Seen) -> Parameters:
+        n = len(problem.rows) if isinstance(seen, slice) else len(seen)
+        if labels.shape != (n,) or not np.issubdtype(labels.dtype, np.integer):
+            raise ValueError(f"init as labels needs one whole number a row, shape ({n},)")
         if labels.min() < 0 or labels.max() >= self.n_components:
             raise ValueError(f"init labels must lie from 0 to {self.n_components - 1}")
-        return problem.first_parameters(problem.gather(labels.astype(np.int32), self.n_components))
+        return problem.first_parameters(problem.gather(labels[seen].astype(np.int32), self.n_components))
 
     @abstractmethod
     def _algorithm(self, rng: np.random.Generator) -> Algorithm:

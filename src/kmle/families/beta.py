@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import betaln, digamma
+from scipy.special import betaln
 
 from ..numerics.arrays import Array
 from ..numerics.solvers import dirichlet_concentration
+from ..numerics.special import digamma_minus_total
 from .base import ExponentialFamily
 from .shapes import as_columns, blocks, join
 from .support import POSITIVE, UNIT_OPEN
@@ -41,9 +42,8 @@ class Beta(ExponentialFamily):
         return np.where((alpha > 0) & (beta > 0), betaln(alpha, beta), np.inf).sum(axis=-1)
 
     def moment_from_natural(self, natural: Array) -> Array:
-        alpha, beta = blocks(natural + 1, 2)
-        both = digamma(alpha + beta)
-        return join(digamma(alpha) - both, digamma(beta) - both)
+        moment = digamma_minus_total(np.stack(blocks(natural + 1, 2), axis=-1))
+        return join(moment[..., 0], moment[..., 1])
 
     def natural_from_moment(self, moment: Array) -> Array:
         concentration = dirichlet_concentration(np.stack(blocks(moment, 2), axis=-1))

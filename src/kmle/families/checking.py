@@ -46,7 +46,8 @@ def _as_float(data: np.ndarray[Any, Any]) -> Array:
         except (TypeError, ValueError):
             places = zip(("row", "column"), index, strict=False)
             where = ", ".join(f"{place} {number}" for place, number in places) or "the data"
-            raise ValueError(f"{where} holds {data[index]!r}, which is not a number: encode or drop it") from None
+            value = data[index].item() if isinstance(data[index], np.generic) else data[index]
+            raise ValueError(f"{where} holds {value!r}, which is not a number: encode or drop it") from None
     raise ValueError("the data is not a table of numbers")
 
 
@@ -124,9 +125,9 @@ def _check_parameter(family: FamilyContract, name: str, value: ArrayLike, domain
     array = np.atleast_1d(np.asarray(value, dtype=float))
     if isinstance(domain, PositiveDefinite):
         array = as_matrices(array)
-    flat = array.reshape(len(array), -1)
-    if flat.size == 0 or not np.isfinite(flat).all():
+    if array.size == 0 or not np.isfinite(array).all():
         raise ValueError(f"the parameter {name} of {family.name} holds a value that is not finite, or no value")
+    flat = array.reshape(len(array), -1)
     if (offender := domain.first_outsider(flat)) is not None:
         component, place = offender
         shown = _shown(flat[component]) if place is None else f"{flat[component, place]:.6g}"

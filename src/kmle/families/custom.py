@@ -110,16 +110,34 @@ def from_functions(
     >>> levy.mle([[1.0], [2.0], [4.0]]).natural.round(6)  # minus half of 1 / mean(1/x)
     array([[-0.857143]])
     """
-    row = support.example(n_features)[None]
-    shape = np.shape(statistic(row))
-    if len(shape) != 2 or shape[0] != 1:
-        raise ValueError(f"statistic gave shape {shape} for data of shape {row.shape}: it must give (n, D)")
-    point = _legal_start(name, log_normalizer, shape[1]) if start is None else np.asarray(start, dtype=float)
-    if point.shape != (shape[1],):
-        raise ValueError(f"start has shape {point.shape}; the statistic has {shape[1]} entries")
+    order = _order(support, n_features, statistic, log_normalizer, log_carrier)
+    point = _legal_start(name, log_normalizer, order) if start is None else np.asarray(start, dtype=float)
+    if point.shape != (order,):
+        raise ValueError(f"start has shape {point.shape}; the statistic has {order} entries")
     return CustomFamily(
         name, statistic, log_normalizer, log_carrier, support, tuple(point.tolist()), n_features=n_features
     )
+
+
+def _order(
+    support: Support, n_features: int, statistic: Function, log_normalizer: Function, log_carrier: Function | None
+) -> int:
+    """D, after making sure that the three functions give arrays of the right shapes."""
+    rows = np.tile(support.example(n_features), (3, 1))
+    shape = np.shape(statistic(rows))
+    if len(shape) != 2 or shape[0] != 3:
+        raise ValueError(f"statistic gave shape {shape} for data of shape {rows.shape}: it must give (n, D)")
+    if log_carrier is not None and (got := np.shape(log_carrier(rows))) != (3,):
+        raise ValueError(f"log_carrier gave shape {got} for data of shape {rows.shape}: it must give (n,)")
+    natural = np.full((2, 5, shape[1]), -1.0)
+    with np.errstate(all="ignore"):
+        got = np.shape(log_normalizer(natural))
+    if got != (2, 5):
+        raise ValueError(
+            f"log_normalizer gave shape {got} for natural parameters of shape {natural.shape}: "
+            "it must give one number for each along the last axis, here (2, 5)"
+        )
+    return shape[1]
 
 
 def _legal_start(name: str, log_normalizer: Function, order: int) -> Array:
@@ -135,7 +153,7 @@ def _legal_start(name: str, log_normalizer: Function, order: int) -> Array:
         for candidate in candidates[finite]:
             if _is_convex_at(log_normalizer, candidate):
                 return candidate
-    raise ValueError(f"no legal natural parameter of {name} was found: give one as start=[...]")
+    raise ValueError(f"no natural parameter of {name} was found where F is finite and convex: give one as start=[...]")
 
 
 def _is_convex_at(log_normalizer: Function, natural: Array) -> bool:

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import digamma, gammaln
+from scipy.special import gammaln
 
 from ..numerics.arrays import Array
 from ..numerics.solvers import dirichlet_concentration
+from ..numerics.special import digamma_minus_total
 from .base import ExponentialFamily
 from .support import POSITIVE, Simplex
 
@@ -44,8 +45,7 @@ class Dirichlet(ExponentialFamily):
         return np.where(np.all(concentration > 0, axis=-1), value, np.inf)
 
     def moment_from_natural(self, natural: Array) -> Array:
-        concentration = natural + 1
-        return digamma(concentration) - digamma(concentration.sum(axis=-1, keepdims=True))
+        return digamma_minus_total(natural + 1)
 
     def natural_from_moment(self, moment: Array) -> Array:
         return dirichlet_concentration(moment) - 1

@@ -130,8 +130,11 @@ def _split(natural: Array) -> tuple[Array, Array]:
 
 def _mean_covariance(natural: Array) -> tuple[Array, Array]:
     linear, precision = _split(natural)
-    covariance = inverse_from_cholesky(cholesky_or_nan(precision))
-    return (covariance @ linear[..., None])[..., 0], covariance
+    factors = cholesky_or_nan(precision)
+    # Two triangular solves: a product with the inverse would lose the mean along nearly flat directions.
+    whitened = np.linalg.solve(factors, linear[..., None])
+    mean = np.linalg.solve(np.swapaxes(factors, -1, -2), whitened)[..., 0]
+    return mean, inverse_from_cholesky(factors)
 
 
 def _natural(mean: Array, covariance: Array) -> Array:

@@ -60,8 +60,12 @@ def check_family(family: ExponentialFamily, natural: ArrayLike | None = None, *,
     >>> check_family(Poisson(n_features=1), [[0.5]]).ok
     True
     """
-    points = _points(family, natural)
-    rng = np.random.default_rng(random_state)
+    # A wrong family may overflow or take roots of negative numbers: its report is the place to say so.
+    with np.errstate(all="ignore"):
+        return _report(family, _points(family, natural), np.random.default_rng(random_state))
+
+
+def _report(family: ExponentialFamily, points: Array, rng: np.random.Generator) -> FamilyReport:
     checks: dict[str, Callable[[], str | None]] = {
         "shapes": lambda: _shapes(family, points),
         "F is convex": lambda: _convex(family, points),
@@ -73,9 +77,11 @@ def check_family(family: ExponentialFamily, natural: ArrayLike | None = None, *,
         "samples are legal and have the right mean": lambda: _samples(family, points, rng),
         "usual parameters -> natural -> usual parameters is the identity": lambda: _source(family, points),
     }
-    results = []
+    results: list[LawResult] = []
     for law, check in checks.items():
         try:
+            if results and results[0].holds is False:
+                raise _NotCheckableError("arrays of the wrong shape come first")
             fault = check()
             results.append(LawResult(law, fault is None, fault or "at every parameter tried"))
         except _NotCheckableError as reason:
@@ -96,7 +102,7 @@ def _points(family: ExponentialFamily, natural: ArrayLike | None) -> Array:
         raise ValueError(f"give natural=(k, D), a few legal natural parameters of {family.name} to try the laws at")
     start = np.array(family.start)
     # Around the start, at half a standard deviation of t along each coordinate.
-    spread = 0.5 / np.sqrt(np.diagonal(family.fisher_information(start)[0]))
+    spread = 0.5 / np.sqrt(np.abs(np.diagonal(family.fisher_information(start)[0])))
     return np.vstack([start, start + np.diag(spread), start - np.diag(spread)])
 
 
@@ -128,7 +134,7 @@ def _convex(family: ExponentialFamily, points: Array) -> str | None:
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(information, axis1=1, axis2=2)), 1e-300))
     correlation = information / (scale[:, :, None] * scale[:, None, :])
     lowest = np.linalg.eigvalsh(correlation)[:, 0]
-    return _worst(-lowest, 1e-8, points, "the Hessian of F has the negative eigenvalue (turned) of")
+    return _worst(-lowest, 1e-8, points, "the Hessian of F has an eigenvalue below zero, by")
 
 
 def _gradient(family: ExponentialFamily, points: Array) -> str | None:

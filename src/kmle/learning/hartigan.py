@@ -25,7 +25,8 @@ SMALLEST_GAIN = 1e-9
 # Row-component pairs looked at in one sweep; with more of them each row is tried with its best few components only.
 ALL_PAIRS = 2_000_000
 FEW_COMPONENTS = 3
-# An estimate whose own moment misses the target by this much sits on a floor: the cluster is degenerate.
+# An estimate whose own moment misses the target by this much, relatively, sits on a floor, and one whose likelihood is
+# rounded by this much, in nats a row, is concentrated without end: the cluster is degenerate.
 DEGENERATE = 1e-6
 # Relative rounding error of a sum of a few products.
 ROUNDING = 8 * np.finfo(float).eps
@@ -154,5 +155,6 @@ class _Sweep:
         if n0 == 0:
             missed = np.abs(problem.family.moment_from_natural(natural) - moments)
             degenerate = (missed > DEGENERATE * np.maximum(np.abs(moments), 1e-12)).any(axis=1)
+            degenerate |= rounding > DEGENERATE
             worth = np.where(degenerate & (doubt < 0), -np.inf, worth)
         return np.where(empty, 0.0, worth + counts * log_weights)

@@ -57,7 +57,9 @@ def finish(
     parameters = state.parameters
     alive = parameters.alive
     partition, statistics = problem.assign(parameters)
-    complete = problem.complete_objective(parameters, statistics) - problem.penalty(parameters)
+    # Prescribed weights of components that died are shared out among the others, in the mixture and so here.
+    lost = problem.total * float(np.log(np.exp(parameters.log_weights).sum()))
+    complete = problem.complete_objective(parameters, statistics) - problem.penalty(parameters) - lost
     labels = partition.labels
     if not alive.all():
         labels = (np.cumsum(alive) - 1).astype(np.int32)[labels]
@@ -73,7 +75,7 @@ def finish(
         objective=state.objective,
         includes_penalty=problem.prior_strength > 0,
         complete_log_likelihood=complete,
-        log_likelihood=softened.score + problem.sum_log_carrier,
+        log_likelihood=softened.score + problem.sum_log_carrier - lost,
         mean_entropy=problem.mean_entropy(parameters, softened),
         algorithm=name,
         engine=problem.engine.name,

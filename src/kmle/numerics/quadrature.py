@@ -30,9 +30,9 @@ def interval_nodes(log_density: Callable[[Array], Array], lower: float, upper: f
             x = np.clip(lower + (upper - lower) * expit(w), np.nextafter(lower, upper), np.nextafter(upper, lower))
             return x, log_slope
         if np.isfinite(lower):
-            return lower + np.exp(w), w
+            return np.maximum(lower + np.exp(w), np.nextafter(lower, np.inf)), w
         if np.isfinite(upper):
-            return upper - np.exp(w), w
+            return np.minimum(upper - np.exp(w), np.nextafter(upper, -np.inf)), w
         return w, np.zeros_like(w)
 
     def height(w: Array) -> Array:
@@ -42,9 +42,10 @@ def interval_nodes(log_density: Callable[[Array], Array], lower: float, upper: f
         return np.where(np.isnan(value), -np.inf, value)
 
     low, mode, high = _mass_range(height, 700.0 if np.isfinite(lower) or np.isfinite(upper) else 1e12)
-    # A break at the mode: the only place where these densities may have a kink (Laplace and its kin).
+    # A break at the mode: the only place where these densities may have a kink (Laplace and its kin), or even a cusp.
     below, above = np.linspace(low, mode, _PANELS // 2 + 1), np.linspace(mode, high, _PANELS // 2 + 1)
-    edges = np.unique(np.concatenate([below, above]))
+    closer = 2.0 ** -np.arange(1, 41)
+    edges = np.unique(np.concatenate([below, above, mode + (low - mode) * closer, mode + (high - mode) * closer]))
     points, weights = np.polynomial.legendre.leggauss(_POINTS)
     half = 0.5 * np.diff(edges)[:, None]
     w = (edges[:-1, None] + half * (points + 1)).ravel()

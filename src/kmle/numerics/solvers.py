@@ -11,6 +11,7 @@ from scipy.special import digamma, gammaln
 
 from .arrays import Array
 from .special import (
+    digamma_minus_total,
     inverse_digamma,
     log_minus_digamma,
     multivariate_digamma_gap,
@@ -20,6 +21,7 @@ from .special import (
 )
 
 MAX_SHAPE = 1e12  # gamma shapes, Dirichlet totals and Wishart half degrees stop here
+SMALLEST_SHAPE = 1e-152  # a Dirichlet concentration below this has an infinite trigamma
 MAX_CONCENTRATION = 1e10  # von Mises-Fisher concentrations stop here
 MAX_STEPS = 100
 # A moment may miss its space by this much through rounding alone; further out it is a mistake worth an error.
@@ -79,7 +81,7 @@ def dirichlet_concentration(mean_log: Array) -> Array:
     # 1 - mass is (K - 1) / (2 alpha0) near the boundary: this keeps alpha0 below the cap.
     room = np.maximum(1 - mass, 0.5 * (size - 1) / MAX_SHAPE)
     total = _dirichlet_total(eta, (size - 1 + room) / (2 * room))
-    alpha = np.maximum(inverse_digamma(digamma(total) + eta), 1e-300)
+    alpha = np.maximum(inverse_digamma(digamma(total) + eta), SMALLEST_SHAPE)
 
     def objective(candidate: Array) -> Array:
         normalizer = gammaln(candidate).sum(-1, keepdims=True) - gammaln(candidate.sum(-1, keepdims=True))
@@ -88,17 +90,18 @@ def dirichlet_concentration(mean_log: Array) -> Array:
     value = objective(alpha)
     for _ in range(MAX_STEPS):
         alpha0 = alpha.sum(axis=-1, keepdims=True)
-        gradient = eta - _digamma_difference(alpha, alpha0)
+        gradient = eta - digamma_minus_total(alpha)
         curvature = -trigamma(alpha)
-        shift = (gradient / curvature).sum(-1, keepdims=True) / (
-            1 / trigamma(alpha0) + (1 / curvature).sum(-1, keepdims=True)
-        )
+        whole = 1 / trigamma(alpha0)
+        # 1 / psi' of a sum exceeds the sum of them, though not always by a digit a float can see.
+        rank_one = np.maximum(whole + (1 / curvature).sum(-1, keepdims=True), 1e-17 * whole)
+        shift = (gradient / curvature).sum(-1, keepdims=True) / rank_one
         newton = alpha - (gradient - shift) / curvature
         legal = np.all(newton > 0, axis=-1, keepdims=True) & (newton.sum(-1, keepdims=True) <= 4 * MAX_SHAPE)
         newton = np.where(legal, newton, alpha)
         new_value = objective(newton)
-        # Near the optimum the objective is flat to rounding, so "not lower" must allow for it.
-        accept = legal & (new_value >= value - 1e-12 * np.abs(value))
+        # Near the optimum the objective is flat to rounding, so "not lower" must allow for that of its largest term.
+        accept = legal & (new_value >= value - 1e-14 * (np.abs(value) + np.abs(gammaln(alpha0))))
         following = newton
         if not accept.all():
             following = np.where(accept, newton, inverse_digamma(digamma(alpha0) + eta))
@@ -112,11 +115,11 @@ def dirichlet_concentration(mean_log: Array) -> Array:
 
 def _dirichlet_total(eta: Array, start: Array) -> Array:
     """The total alpha0 to about 0.1 %: the root of sum_i psi^-1(psi(s) + eta_i) = s, by Newton within a bracket."""
-    low, high = np.full(start.shape, np.log(1e-300)), np.full(start.shape, np.log(MAX_SHAPE))
+    low, high = np.full(start.shape, np.log(SMALLEST_SHAPE)), np.full(start.shape, np.log(MAX_SHAPE))
     u = np.clip(np.log(start), low, high)
     for _ in range(60):
         s = np.exp(u)
-        alpha = np.maximum(inverse_digamma(digamma(s) + eta), 1e-300)
+        alpha = np.maximum(inverse_digamma(digamma(s) + eta), SMALLEST_SHAPE)
         excess = np.log(alpha.sum(axis=-1, keepdims=True) / s)
         slope = s * trigamma(s) * (1 / trigamma(alpha)).sum(-1, keepdims=True) / alpha.sum(-1, keepdims=True) - 1
         low, high = np.where(excess > 0, u, low), np.where(excess > 0, high, u)
@@ -127,11 +130,6 @@ def _dirichlet_total(eta: Array, start: Array) -> Array:
         if step <= 1e-3:
             break
     return np.exp(u)
-
-
-def _digamma_difference(alpha: Array, alpha0: Array) -> Array:
-    """psi(alpha) - psi(alpha0), where the plain difference of two large logarithms would lose digits."""
-    return np.asarray(np.log(alpha / alpha0) - log_minus_digamma(alpha) + log_minus_digamma(alpha0))
 
 
 def sphere_concentration(length: Array, dimension: int) -> Array:

@@ -36,6 +36,16 @@ def trigamma(a: Array) -> Array:
     return np.asarray(polygamma(1, a))
 
 
+def digamma_minus_total(alpha: Array) -> Array:
+    """psi(alpha_i) - psi(sum alpha) along the last axis, to full relative precision even when one alpha dominates."""
+    total = alpha.sum(axis=-1, keepdims=True)
+    # What is beside alpha_i: the difference would cancel for the largest of them, and only for that one.
+    largest = np.arange(alpha.shape[-1]) == np.argmax(alpha, axis=-1)[..., None]
+    rest = np.where(largest, np.where(largest, 0.0, alpha).sum(axis=-1, keepdims=True), total - alpha)
+    log_share = np.where(alpha > rest, np.log1p(-np.minimum(rest / total, 0.5)), np.log(alpha / total))
+    return np.asarray(log_share - log_minus_digamma(alpha) + log_minus_digamma(total))
+
+
 def inverse_digamma(y: Array) -> Array:
     """The a > 0 with psi(a) = y, for every real y (Newton from Minka's start, at most ten steps).
 

@@ -11,12 +11,13 @@ def quantile(problem: Problem, n_components: int, rng: np.random.Generator) -> P
     """Groups of equal weight along the line: a single column as it is, several along their longest axis."""
     if isinstance(problem.rows, SparseRows):
         raise ValueError("init='quantile' does not take sparse rows: use 'k-mle++'")
-    line = _line(problem.rows.X)
+    n = len(problem.rows)
+    weights = np.ones(n) if problem.rows.weights is None else problem.rows.weights
+    line = _line(problem.rows.X, weights)
     order = np.argsort(line, kind="stable")
-    weights = np.ones(len(line)) if problem.rows.weights is None else problem.rows.weights
     before = np.cumsum(weights[order]) - weights[order]
     groups = np.minimum((n_components * before / weights.sum()).astype(np.int32), n_components - 1)
-    labels = np.empty(len(line), dtype=np.int32)
+    labels = np.empty(n, dtype=np.int32)
     labels[order] = groups
     # Equal rows stay together, in the first of their groups.
     _, inverse = np.unique(line, return_inverse=True)
@@ -25,14 +26,15 @@ def quantile(problem: Problem, n_components: int, rng: np.random.Generator) -> P
     return problem.first_parameters(problem.gather(lowest[inverse.ravel()], n_components))
 
 
-def _line(X: Array) -> Array:
+def _line(X: Array, weights: Array) -> Array:
     """One number a row: the column itself, or the coordinate along the longest axis of the scaled columns."""
     if X.shape[1] == 1:
         return X[:, 0].astype(float)
-    centred = X - X.mean(axis=0, dtype=float)
-    scale = np.sqrt(np.einsum("nd,nd->d", centred, centred) / len(X))
+    shares = weights / weights.sum()
+    centred = X - shares @ X
+    scale = np.sqrt(shares @ centred**2)
     scaled = centred / np.where(scale > 0, scale, 1.0)
-    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    values, vectors = np.linalg.eigh((scaled * shares[:, None]).T @ scaled)
     axis = vectors[:, np.argmax(values)]
-    # An axis has no direction of its own; the largest entry is made positive so that the groups have an order.
-    return scaled @ (axis * np.sign(axis[np.argmax(np.abs(axis))]))
+    # An axis has no direction of its own; the first of its large entries is made positive to give the groups an order.
+    return scaled @ (axis * np.sign(axis[np.argmax(np.abs(axis) > 0.5 * np.abs(axis).max())]))

@@ -1,0 +1,180 @@
+"""A family of one's own: three functions are enough, and wrong ones are told what is wrong."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import gammaln
+
+from kmle.families import Gamma, Poisson, check_family, from_functions
+from kmle.families.support import COUNTS, POSITIVE
+
+GRADIENT = "the moment is the gradient of F"
+TOTAL = "the density integrates to one"
+MEAN = "the moment is the mean of t"
+SHAPES = "shapes"
+CONVEX = "F is convex"
+
+
+def levy(
+    statistic=lambda X: 1 / X,
+    log_normalizer=lambda natural: -0.5 * np.log(-2 * natural[..., 0]),
+    log_carrier=lambda X: -1.5 * np.log(X[:, 0]) - 0.5 * np.log(2 * np.pi),
+    **options,
+):
+    """Waiting times of a random walk: natural parameter -c/2, c being SciPy's scale."""
+    return from_functions("levy", statistic, log_normalizer, log_carrier, support=POSITIVE, **options)
+
+
+def gamma(**options):
+    def log_normalizer(natural):
+        shape, rate = natural[..., 0] + 1, -natural[..., 1]
+        return np.where((shape > 0) & (rate > 0), gammaln(shape) - shape * np.log(rate), np.nan)
+
+    return from_functions("mine", lambda X: np.hstack([np.log(X), X]), log_normalizer, support=POSITIVE, **options)
+
+
+def failures(family, **options):
+    report = check_family(family, **options)
+    assert not report.ok
+    return {result.law: result.sentence for result in report.failures}
+
+
+def test_a_right_family_passes_every_law():
+    report = check_family(levy())
+    assert report.ok
+    assert all(result.holds for result in report.results)
+    assert str(report).startswith("levy: all laws hold")
+
+
+def test_it_is_a_family_like_any_other():
+    rows = stats.levy.rvs(scale=3.0, size=(500, 1), random_state=0)
+    fitted = levy().mle(rows)
+    scale = 1 / np.mean(1 / rows)
+    assert -2 * fitted.natural.item() == pytest.approx(scale, rel=1e-9)
+    np.testing.assert_allclose(fitted.log_density(rows)[:, 0], stats.levy.logpdf(rows[:, 0], scale=scale), rtol=1e-9)
+    assert fitted.family.entropy(fitted.natural).item() == pytest.approx(stats.levy.entropy(scale=scale), rel=1e-6)
+    expected = 0.5 * (scale / 2 - 1 - np.log(scale / 2))  # half of Itakura-Saito
+    assert levy().kl(np.array([-1.0]), fitted.natural).item() == pytest.approx(expected, rel=1e-8)
+    draws = levy().sample(np.array([-1.5]), 4000, np.random.default_rng(1))
+    assert stats.kstest(draws[:, 0], stats.levy(scale=3.0).cdf).pvalue > 1e-3
+
+
+def test_a_family_of_counts():
+    """Log-series laws: theta^x / x, x = 1, 2, ..., here from zero on."""
+    family = from_functions(
+        "log-series",
+        statistic=lambda X: X,
+        log_normalizer=lambda natural: np.log(-np.log(-np.expm1(natural[..., 0]))) - natural[..., 0],
+        log_carrier=lambda X: -np.log(X[:, 0] + 1),
+        support=COUNTS,
+        start=[-1.0],
+    )
+    assert check_family(family).ok
+    law = stats.logser(np.exp(-0.5), loc=-1)
+    np.testing.assert_allclose(family.log_density([[0], [3], [9]], [[-0.5]])[:, 0], law.logpmf([0, 3, 9]), rtol=1e-10)
+    assert family.moment_from_natural(np.array([[-0.5]])).item() == pytest.approx(law.mean(), rel=1e-9)
+    draws = family.sample(np.array([-0.5]), 4000, np.random.default_rng(2))
+    assert np.mean(draws == 0) == pytest.approx(law.pmf(0), abs=5 * 0.5 / 4000**0.5)
+
+
+@pytest.mark.parametrize(
+    ("family", "laws", "words"),
+    [
+        (levy(log_normalizer=lambda n: -np.log(-2 * n[..., 0])), {TOTAL, MEAN}, "the total is off by"),
+        (levy(log_normalizer=lambda n: 0.3 - 0.5 * np.log(-2 * n[..., 0])), {TOTAL}, "the total is off by 0.259"),
+        (levy(statistic=lambda X: X), {TOTAL, MEAN}, "the total is off by inf"),
+        (levy(statistic=lambda X: 2 / X), {TOTAL}, "totals [0.707107, 0.707107, 0.707107]"),
+        (levy(log_carrier=lambda X: 1.5 * np.log(X[:, 0])), {TOTAL, MEAN}, "the total is off by inf"),
+        (levy(log_carrier=None), {TOTAL, MEAN}, "the total is off by"),
+        (
+            levy(log_normalizer=lambda n: 0.5 * np.log(-2 * n[..., 0]), start=[-1.0]),
+            {CONVEX, TOTAL},
+            "the Hessian of F has an eigenvalue below zero",
+        ),
+    ],
+    ids=["factor of F", "constant of F", "wrong t", "twice t", "sign of k", "no k", "concave F"],
+)
+def test_a_wrong_family_is_told_which_law_fails(family, laws, words):
+    found = failures(family)
+    assert laws <= set(found)
+    assert SHAPES not in found
+    assert GRADIENT not in found  # the gradient is derived from F, so it cannot be blamed
+    assert any(words in sentence for sentence in found.values()), found
+
+
+def test_a_wrong_gradient_is_told_from_a_wrong_normalizer():
+    class Wrong(Poisson):
+        def moment_from_natural(self, natural):
+            return 2 * np.exp(natural)
+
+    found = failures(Wrong(n_features=1), natural=[[0.5]])
+    assert GRADIENT in found
+    assert MEAN in found
+    assert TOTAL not in found
+
+
+def test_wrong_shapes_stop_the_inspection():
+    class Wrong(Poisson):
+        def log_carrier(self, X):
+            return -gammaln(X + 1)
+
+    report = check_family(Wrong(n_features=1), [[0.5]])
+    assert [result.law for result in report.failures] == [SHAPES]
+    assert report.failures[0].sentence == "log_carrier gave shape (3, 1) where (3,) was expected"
+    assert all(result.holds is None for result in report.results[1:])
+
+
+@pytest.mark.parametrize(
+    ("functions", "sentence"),
+    [
+        ({"statistic": lambda X: 1 / X[:, 0]}, r"statistic gave shape \(3,\) .* it must give \(n, D\)"),
+        ({"log_carrier": lambda X: -1.5 * np.log(X)}, r"log_carrier gave shape \(3, 1\) .* it must give \(n,\)"),
+        ({"log_normalizer": lambda n: np.log(-n)}, r"log_normalizer gave shape \(2, 5, 1\)"),
+        ({"log_normalizer": lambda n: np.log(-n).sum()}, r"log_normalizer gave shape \(\)"),
+        ({"log_normalizer": lambda n: np.log(-n[..., 0])}, "where F is finite and convex: give one as start"),
+        ({"start": [-1.0, 2.0]}, r"start has shape \(2,\); the statistic has 1 entries"),
+    ],
+)
+def test_functions_that_cannot_work_are_refused_at_once(functions, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        levy(**functions)
+
+
+@pytest.mark.parametrize("shape", [0.1, 1.0, 7.0, 200.0])
+def test_a_gamma_of_ones_own_is_the_gamma(shape):
+    rows = np.random.default_rng(3).gamma(shape, 2.0, (200, 1))
+    weights = np.random.default_rng(4).exponential(size=200)
+    mine, theirs = gamma().mle(rows, weights), Gamma().mle(rows, weights)
+    np.testing.assert_allclose(mine.natural, theirs.natural, rtol=1e-7)
+    np.testing.assert_allclose(mine.log_density(rows), theirs.log_density(rows), rtol=1e-7, atol=1e-7)
+
+
+def test_a_start_far_away_does_not_matter():
+    rows = np.random.default_rng(5).gamma(50.0, 1e-3, (200, 1))
+    near, far = gamma().mle(rows), gamma(start=[1e3, -1e-2]).mle(rows)
+    np.testing.assert_allclose(far.natural, near.natural, rtol=1e-7)
+
+
+def test_moments_outside_their_space_name_the_component():
+    legal, outside = [1.0, 3.0], [2.0, 3.0]  # log of the mean is 1.0986, so a mean log of 2 is impossible
+    with pytest.raises(ValueError, match="component 1: no natural parameter has the mean statistic"):
+        gamma().natural_from_moment(np.array([legal, outside]))
+    with pytest.raises(ValueError, match=r"component 0: .* more varied, rows would help"):
+        gamma().mle([[2.0], [2.0]])
+
+
+def test_a_family_made_elsewhere_needs_points_to_be_tried_at():
+    with pytest.raises(ValueError, match="give natural="):
+        check_family(Poisson(n_features=1))
+
+
+def test_several_columns_have_no_quadrature():
+    plane = from_functions(
+        "plane", lambda X: X, lambda n: 0.5 * (n**2).sum(axis=-1), lambda X: -0.5 * (X**2).sum(axis=1), n_features=2
+    )
+    report = check_family(plane)
+    assert {result.law for result in report.results if result.holds is None} >= {TOTAL, MEAN}
+    with pytest.raises(ValueError, match="samples one column only"):
+        plane.sample(np.zeros(2), 3, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="one column only"):
+        plane.entropy(np.zeros((1, 2)))
