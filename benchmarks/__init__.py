@@ -1,1 +1,1 @@
-"""Measurements that take longer than tests; each module says how to run it."""
+"""kmle against its peers: the same data, the same start, the same process. `python -m benchmarks --help` says how."""

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from cases import CASES, case_id
-from kmle.kernels import label_sums
+from kmle.kernels import PackedRows
 from kmle.statistics import ClusterStatistics
 
 
 def of_rows(t, labels, weights):
-    counts, sums = label_sums(t, labels, 3, weights)
+    rows = PackedRows(*t.shape, weights=weights)
+    rows.load(0, t)
+    counts, sums = rows.label_sums(labels, 3)
     return ClusterStatistics(counts, sums, float(weights.sum()))
 
 

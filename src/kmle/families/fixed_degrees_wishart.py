@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import multigammaln
-from scipy.stats import wishart
 
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import inverse_from_cholesky
@@ -84,6 +83,8 @@ class FixedDegreesWishart(ExponentialFamily):
         return self._power(size) * mean_log_det - multigammaln(self.degrees / 2, size)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        from scipy.stats import wishart  # slow to import, and only draws need it
+
         scale = self.source_from_natural(natural)["scale"]
         draws = wishart.rvs(self.degrees, scale, size, random_state=rng)
         return np.asarray(draws, dtype=float).reshape(size, -1)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import invwishart
 
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import inverse_from_cholesky
@@ -86,6 +85,8 @@ class InverseWishart(ExponentialFamily):
         return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        from scipy.stats import invwishart  # slow to import, and only draws need it
+
         source = self.source_from_natural(natural)
         draws = invwishart.rvs(float(source["degrees"]), source["scale"], size, random_state=rng)
         return np.asarray(draws, dtype=float).reshape(size, -1)

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import multigammaln
-from scipy.stats import wishart
 
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import inverse_from_cholesky
@@ -89,6 +88,8 @@ class Wishart(ExponentialFamily):
         return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        from scipy.stats import wishart  # slow to import, and only draws need it
+
         source = self.source_from_natural(natural)
         draws = wishart.rvs(float(source["degrees"]), source["scale"], size, random_state=rng)
         return np.asarray(draws, dtype=float).reshape(size, -1)
