@@ -52,8 +52,8 @@ def test_k_mle_plus_plus_finds_every_island(family):
     hits = {"k-mle++": 0, "random": 0}
     for init in hits:
         for seed in range(20):
-            labels, _ = problem.assign(started(problem, 5, seed, init))
-            hits[init] += len(set(labels[::30])) == 5
+            partition, _ = problem.assign(started(problem, 5, seed, init))
+            hits[init] += len(set(partition.labels[::30])) == 5
     assert hits["k-mle++"] >= 19
     assert hits["random"] <= 5  # 5! / 5^5 = 4 % of them
 

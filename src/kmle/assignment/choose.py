@@ -9,6 +9,7 @@ from .pruned import PrunedEngine
 from .rows import Rows
 from .skipping import SkippingEngine
 from .sorted import SortedEngine, can_sort
+from .wide import WIDE_FROM_COLUMNS, WideEngine, can_widen
 
 # From here on sorting is paid back: a dense pass costs about a nanosecond a row and component, a sorted one hardly any.
 SORT_FROM_ROWS = 20_000
@@ -27,6 +28,7 @@ SKIP_FROM_ROWS = 50_000
 ENGINES: dict[str, Callable[[Rows], Engine]] = {
     "dense": DenseEngine,
     "sorted": SortedEngine,
+    "wide": WideEngine,
     "skipping": SkippingEngine,
     "pruned": PrunedEngine,
     "ball-tree": partial(PrunedEngine, structure="ball-tree"),
@@ -41,10 +43,14 @@ def choose(rows: Rows, n_components: int, assignment: str) -> Engine:
             f"assignment='sorted' needs one column of a family with one statistic, or two that cross at most twice; "
             f"{rows.family.name} on {rows.X.shape[1]} columns is not: use 'auto'"
         )
+    if assignment == "wide" and not can_widen(rows):
+        raise ValueError(f"assignment='wide' is for the full Gaussian family; {rows.family.name} is not: use 'auto'")
     if assignment != "auto":
         return ENGINES[assignment](rows)
     if can_sort(rows) and len(rows) >= SORT_FROM_ROWS and n_components <= SORT_UP_TO_COMPONENTS:
         return SortedEngine(rows)
+    if can_widen(rows) and rows.X.shape[1] >= WIDE_FROM_COLUMNS:
+        return WideEngine(rows)
     many = n_components >= PRUNE_FROM_COMPONENTS and len(rows) >= PRUNE_FROM_ROWS
     if many and rows.order <= PRUNE_UP_TO_ORDER:
         return PrunedEngine(rows)

@@ -9,13 +9,14 @@ them.
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Clusters, PackedRows, Plan, spatial_order
+from ..kernels import PackedRows, Plan, spatial_order
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .component_tree import TREES, survivors
-from .dense import REFRESH, DenseEngine
+from .dense import DenseEngine
 from .partition import Partition, Reordered
 from .rows import Rows
+from .tally import Tally
 
 # Rows of a box (one block of the kernels in float32, two in float64), and of a region with a list of candidates.
 GROUP_ROWS = 64
@@ -37,9 +38,8 @@ class PrunedEngine:
         step = REGION_ROWS // GROUP_ROWS
         starts = np.arange(0, len(low), step)
         self._regions = _boxes(np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts))
-        self._clusters: Clusters | None = None
+        self._tally = Tally(self._packed)
         self._partition: Reordered | None = None
-        self._passes = 0
 
     def _pack(self, rows: Rows) -> tuple[PackedRows, Array, Array]:
         """The rows in their new order, and the smallest and largest t(x) of each group."""
@@ -60,16 +60,10 @@ class PrunedEngine:
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
-        k = len(natural)
-        self._passes += 1
-        if self._clusters is None or len(self._clusters.counts) != k:
-            self._clusters = Clusters.empty(len(self._rows), k, self._rows.order)
-        elif self._passes % REFRESH == 0:
-            self._clusters.counts[:], self._clusters.sums[:] = self._packed.label_sums(self._clusters.labels, k)
-        clusters = self._clusters
+        clusters = self._tally.opened(len(natural))
         if self._packed.pruned_pass(natural, bias, clusters, self._plan(natural, bias)) or self._partition is None:
             self._partition = Reordered(clusters.labels.copy(), self._order)
-        return self._partition, ClusterStatistics(clusters.counts.copy(), clusters.sums.copy(), 0.0)
+        return self._partition, self._tally.statistics()
 
     def _plan(self, natural: Array, bias: Array) -> Plan:
         possible = self._possible(natural, bias)

@@ -11,12 +11,12 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Clusters
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .dense import REFRESH, DenseEngine
+from .dense import DenseEngine
 from .partition import Labelled, Partition
 from .rows import Rows
+from .tally import Tally
 
 DISTANCES = 64
 # Passes between trials of the kind of pass that seemed slower.
@@ -33,7 +33,7 @@ class SkippingEngine:
         self._dense = DenseEngine(rows)
         self._scale, self._distances, self._edges = _distances(rows)
         self._margins = np.zeros(len(rows), dtype=np.float32)
-        self._clusters: Clusters | None = None
+        self._tally = Tally(rows.packed)
         self._partition: Labelled | None = None
         self._last: tuple[Array, Array] | None = None
         self._full_cost, self._skip_cost, self._passes = 0.0, 0.0, 0
@@ -41,12 +41,9 @@ class SkippingEngine:
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         self._passes += 1
-        clusters = self._clusters
-        if clusters is None or len(clusters.counts) != len(natural):
-            clusters = self._clusters = Clusters.empty(len(self.rows), len(natural), self.rows.order)
+        clusters = self._tally.opened(len(natural))
+        if np.any(clusters.labels[:1] < 0):
             self._last = None
-        elif self._passes % REFRESH == 0:
-            clusters.counts[:], clusters.sums[:] = self.rows.packed.label_sums(clusters.labels, len(natural))
         began = time.perf_counter()
         if self._may_skip(bias):
             assert self._last is not None
@@ -61,7 +58,7 @@ class SkippingEngine:
         self._last = natural.copy(), bias.copy()
         if changed or self._partition is None:
             self._partition = Labelled(clusters.labels.copy())
-        return self._partition, ClusterStatistics(clusters.counts.copy(), clusters.sums.copy(), 0.0)
+        return self._partition, self._tally.statistics()
 
     def _may_skip(self, bias: Array) -> bool:
         """Whether leads are known, no component has come to life, and skipping has not been the slower way."""

@@ -7,12 +7,14 @@ log-density plus log-weight, up to a term of x alone.
 from .packed import Clusters, PackedRows, Plan, spatial_order
 from .serving import backend, instruction_set, use, versions
 from .sorted import SortedRows, locate
+from .wide import WideRows
 
 __all__ = [
     "Clusters",
     "PackedRows",
     "Plan",
     "SortedRows",
+    "WideRows",
     "backend",
     "instruction_set",
     "locate",

@@ -42,7 +42,7 @@ inline void store(T* to, Vec<T> value) {
 
 template <class T>
 inline Vec<T> broadcast(T value) {
-    return Vec<T>{} + value;
+    return value - Vec<T>{};  // subtracting zero costs nothing; adding it is an addition, for the sake of -0
 }
 
 // e^x for x <= 0, zero below -708; within two units in the last place.

@@ -1,0 +1,48 @@
+"""Cluster sums kept from pass to pass, so that only rows that move touch them, and kept accurate."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import Clusters, PackedRows
+from ..statistics import ClusterStatistics
+
+# Sums are gathered afresh after this many passes, whenever a cluster has shrunk to this share of what it was, and
+# always while that costs next to nothing: what rounding leaves behind must stay small beside the sums themselves.
+PASSES = 50
+SHRUNK = 0.5
+SMALL = 1 << 18
+
+
+def shrunken(sizes: NDArray[np.int64], peak: NDArray[np.int64]) -> bool:
+    """Whether a cluster that still has rows has far fewer than at its peak."""
+    return bool(np.any((sizes > 0) & (sizes <= SHRUNK * peak)))
+
+
+class Tally:
+    """The running state of a hard clustering of packed rows."""
+
+    def __init__(self, packed: PackedRows) -> None:
+        self._packed = packed
+        self._clusters: Clusters | None = None
+        self._peak = np.zeros(0, dtype=np.int64)
+        self._passes = 0
+
+    def opened(self, n_components: int) -> Clusters:
+        """The clusters before a pass; none has a row yet if their number is new."""
+        if self._clusters is None or len(self._clusters.counts) != n_components:
+            self._clusters = Clusters.empty(self._packed.n_rows, n_components, self._packed.order)
+            self._peak = self._clusters.sizes.copy()
+        return self._clusters
+
+    def statistics(self) -> ClusterStatistics:
+        """What the clusters add up to after a pass."""
+        clusters = self._clusters
+        assert clusters is not None  # a pass has been made
+        self._passes += 1
+        small = self._packed.n_rows * self._packed.order <= SMALL
+        if small or shrunken(clusters.sizes, self._peak) or self._passes % PASSES == 0:
+            counts, sums = self._packed.label_sums(clusters.labels, len(clusters.counts))
+            clusters.counts[:], clusters.sums[:] = counts, sums
+            self._peak = clusters.sizes.copy()
+        np.maximum(self._peak, clusters.sizes, out=self._peak)
+        return ClusterStatistics(clusters.counts.copy(), clusters.sums.copy(), 0.0)

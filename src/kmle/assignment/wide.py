@@ -1,0 +1,186 @@
+"""The wide engine: Gaussians with full covariances on many columns, most components given up after a few of them.
+
+Rows are turned once, y = Q^T (x / scales), so that the first columns of y tell components apart. With the precision in
+these coordinates factored as A^T A, A lower triangular, the first rows of A (x - mean) see the first columns only and
+bound the Mahalanobis distance from below: the kernel stops as soon as another component has won.
+
+Scores are the direct engine's, from factors and residuals, never from products of columns: labels are the same except
+where the two best scores of a row are closer than the rounding of either engine.
+"""
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, eigh, qr, solve_triangular
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from ..families import Gaussian
+from ..kernels import WideRows
+from ..numerics.arrays import Array
+from ..numerics.packing import pack, unpack, unpack_dual
+from ..statistics import ClusterStatistics
+from .dense import DenseEngine
+from .partition import Labelled, Labels, Partition
+from .rows import Rows
+from .tally import PASSES, shrunken
+
+# From about this many columns on it beats the dense engine, whose cost grows with the products of columns: twice as
+# fast at 60, seven times at 200 (20 components that overlap; more where they do not).
+WIDE_FROM_COLUMNS = 32
+# Rows that moved are added to the sums in blocks of this many.
+ROWS_A_BLOCK = 4096
+# Collinear columns: a share of every variance this small is added before the scatter is factored.
+RIDGE = 1e-9
+
+
+def can_widen(rows: Rows) -> bool:
+    """Whether these rows are scored by a mean and a full covariance."""
+    return isinstance(rows.family, Gaussian)
+
+
+class WideEngine:
+    """The dense engine's passes for Gaussians of many columns."""
+
+    name = "wide"
+
+    def __init__(self, rows: Rows) -> None:
+        if not can_widen(rows):
+            raise ValueError(f"the wide engine serves Gaussians with full covariances, not {rows.family.name}")
+        self.rows = rows
+        self._turned: _TurnedRows | None = None
+        self._labels = np.full(len(rows), -1, dtype=np.int32)
+        self._partition: Labelled | None = None
+        self._counts, self._sums = np.zeros(0), np.zeros((0, rows.order))
+        self._peak = np.zeros(0, dtype=np.int64)
+        self._passes = 0
+        self._dense = DenseEngine(rows)
+
+    def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
+        """The rows by their highest scores and the statistics of the clusters."""
+        # Idle threads of BLAS spin for a while and take the cores from the kernel.
+        with _blas().limit(limits=1, user_api="blas"):
+            return self._hard_pass(natural, bias)
+
+    def _hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
+        k = len(natural)
+        if len(self._counts) != k:
+            self._labels[:] = -1
+            self._counts, self._sums = np.zeros(k), np.zeros((k, self.rows.order))
+            self._peak = np.zeros(k, dtype=np.int64)
+        regular = self._passes % PASSES == 0
+        self._passes += 1
+        if self._turned is None or regular:
+            self._turned = _TurnedRows(self.rows, natural[np.isfinite(bias)])
+        before = self._labels.copy()
+        changed = self._turned.hard_pass(natural, bias, self._labels)
+        sizes = np.bincount(self._labels, minlength=k)
+        refresh = regular or shrunken(sizes, self._peak)
+        if refresh:
+            # Sums are gathered afresh now and then, so that what rounding leaves in them stays small.
+            self._peak = sizes
+            self._counts[:], self._sums[:] = 0.0, 0.0
+            before[:] = -1
+        self._peak = np.maximum(self._peak, sizes)
+        if changed or refresh:
+            self._move(before)
+        if changed or self._partition is None:
+            self._partition = Labelled(self._labels.copy())
+        return self._partition, ClusterStatistics(self._counts.copy(), self._sums.copy(), 0.0)
+
+    def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
+        """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
+        return self._dense.soft_pass(natural, bias, n_kept)
+
+    def _move(self, before: Labels) -> None:
+        """Books the rows that changed their label: out of the cluster they leave, into the one they enter."""
+        moved = np.flatnonzero(before != self._labels)
+        left = moved[before[moved] >= 0]
+        places = np.concatenate([moved, left])
+        clusters = np.concatenate([self._labels[moved], before[left]])
+        shares = np.concatenate([np.ones(len(moved)), -np.ones(len(left))])
+        if self.rows.weights is not None:
+            shares *= self.rows.weights[places]
+        order = np.argsort(clusters, kind="stable")
+        edges = np.searchsorted(clusters[order], np.arange(len(self._counts) + 1))
+        for j in np.flatnonzero(np.diff(edges)):
+            chosen = order[edges[j] : edges[j + 1]]
+            self._book(int(j), places[chosen], shares[chosen])
+        # A cluster without rows weighs nothing, whatever rounding left of it.
+        empty = np.bincount(self._labels, minlength=len(self._counts)) == 0
+        self._counts[empty], self._sums[empty] = 0.0, 0.0
+
+    def _book(self, j: int, places: NDArray[np.intp], shares: Array) -> None:
+        """Adds these shares of rows to cluster j, all their products of columns by one product of matrices a block."""
+        d = self.rows.X.shape[1]
+        products = np.zeros((d, d))
+        self._counts[j] += shares.sum()
+        for start in range(0, len(places), ROWS_A_BLOCK):
+            block = slice(start, start + ROWS_A_BLOCK)
+            x = self.rows.seen_from_origin(places[block]).astype(float, copy=False)
+            self._sums[j, :d] += shares[block] @ x
+            products += (shares[block, None] * x).T @ x
+        self._sums[j, d:] += pack(products)
+
+
+class _TurnedRows:
+    """Rows in coordinates whose first columns tell the given components apart."""
+
+    def __init__(self, rows: Rows, natural: Array) -> None:
+        self.family = rows.family
+        d = rows.X.shape[1]
+        mean, second = rows.mean_statistic[:d], unpack(rows.mean_statistic[d:])
+        scatter = second - np.outer(mean, mean)
+        deviations = np.sqrt(np.maximum(np.diagonal(scatter), 0.0))
+        # Powers of two: columns of any units become comparable without rounding.
+        self.scales = np.exp2(np.round(np.log2(np.where(deviations > 0, deviations, 1.0))))
+        self.turn = _discriminating_turn(scatter / np.outer(self.scales, self.scales), self._precisions(natural))
+        self.values = WideRows(len(rows), d, rows.n_threads)
+        for start in range(0, len(rows), ROWS_A_BLOCK):
+            block = slice(start, start + ROWS_A_BLOCK)
+            x = rows.seen_from_origin(block).astype(float, copy=False)
+            self.values.load(start, (x / self.scales) @ self.turn)
+
+    def hard_pass(self, natural: Array, bias: Array, labels: Labels) -> int:
+        """The labels by the highest scores, in place; returns how many changed."""
+        d, alive = len(self.scales), np.flatnonzero(np.isfinite(bias))
+        factors, shifts = np.zeros((len(natural), d, d)), np.zeros((len(natural), d))
+        constants = np.full(len(natural), -np.inf)
+        # The bias holds -F, as large as the squared distance of the mean from the origin; adding the very same F
+        # leaves the log-weight without loss.
+        constants[alive] = bias[alive] + self.family.log_normalizer(natural[alive]) - 0.5 * d * np.log(2 * np.pi)
+        backwards = np.ascontiguousarray(self.turn[:, ::-1])
+        for j, precision in zip(alive, self._precisions(natural[alive]), strict=True):
+            # P = L L^T; the triangle of a QR factorisation of L^T Q, columns last to first, is A read backwards: its
+            # rounding is that of L, not of P, whose condition is squared.
+            lower = cholesky(precision, lower=True, check_finite=False)
+            triangle = qr(lower.T @ backwards, mode="r", check_finite=False)[0]
+            factors[j] = triangle[::-1, ::-1]
+            shifts[j] = solve_triangular(
+                factors[j], self.turn.T @ (natural[j, :d] * self.scales), trans="T", lower=True
+            )
+            constants[j] += np.log(np.abs(np.diagonal(triangle)) / self.scales).sum()
+        return self.values.hard_pass(factors, shifts, constants, labels)
+
+    def _precisions(self, natural: Array) -> Array:
+        """Precisions (k, d, d) of the scaled columns."""
+        return -2 * unpack_dual(natural[:, len(self.scales) :]) * np.outer(self.scales, self.scales)
+
+
+def _discriminating_turn(scatter: Array, precisions: Array) -> Array:
+    """An orthogonal matrix whose first columns span where components are narrow for the spread of all rows.
+
+    They are generalised eigenvectors of the mean precision, each component having the same say, and the scatter.
+    """
+    d = len(scatter)
+    root = cholesky(scatter + RIDGE * np.eye(d), lower=True)
+    traces = np.einsum("kij,ij->k", precisions, root @ root.T)
+    mean = np.einsum("kij,k->ij", precisions, 1 / traces)
+    _, vectors = eigh(root.T @ mean @ root)
+    directions = solve_triangular(root, vectors[:, ::-1], trans="T", lower=True)
+    return np.asarray(qr(directions, mode="economic")[0])
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()

@@ -1,0 +1,64 @@
+"""Rows of many columns against components with a triangular factor each."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import wide_reference
+from .serving import compiled_module
+
+
+class WideRows:
+    """Rows y (n, d) in float64, scored by constant_j - |A_j y - shift_j|^2 / 2 with lower triangular A_j.
+
+    The first rows of A_j see the first columns only. Where those tell components apart, the compiled pass gives up
+    most components after a small part of the work, and is as exact as if it had not: scores are those of residuals
+    summed in order, the lowest index wins on a tie. A component with a constant of -inf is dead, never wins and may
+    have any factor. Rows are given once, in any number of pieces, by `load`.
+
+    >>> rows = WideRows(3, 2)
+    >>> rows.load(0, np.array([[0.0, 1.0], [4.0, 4.0], [1.0, 0.0]]))
+    >>> labels = np.full(3, -1, dtype=np.int32)
+    >>> rows.hard_pass([np.eye(2), np.eye(2)], [[0.0, 0.0], [4.0, 5.0]], [0.0, 0.0], labels)
+    3
+    >>> labels
+    array([0, 1, 0], dtype=int32)
+    """
+
+    def __init__(self, n_rows: int, n_columns: int, n_threads: int = 1) -> None:
+        if n_columns < 1:
+            raise ValueError("rows must have at least one column.")
+        self.n_rows, self.n_columns = n_rows, n_columns
+        compiled = compiled_module()
+        self._rows: Any
+        if compiled is None:
+            self._rows = wide_reference.WideRows(n_rows, n_columns)
+        else:
+            self._rows = compiled.WideRows(n_rows, n_columns, n_threads)
+
+    def load(self, first: int, rows: NDArray[Any]) -> None:
+        """Takes rows (m, d) as those from `first` on."""
+        if rows.ndim != 2 or rows.shape[1] != self.n_columns or first < 0 or first + len(rows) > self.n_rows:
+            raise ValueError(f"rows of shape {rows.shape} do not fit at {first} of ({self.n_rows}, {self.n_columns}).")
+        if len(rows):
+            self._rows.load(first, np.asarray(rows, dtype=np.float64))
+
+    def hard_pass(self, factors: ArrayLike, shifts: ArrayLike, constants: ArrayLike, labels: NDArray[np.int32]) -> int:
+        """Gives every row its best component; returns how many labels changed.
+
+        `factors` (k, d, d), above the diagonal not read; `shifts` (k, d); `constants` (k,). The labels given say
+        which component to try first, those of the last pass being the best choice; a label of -1 is none.
+        """
+        A, m = np.asarray(factors, dtype=np.float64), np.asarray(shifts, dtype=np.float64)
+        c, d = np.asarray(constants, dtype=np.float64), self.n_columns
+        if c.ndim != 1 or len(c) == 0 or A.shape != (len(c), d, d) or m.shape != (len(c), d):
+            raise ValueError(
+                f"factors, shifts and constants must have shapes (k, {d}, {d}), (k, {d}) and (k,), "
+                f"got {A.shape}, {m.shape} and {c.shape}."
+            )
+        if labels.shape != (self.n_rows,) or labels.dtype != np.int32 or not labels.flags.c_contiguous:
+            raise ValueError(f"labels must be {self.n_rows} contiguous int32, got {labels.dtype} of {labels.shape}.")
+        if labels.max(initial=-1) >= len(c):
+            raise ValueError(f"labels must lie below {len(c)}, got {labels.max()}.")
+        return int(self._rows.hard_pass(A, m, c, labels))

@@ -1,0 +1,74 @@
+"""The pass over wide rows in plain NumPy: the statement of what the compiled one computes, and its stand-in.
+
+Nothing is given up early here: every component is scored with every row, and only near ties need care.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+VALUES_PER_BLOCK = 2**17  # 1 MB of float64: a block and its residuals stay in the cache
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+class WideRows:
+    """Rows kept for many passes."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self._values = np.zeros((rows, columns))
+
+    def load(self, first: int, rows: Floats) -> None:
+        self._values[first : first + len(rows)] = rows
+
+    def hard_pass(self, factors: Floats, shifts: Floats, constants: Floats, labels: NDArray[np.int32]) -> int:
+        alive = np.flatnonzero(~np.isneginf(constants))
+        if len(alive) == 0:
+            found = np.zeros(len(labels), dtype=np.int32)
+        else:
+            found = alive[self._best(np.tril(factors[alive]), shifts[alive], constants[alive])].astype(np.int32)
+        changed = int(np.count_nonzero(found != labels))
+        labels[:] = found
+        return changed
+
+    def _best(self, factors: Floats, shifts: Floats, constants: Floats) -> NDArray[np.intp]:
+        best = np.zeros(len(self._values), dtype=np.intp)
+        step = max(1, VALUES_PER_BLOCK // self._values.shape[1])
+        for first in range(0, len(best), step):
+            y = self._values[first : first + step]
+            squares = [((y @ factor.T - shift) ** 2).sum(axis=1) for factor, shift in zip(factors, shifts, strict=True)]
+            sums = np.stack(squares, axis=1)
+            scores = constants - 0.5 * sums
+            errors = _score_errors(y, sums, factors, shifts, constants)
+            certain = (scores - errors).max(axis=1)
+            contenders = ~(scores + errors < certain[:, np.newaxis])
+            doubt = np.flatnonzero(np.count_nonzero(contenders, axis=1) != 1)
+            exact = _scores_in_order(y[doubt], factors, shifts, constants)
+            scores[doubt] = np.where(contenders[doubt], exact, -np.inf)
+            best[first : first + step] = scores.argmax(axis=1)
+        return best
+
+
+def _score_errors(y: Floats, sums: Floats, factors: Floats, shifts: Floats, constants: Floats) -> Floats:
+    """How far the scores (n, k) may be from those summed in order.
+
+    Two computations of the residuals differ by a vector no longer than `length`, whatever their order of summation.
+    """
+    slack = (y.shape[1] + 8) * EPSILON
+    sizes = np.linalg.norm(factors, axis=(1, 2))
+    length = 2 * slack * (np.outer(np.linalg.norm(y, axis=1), sizes) + np.linalg.norm(shifts, axis=1))
+    return np.asarray(2 * slack * (sums + np.abs(constants)) + 2 * length * (np.sqrt(sums) + length))
+
+
+def _scores_in_order(y: Floats, factors: Floats, shifts: Floats, constants: Floats) -> Floats:
+    """The scores, each residual summed in the order of the columns, then the squares in the order of the rows."""
+    scores = np.empty((len(y), len(factors)))
+    for j, (factor, shift) in enumerate(zip(factors, shifts, strict=True)):
+        residuals = np.tile(-shift, (len(y), 1))
+        for column, coefficients in zip(y.T, factor.T, strict=True):
+            residuals += np.multiply.outer(column, coefficients)
+        total = np.zeros(len(y))
+        for residual in residuals.T:
+            total += residual * residual
+        scores[:, j] = constants[j] - 0.5 * total
+    return scores
