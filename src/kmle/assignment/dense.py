@@ -27,15 +27,18 @@ def score_error(largest: Array, natural: Array, bias: Array, precision: float) -
     return float(precision * magnitude.max(initial=0.0))
 
 
-def hard_pass(rows: Rows, natural: Array, bias: Array, direct: bool = False) -> tuple[Labels, ClusterStatistics]:
-    """Labels (n,) of the highest scores <t, natural_j> + bias_j, and the statistics of the clusters."""
+def hard_pass(rows: Rows, natural: Array, bias: Array, direct: Array | None = None) -> tuple[Labels, ClusterStatistics]:
+    """Labels (n,) of the highest scores <t, natural_j> + bias_j, and the statistics of the clusters.
+
+    With log-weights as `direct` the scores come from the family's direct densities.
+    """
     labels = np.empty(len(rows), dtype=np.int32)
 
     def visit(block: slice, t: Array) -> ClusterStatistics:
-        if direct:
-            scores = direct_scores(rows, block, natural, bias)
-            labels[block] = scores.argmax(axis=1)
-            best = scores[np.arange(len(t)), labels[block]]
+        if direct is not None:
+            joint, carrier = direct_joint(rows, block, natural, direct)
+            labels[block] = joint.argmax(axis=1)
+            best = joint[np.arange(len(t)), labels[block]] - carrier
         else:
             labels[block], best = kernels.assign(t, natural, bias)
         counts, sums = kernels.label_sums(t, labels[block], len(natural), rows.weights_of(block))
@@ -55,7 +58,7 @@ def sums_of_labels(rows: Rows, labels: Labels, n_components: int) -> ClusterStat
 
 
 def soft_pass(
-    rows: Rows, natural: Array, bias: Array, direct: bool = False, n_kept: int | None = None
+    rows: Rows, natural: Array, bias: Array, direct: Array | None = None, n_kept: int | None = None
 ) -> ClusterStatistics:
     """Statistics weighted by responsibilities; with `n_kept`, only the largest of each row count, rescaled to one.
 
@@ -65,12 +68,16 @@ def soft_pass(
 
     def visit(block: slice, t: Array) -> ClusterStatistics:
         weights = rows.weights_of(block)
-        if not direct and (n_kept is None or n_kept >= k):
+        if direct is None and (n_kept is None or n_kept >= k):
             counts, sums, evidence = kernels.posterior_sums(t, natural, bias, weights)
             return ClusterStatistics(counts, sums, _weighted_sum(rows, block, evidence))
-        scores = direct_scores(rows, block, natural, bias) if direct else _packed_scores(t, natural, bias)
+        carrier: Array | float = 0.0
+        if direct is None:
+            scores = _packed_scores(t, natural, bias)
+        else:
+            scores, carrier = direct_joint(rows, block, natural, direct)
         kept_counts, kept_sums, kept_evidence = _soft_sums(t, scores, weights, k if n_kept is None else min(n_kept, k))
-        return ClusterStatistics(kept_counts, kept_sums, _weighted_sum(rows, block, kept_evidence))
+        return ClusterStatistics(kept_counts, kept_sums, _weighted_sum(rows, block, kept_evidence - carrier))
 
     return _added(rows.map(visit), k, rows.order)
 
@@ -108,18 +115,20 @@ def _soft_sums(t: Array, scores: Array, weights: Array | None, n_kept: int) -> t
     return responsibilities.sum(axis=0), responsibilities.T @ t.astype(float, copy=False), evidence
 
 
-def direct_scores(rows: Rows, block: slice, natural: Array, bias: Array) -> Array:
-    """The same scores (n, k) from the family's direct densities: log p - k(x) + log w."""
+def direct_joint(rows: Rows, block: slice, natural: Array, log_weights: Array) -> tuple[Array, Array]:
+    """log p + log w (n, k) from the family's direct densities, and k(x), by which they exceed the scores.
+
+    Scores alone would do, but where k(x) is huge its digits would cover those that tell components apart.
+    """
     family = rows.family
     X = rows.seen_from_origin(block).astype(float, copy=False)
-    alive = np.isfinite(bias)
+    alive = np.isfinite(log_weights)
     density = family.direct_log_density(X, natural[alive])
     if density is None:
         raise ValueError(f"{family.name} has no direct densities: its packed scores serve")
-    log_weights = bias[alive] + family.log_normalizer(natural[alive])
-    scores = np.full((len(X), len(natural)), -np.inf)
-    scores[:, alive] = density + log_weights - family.log_carrier(X)[:, None]
-    return scores
+    joint = np.full((len(X), len(natural)), -np.inf)
+    joint[:, alive] = density + log_weights[alive]
+    return joint, family.log_carrier(X)
 
 
 def worst_row(rows: Rows, natural: Array, bias: Array) -> int:

@@ -91,15 +91,18 @@ class Problem:
             bias = parameters.log_weights - self.family.log_normalizer(parameters.natural)
         return np.where(parameters.alive, bias, -np.inf)
 
-    def _direct(self, parameters: Parameters, bias: Array) -> bool:
+    def _direct(self, parameters: Parameters, bias: Array) -> Array | None:
+        """The log-weights, for a pass by direct densities, where packed scores are not good enough; or None."""
         error = score_error(self._largest, parameters.natural, bias, self._precision)
         # float32 data carries float32 noise already; only what the packing adds to it is worth a slower pass.
-        return self._has_direct and error > max(SCORE_ERROR, 1e4 * self._precision)
+        needed = self._has_direct and error > max(SCORE_ERROR, 1e4 * self._precision)
+        return parameters.log_weights if needed else None
 
-    def assign(self, parameters: Parameters) -> tuple[Labels, ClusterStatistics]:
-        """Hard pass: labels, and the statistics of the clusters."""
+    def assign(self, parameters: Parameters, rows: Rows | None = None) -> tuple[Labels, ClusterStatistics]:
+        """Hard pass over all rows, or some others seen from the same origin: labels, and the clusters' statistics."""
         bias = self.bias(parameters)
-        return hard_pass(self.rows, parameters.natural, bias, self._direct(parameters, bias))
+        rows = self.rows if rows is None else rows
+        return hard_pass(rows, parameters.natural, bias, self._direct(parameters, bias))
 
     def soften(self, parameters: Parameters, n_kept: int | None = None) -> ClusterStatistics:
         """Soft pass: statistics by responsibility, of the `n_kept` largest a row or of all."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.dense import hard_pass
 from ..assignment.problem import Parameters, Problem
 from ..assignment.rows import Rows
 from ..statistics import ClusterStatistics
@@ -69,7 +68,7 @@ def warmed_up(problem: Problem, batch: Rows, parameters: Parameters) -> State:
 def absorbed(problem: Problem, batch: Rows, state: State) -> State:
     """The state after one more batch."""
     parameters = state.parameters
-    _, statistics = hard_pass(batch, parameters.natural, problem.bias(parameters))
+    _, statistics = problem.assign(parameters, batch)
     total: ClusterStatistics = state.statistics + statistics
     living = total.counts > 0
     natural = parameters.natural.copy()
