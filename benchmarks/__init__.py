@@ -1,1 +1,1 @@
-"""kmle against its peers: the same data, the same start, the same process. `python -m benchmarks --help` says how."""
+"""Measurements that take longer than tests; each module says how to run it."""

@@ -40,6 +40,7 @@ def test_equal_totals_are_noticed():
     fitted = Multinomial().mle([[1, 3], [2, 2]])
     assert fitted.family.trials == 4
     np.testing.assert_allclose(fitted.moment, [[1.5, 2.5]])
+    assert Multinomial().mle([[1, 0], [0, 1]]).family.trials == 1
     assert fitted.sample(5, random_state=0).sum(axis=1).tolist() == [4.0] * 5
 
 

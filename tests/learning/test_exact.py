@@ -51,11 +51,10 @@ def test_brute_force_over_all_labelings(case, mode):
         assert fit.complete_log_likelihood == pytest.approx(sample_weight @ joint.max(axis=1), rel=1e-8, abs=1e-8)
 
 
-@pytest.mark.parametrize("case", ORDER_ONE, ids=case_id)
+@pytest.mark.parametrize("case", [case for case in ORDER_ONE if case.id != "bernoulli-1"], ids=case_id)
 def test_exactly_so_many_components(case):
     X = drawn_rows(case, 24, 3)[:8]
-    if len(np.unique(X)) < 3:
-        return
+    assert len(np.unique(X)) >= 3
     problem = Problem(case.family, X)
     fit = run(Exact(exactly=True), problem, started(problem))
     # Three clusters of two equal rows each may lie in one place; as intervals of distinct values they may not.

@@ -116,6 +116,23 @@ def test_no_single_move_gains_where_hartigan_ends():
             assert complete(moved) <= here + 1e-8
 
 
+# Families whose likelihood has no bound where a cluster is a single row.
+UNBOUNDED = ["gaussian-1", "gaussian-2", "diagonal-gaussian-2", "spherical-gaussian-3", "log-normal", "gamma-1", "beta"]
+UNBOUNDED += ["inverse-gamma", "inverse-gaussian", "dirichlet-3", "von-mises", "von-mises-fisher-3"]
+UNBOUNDED += ["wishart-1", "wishart-2", "inverse-wishart-2"]
+
+
+@pytest.mark.parametrize("case", UNBOUNDED)
+def test_hartigan_makes_no_single_row_a_cluster_where_that_gains_without_bound(case):
+    case = BY_ID[case]
+    for seed in range(3):
+        X = drawn_rows(case, 45, seed)
+        weights = np.random.default_rng(seed).choice([0.5, 1.0, 2.5], len(X))
+        problem = Problem(case.family, X, weights)
+        sizes = [np.bincount(fitted(problem, name, seed=seed).labels).min() for name in ("hard-em", "hartigan")]
+        assert sizes[0] == 1 or sizes[1] > 1
+
+
 # Online ---------------------------------------------------------------------------------------------------------------
 
 SEPARATED = {

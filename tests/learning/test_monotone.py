@@ -13,7 +13,7 @@ from learning.drawing import ALGORITHMS, HARD, K, algorithm, assert_never_falls,
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_objective_never_falls(case, name):
     def never_falls(problem):
-        fit = fitted(problem, name, max_iter=25)
+        fit = fitted(problem, name, max_iter=15)
         assert_never_falls(fit.objectives)
         assert fit.objective == fit.objectives[-1]
 

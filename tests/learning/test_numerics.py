@@ -6,7 +6,7 @@ import pytest
 from cases import BY_ID, CASES, case_id
 from kmle import KMLE, ExponentialFamilyMixture, Mixture
 from kmle import families as f
-from kmle.assignment.problem import Problem
+from kmle.assignment.problem import Parameters, Problem
 from learning.drawing import ALGORITHMS, assert_never_falls, drawn_rows, fitted
 
 GAUSSIANS = ["gaussian", "diagonal-gaussian", "spherical-gaussian"]
@@ -38,6 +38,22 @@ def test_an_offset_of_1e8_changes_no_label(family, algorithm):
     np.testing.assert_array_equal(far.predict(shifted), far.labels_)
     assert far.objective_ == pytest.approx(near.objective_, rel=1e-7)
     np.testing.assert_allclose(far.mixture_.source["mean"], near.mixture_.source["mean"] + 2.0**27, rtol=1e-15)
+
+
+@pytest.mark.parametrize("weights", [[0.2, 0.3, 0.5], [0.0, 0.5, 0.5]])
+def test_direct_densities_take_over_where_packed_scores_have_no_digits_left(weights):
+    X, _ = clusters(spread=3.0)
+    X = np.round(X * 2.0**20) / 2.0**20
+    means = 3.0 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    # Known variances and no origin: <x, theta> is about 1e16 here, where doubles are whole numbers.
+    problem = Problem(f.FixedCovarianceGaussian(n_features=2), X + 2.0**27)
+    with np.errstate(divide="ignore"):
+        parameters = Parameters(means + 2.0**27, np.log(weights))
+        joint = np.log(weights) - 0.5 * ((X[:, None] - means) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(problem.assign(parameters)[0].labels, joint.argmax(axis=1))
+    shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(problem.soften(parameters).counts, shares.sum(axis=0), rtol=1e-10)
 
 
 @pytest.mark.parametrize("family", GAUSSIANS)

@@ -9,6 +9,7 @@ from .pruned import PrunedEngine
 from .rows import Rows
 from .skipping import SkippingEngine
 from .sorted import SortedEngine, can_sort
+from .sparse import SparseEngine, SparseRows
 from .wide import WIDE_FROM_COLUMNS, WideEngine, can_widen
 
 # From here on sorting is paid back: a dense pass costs about a nanosecond a row and component, a sorted one hardly any.
@@ -58,3 +59,8 @@ def choose(rows: Rows, n_components: int, assignment: str) -> Engine:
     if narrow and rows.order * n_components >= SKIP_FROM_WORK and len(rows) >= SKIP_FROM_ROWS:
         return SkippingEngine(rows)
     return DenseEngine(rows)
+
+
+def plain_engine(rows: Rows | SparseRows) -> Engine:
+    """An engine for rows that are passed over once."""
+    return SparseEngine(rows) if isinstance(rows, SparseRows) else DenseEngine(rows)

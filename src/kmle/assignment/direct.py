@@ -25,32 +25,31 @@ def score_error(largest: Array, natural: Array, bias: Array, precision: float) -
 
 
 class DirectEngine:
-    """The dense engine's passes on direct scores."""
-
-    name = "direct"
+    """The dense engine's passes on direct densities. It takes log-weights, whose digits a bias would not keep."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
 
-    def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
+    def hard_pass(self, natural: Array, log_weights: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         labels = np.empty(len(self.rows), dtype=np.int32)
         for block, _ in self.rows.blocks():
-            labels[block] = direct_scores(self.rows, block, natural, bias).argmax(axis=1)
+            labels[block] = self._joint(block, natural, log_weights)[0].argmax(axis=1)
         counts, sums = self.rows.packed.label_sums(labels, len(natural))
         return Labelled(labels), ClusterStatistics(counts, sums, 0.0)
 
-    def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
+    def soft_pass(self, natural: Array, log_weights: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
         statistics = ClusterStatistics.zeros(len(natural), self.rows.order)
         for block, t in self.rows.blocks():
-            scores = direct_scores(self.rows, block, natural, bias)
+            joint, carrier = self._joint(block, natural, log_weights)
             if n_kept is not None and n_kept < len(natural):
                 # A stable sort of the negated scores keeps the lowest indices among equals.
-                dropped = np.argsort(-scores, axis=1, kind="stable")[:, n_kept:]
-                np.put_along_axis(scores, dropped, -np.inf, axis=1)
-            evidence = np.asarray(logsumexp(scores, axis=1))
-            shares = np.exp(scores - evidence[:, None])
+                dropped = np.argsort(-joint, axis=1, kind="stable")[:, n_kept:]
+                np.put_along_axis(joint, dropped, -np.inf, axis=1)
+            evidence = np.asarray(logsumexp(joint, axis=1))
+            shares = np.exp(joint - evidence[:, None])
+            evidence = evidence - carrier
             weights = self.rows.weights_of(block)
             if weights is not None:
                 shares *= weights[:, None]
@@ -58,19 +57,20 @@ class DirectEngine:
             statistics += ClusterStatistics(shares.sum(axis=0), shares.T @ t, score)
         return statistics
 
+    def _joint(self, block: slice, natural: Array, log_weights: Array) -> tuple[Array, Array]:
+        """log p + log w (n, k), and k(x), by which they exceed the scores.
 
-def direct_scores(rows: Rows, block: slice, natural: Array, bias: Array) -> Array:
-    """The same scores (n, k) from the family's direct densities: log p - k(x) + log w."""
-    family = rows.family
-    X = rows.seen_from_origin(block).astype(float, copy=False)
-    alive = np.isfinite(bias)
-    density = family.direct_log_density(X, natural[alive])
-    if density is None:
-        raise ValueError(f"{family.name} has no direct densities: its packed scores serve")
-    log_weights = bias[alive] + family.log_normalizer(natural[alive])
-    scores = np.full((len(X), len(natural)), -np.inf)
-    scores[:, alive] = density + log_weights - family.log_carrier(X)[:, None]
-    return scores
+        Scores alone would do, but where k(x) is huge its digits would cover those that tell components apart.
+        """
+        family = self.rows.family
+        X = self.rows.seen_from_origin(block).astype(float, copy=False)
+        alive = np.isfinite(log_weights)
+        density = family.direct_log_density(X, natural[alive])
+        if density is None:
+            raise ValueError(f"{family.name} has no direct densities: its packed scores serve")
+        joint = np.full((len(X), len(natural)), -np.inf)
+        joint[:, alive] = density + log_weights[alive]
+        return joint, family.log_carrier(X)
 
 
 def worst_row(rows: Rows | SparseRows, natural: Array, bias: Array) -> int:

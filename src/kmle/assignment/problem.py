@@ -11,12 +11,13 @@ from ..families import ExponentialFamily
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .choose import choose
+from .choose import choose, plain_engine
 from .direct import SCORE_ERROR, DirectEngine, score_error
 from .engine import Engine
 from .partition import Labels, Partition
 from .rows import Rows
 from .sparse import SparseEngine, SparseRows
+from .wide import WideEngine
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,6 @@ class Problem:
             self.engine = choose(self.rows, n_components, assignment)
             natural = family.natural_from_moment(self.rows.mean_statistic[None])
             has_direct = family.direct_log_density(X[:1].astype(float), natural) is not None
-            self._direct = DirectEngine(self.rows)
         self.total = self.rows.total
         self.sum_log_carrier = self.rows.sum_log_carrier()
         self.prior_strength = prior_strength
@@ -107,22 +107,31 @@ class Problem:
             bias = parameters.log_weights - self.family.log_normalizer(parameters.natural)
         return np.where(parameters.alive, bias, -np.inf)
 
-    def _engine(self, parameters: Parameters, bias: Array) -> Engine:
-        if not self._has_direct:
-            return self.engine
+    def _needs_direct(self, parameters: Parameters, bias: Array) -> bool:
+        """Whether packed scores are not good enough, and the family has better ones."""
+        if not self._has_direct or isinstance(self.engine, WideEngine):
+            return False
         error = score_error(self.rows.largest_statistic, parameters.natural, bias, self._precision)
         # float32 data carries float32 noise already; only what the packing adds to it is worth a slower pass.
-        return self._direct if error > max(SCORE_ERROR, 1e4 * self._precision) else self.engine
+        return error > max(SCORE_ERROR, 1e4 * self._precision)
 
-    def assign(self, parameters: Parameters) -> tuple[Partition, ClusterStatistics]:
-        """Hard pass: who belongs to which component, and the statistics of the clusters."""
+    def assign(
+        self, parameters: Parameters, batch: Rows | SparseRows | None = None
+    ) -> tuple[Partition, ClusterStatistics]:
+        """Hard pass over all rows, or over others seen from the same origin: who belongs where, and the statistics."""
         bias = self.bias(parameters)
-        return self._engine(parameters, bias).hard_pass(parameters.natural, bias)
+        rows = self.rows if batch is None else batch
+        if isinstance(rows, Rows) and self._needs_direct(parameters, bias):
+            return DirectEngine(rows).hard_pass(parameters.natural, parameters.log_weights)
+        engine = self.engine if batch is None else plain_engine(batch)
+        return engine.hard_pass(parameters.natural, bias)
 
     def soften(self, parameters: Parameters, n_kept: int | None = None) -> ClusterStatistics:
         """Soft pass: statistics by responsibility, of the `n_kept` largest a row or of all."""
         bias = self.bias(parameters)
-        return self._engine(parameters, bias).soft_pass(parameters.natural, bias, n_kept)
+        if isinstance(self.rows, Rows) and self._needs_direct(parameters, bias):
+            return DirectEngine(self.rows).soft_pass(parameters.natural, parameters.log_weights, n_kept)
+        return self.engine.soft_pass(parameters.natural, bias, n_kept)
 
     def gather(self, labels: Labels, n_components: int) -> ClusterStatistics:
         """The statistics of given labels."""

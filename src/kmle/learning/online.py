@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.dense import DenseEngine
 from ..assignment.problem import Parameters, Problem
 from ..assignment.rows import Rows
-from ..assignment.sparse import SparseEngine, SparseRows
+from ..assignment.sparse import SparseRows
 from ..statistics import ClusterStatistics
 from .hard_em import HardEM
 from .state import DATA_USED_UP, HalfStep, State
@@ -65,8 +64,7 @@ def warmed_up(problem: Problem, batch: Rows | SparseRows, parameters: Parameters
 def absorbed(problem: Problem, batch: Rows | SparseRows, state: State) -> State:
     """The state after one more batch."""
     parameters = state.parameters
-    engine = SparseEngine(batch) if isinstance(batch, SparseRows) else DenseEngine(batch)
-    _, statistics = engine.hard_pass(parameters.natural, problem.bias(parameters))
+    _, statistics = problem.assign(parameters, batch)
     total: ClusterStatistics = state.statistics + statistics
     living = total.counts > 0
     natural = parameters.natural.copy()
