@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from cases import BY_ID, CASES, case_id, for_all
-from kmle.assignment.problem import Problem
+from kmle.assignment.problem import Parameters, Problem
 from kmle.learning import Online, run
+from kmle.learning.empties import settle
 from learning.drawing import ALGORITHMS, HARD, K, algorithm, assert_never_falls, drawn_rows, fitted, problems, started
 
 
@@ -64,6 +65,24 @@ def test_reseeding_sometimes_keeps_more_components():
             counts.append(run(algorithm("hard-em", reseed), problem, start).mixture.n_components)
     assert np.all(np.array(kept[True]) >= np.array(kept[False]))
     assert sum(kept[True]) > sum(kept[False])
+
+
+@pytest.mark.parametrize("case", ["poisson-1", "gaussian-2", "exponential", "bernoulli-3"])
+def test_a_reseeded_component_must_pay_for_itself(case):
+    case, kept = BY_ID[case], []
+    for seed in range(12):
+        problem = Problem(case.family, drawn_rows(case, 60, seed), None, 1e-3)
+        natural = np.concatenate([case.naturals(2, seed)] * 2)  # each law twice: the second copies get no row
+        parameters = Parameters(natural, np.full(4, np.log(0.25)))
+        labels, statistics = problem.assign(parameters)
+        objectives = []
+        for reseed in (False, True):
+            settled, _, counted = settle(problem, parameters, labels, statistics, reseed)
+            objectives.append(problem.complete_objective(settled, counted))
+            assert settled.alive.tolist() == (counted.counts > 0).tolist()
+        assert objectives[1] >= objectives[0]
+        kept.append(objectives[1] > objectives[0])
+    assert any(kept)
 
 
 def test_a_caller_can_stop_a_fit():
