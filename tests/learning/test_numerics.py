@@ -1,5 +1,7 @@
 """Far from the origin, in single precision, and on degenerate data: the same labels, and never a NaN."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -151,6 +153,9 @@ def test_degenerate_rows_are_survived_with_the_default_prior(X, family, algorith
     if algorithm != "online":
         # The determinant of a singular covariance is its floor and rounding: of that much the objective is in doubt.
         assert np.all(np.diff(model.history_) >= -1e-3 * np.abs(model.history_[1:]))
+        # Labels that only rounding prefers are not taken.
+        steps = pairwise(model.fit_.history)
+        assert all(after.objective >= before.objective for before, after in steps if after.kind == "labels")
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -8,6 +8,7 @@ from kmle import families as f
 from kmle.assignment.problem import Problem
 from kmle.seeding import SEEDINGS, shrinking
 from kmle.seeding.grid import weight_grid
+from kmle.seeding.k_mle_plus_plus import spread_seeds
 from learning.drawing import drawn_rows, started
 
 
@@ -69,6 +70,19 @@ def test_seeds_are_drawn_by_weight():
         assert max(firsts) < 3
 
 
+def test_rounding_chooses_no_seed():
+    # Fewer rows than columns: divergences are good to a nat or so, and which of two seeds is better may be chance.
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, weights = rng.random((12, 30)), rng.integers(1, 5, 12)
+        chosen = []
+        for rows, w in ((X[::-1], weights[::-1].astype(float)), (np.repeat(X, weights, axis=0), None)):
+            problem = Problem(f.Gaussian(n_features=30), np.ascontiguousarray(rows), w, 1e-3)
+            draws = np.random.default_rng(5)
+            chosen.append(spread_seeds(problem, shrinking.seed_candidates(problem, 8, draws), 8, draws))
+        assert chosen[0] == chosen[1]
+
+
 def test_the_shrunk_point_lies_between_the_row_and_the_mean():
     X = np.array([[0.0], [3.0], [9.0]])
     problem = Problem(f.Poisson(n_features=1), X)
@@ -119,8 +133,8 @@ def test_better_starts_are_better(case):
         start = started(problem, 3, seed=4, init=init)
         return problem.complete_objective(start, problem.assign(start)[1])
 
-    assert objective("k-means") >= objective("k-mle++")
-    assert objective("grid") >= objective("k-mle++")
+    assert objective("k-means") > objective("k-mle++")
+    assert objective("grid") > objective("k-mle++")
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 8])

@@ -90,7 +90,7 @@ class MixtureEstimator(ABC):
         algorithm = self._algorithm(rng)
         # An online fit ends when its batches do, the others after max_iter steps at the latest.
         limit = sys.maxsize if isinstance(algorithm, Online) else self.max_iter
-        return run(
+        fit = run(
             algorithm,
             problem,
             start,
@@ -98,6 +98,10 @@ class MixtureEstimator(ABC):
             tol=self.tol,
             progress=reporter(self.verbose, restart, self.n_init),
         )
+        if self.verbose:
+            told = f"{fit.stop_reason} after {fit.n_iter} iterations, {fit.engine} engine, {fit.seconds:.3f} s"
+            print(told, file=sys.stderr, flush=True)
+        return fit
 
     def _take(self, fit: Fit, problem: Problem) -> None:
         self.fit_ = fit
