@@ -22,7 +22,7 @@ from .support import REALS, PositiveDefinite
 ROUNDING_VARIANCE = 4 * np.finfo(float).eps
 SMALLEST_VARIANCE = 1e-150
 # Correlation matrices keep their eigenvalues above this: collinear or too few rows stay finite in every product.
-SMALLEST_CORRELATION = 1e-13
+SMALLEST_CORRELATION = 1e-10
 # Far from the origin a standard deviation below this fraction of the mean is lost in the rounding of the mean.
 RESOLUTION = 64 * np.finfo(float).eps
 

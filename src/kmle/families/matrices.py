@@ -15,7 +15,7 @@ from ..numerics.packing import pack_dual, unpack, unpack_dual
 from .shapes import as_matrices, as_scalars
 
 # Mean matrices keep the eigenvalues of their correlation form above this, so that rounding cannot make them singular.
-SMALLEST_CORRELATION = 1e-13
+SMALLEST_CORRELATION = 1e-10
 
 
 def square_size(n_features: int) -> int:
