@@ -1,0 +1,140 @@
+"""Results as Markdown."""
+
+from pathlib import Path
+
+from .results import Book, Result, Row
+
+OPENING, CLOSING = "<!-- results -->", "<!-- end of results -->"
+EMPTY = "-"
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Three digits, in the unit that reads best."""
+    if seconds is None:
+        return EMPTY
+    for factor, unit in ((1, "s"), (1e3, "ms")):
+        if seconds * factor >= 1:
+            return f"{significant(seconds * factor)} {unit}"
+    return f"{significant(seconds * 1e6)} µs"
+
+
+def significant(number: float) -> str:
+    """Three significant digits, never in powers of ten."""
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
+
+
+def ratio_text(peer: float | None, own: float | None) -> str:
+    return f"{significant(peer / own)}x" if peer and own else EMPTY
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table: the first column and notes to the left, numbers to the right."""
+    lines = [header, ["---", *["---" if name == "notes" else "---:" for name in header[1:]]], *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def row_cells(row: Row, result: Result) -> list[str]:
+    """A contestant's line."""
+    name = f"**{row.name}**" if not row.is_peer else row.name
+    if row.error:
+        return [name, *[EMPTY] * 6, row.error.replace("|", "/")]
+    end = seconds_text(row.seconds)
+    notes = [row.note] if row.note else []
+    if row.stopped:
+        end = f"> {end}"
+        notes.insert(0, f"stopped by the time limit after {row.iterations} iterations")
+    if row.is_peer:
+        quickest = result.quickest_to(row)
+        there = None if quickest is None else quickest[1]
+        notes += [] if quickest is None else [f"reached by {quickest[0].name}"]
+    else:
+        highest = result.highest_peer()
+        there = None if highest is None else row.reached.get(highest.name)
+    likelihood = EMPTY if row.log_likelihood is None else f"{row.log_likelihood:.4f}"
+    memory = EMPTY if row.memory is None else f"{row.memory:.0f} MB"
+    return [
+        name,
+        seconds_text(row.seconds_per_iteration),
+        str(row.iterations),
+        end,
+        likelihood,
+        seconds_text(there),
+        memory,
+        "; ".join(notes),
+    ]
+
+
+def workload_section(result: Result) -> str:
+    """One workload: a heading and one line for each contestant."""
+    n, d = result.shape
+    size = f"{n:,}".replace(",", " ") + f" x {d}, k = {result.n_components}"
+    quick = ", quick sizes" if result.quick else ""
+    likelihood = "complete log-likelihood" if result.complete else "log-likelihood"
+    header = ["contestant", "an iteration", "iterations", "to the end", likelihood, "kmle to there", "memory", "notes"]
+    return f"### {result.name}: {result.title}\n\n{size}{quick}; {result.measured}.\n\n" + table(
+        header, [row_cells(row, result) for row in result.rows]
+    )
+
+
+def summary(book: Book) -> str:
+    """The ratios: best peer to kmle."""
+    lines = []
+    for result in book.in_order():
+        iteration, hardest = result.peer_iteration(), result.hardest_peer()
+        quickest = None if hardest is None else result.quickest_to(hardest)
+        each = None if iteration is None else iteration.seconds_per_iteration
+        variants = [
+            result.ours("kmle k-means") or result.ours("kmle hard"),
+            result.ours("kmle k-means float32") or result.ours("kmle hard float32"),
+            result.ours("kmle soft"),
+        ]
+        ratios = [ratio_text(each, row.seconds_per_iteration if row else None) for row in variants]
+        name = f"{result.name} (quick)" if result.quick else result.name
+        lines.append(
+            [
+                name,
+                f"{iteration.name}, {seconds_text(each)}" if iteration else EMPTY,
+                *ratios,
+                f"{hardest.name}, {seconds_text(hardest.seconds)}" if hardest else EMPTY,
+                f"{quickest[0].name}, {seconds_text(quickest[1])}" if quickest else EMPTY,
+                ratio_text(hardest.seconds, quickest[1]) if hardest and quickest else EMPTY,
+            ]
+        )
+    header = ["workload", "cheapest iteration of a peer", "hard", "hard float32", "soft"]
+    return table([*header, "hardest peer to its end", "kmle to the same likelihood", "ratio"], lines)
+
+
+def limits_section(book: Book) -> str:
+    """How close the dense pass comes to what the machine can do."""
+    if not book.limits:
+        return ""
+    rows = [
+        [
+            entry["name"],
+            entry["type"],
+            seconds_text(entry["seconds"]),
+            f"{entry['rate'] / 1e9:.0f} Gflop/s",
+            f"{entry['gemm'] / 1e9:.0f} Gflop/s",
+            f"{100 * entry['rate'] / entry['gemm']:.0f} %",
+        ]
+        for entry in book.limits
+    ]
+    sizes = " (quick sizes)" if any(entry["quick"] for entry in book.limits) else ""
+    header = ["workload", "type", "a hard pass", "its rate", "large matrix product", "part of it"]
+    return f"### Against the machine{sizes}\n\n" + table(header, rows)
+
+
+def page_part(book: Book) -> str:
+    """Everything between the markers."""
+    machine = "\n".join(f"- {name}: {value}" for name, value in book.machine.items())
+    parts = [machine, summary(book), *map(workload_section, book.in_order()), limits_section(book)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def put_into(page: Path, text: str) -> None:
+    """Replaces what stands between the markers of a page."""
+    before, opening, rest = page.read_text(encoding="utf-8").partition(OPENING)
+    _, closing, after = rest.partition(CLOSING)
+    if not opening or not closing:
+        raise ValueError(f"{page.name} has lost its markers {OPENING} and {CLOSING}: put them back around the results")
+    page.write_text(f"{before}{OPENING}\n\n{text}\n\n{CLOSING}{after}", encoding="utf-8")

@@ -1,0 +1,135 @@
+"""The benchmark harness works; how fast anything is never fails a test."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kmle import Mixture
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.contestants import Contestant  # noqa: E402
+from benchmarks.harness import CONTESTANTS, Settings, Trail, measure  # noqa: E402
+from benchmarks.markdown import CLOSING, OPENING, page_part, put_into, workload_section  # noqa: E402
+from benchmarks.results import Book, Result, Row  # noqa: E402
+from benchmarks.workloads import WORKLOADS  # noqa: E402
+
+from benchmarks import __main__ as command  # noqa: E402
+
+
+def lines_of(markdown):
+    """The contestants' lines of a table."""
+    return [line for line in markdown.splitlines() if line.startswith("| ")][2:]
+
+
+def invented(name="W5", quick=False):
+    rows = [
+        Row("a peer", True, seconds_per_iteration=1.0, iterations=9, seconds=9.0, log_likelihood=-1.0),
+        Row("a poor peer", True, seconds_per_iteration=2.0, iterations=2, seconds=4.0, log_likelihood=-9.0),
+        Row("a failing peer", True, error="ValueError: a | b"),
+        Row(
+            "kmle hard", False, seconds_per_iteration=0.01, iterations=9, seconds=0.1, log_likelihood=-1.1,
+            reached={"a poor peer": 0.05},
+        ),
+        Row(
+            "kmle soft", False, seconds_per_iteration=0.02, iterations=9, seconds=0.2, log_likelihood=-1.0,
+            reached={"a peer": 0.3, "a poor peer": 0.1},
+        ),
+    ]  # fmt: skip
+    return Result(name, "invented", (10, 2), 3, quick, "2000-01-01", False, rows)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_quick_data_have_the_stated_shape(name):
+    workload = WORKLOADS[name]
+    if name in ("W1", "W10"):
+        pytest.importorskip("skimage")
+    X = workload.data(quick=True)
+    assert X.shape == workload.quick_shape
+    assert workload.shape[0] > 3 * workload.quick_shape[0]
+    np.testing.assert_array_equal(X, workload.data(quick=True))
+    start = workload.start(X[:3000])
+    assert start.n_components == workload.n_components
+    assert set(workload.peers + workload.ours) <= set(CONTESTANTS)
+
+
+def test_kmle_alone_on_counts_writes_nothing(capsys):
+    files = [command.PAGE, command.BOOK, *command.PICTURES.iterdir()]
+    before = {path: path.read_bytes() for path in files if path.exists()}
+    given = ["--quick", "--only", "W5", "--no-peers", "--no-memory", "--no-write", "--repeats", "1", "--threads", "1"]
+    assert command.main(given) == 0
+    assert {path: path.read_bytes() for path in files if path.exists()} == before
+    printed = capsys.readouterr().out
+    assert [line.split("**")[1] for line in lines_of(printed)] == list(WORKLOADS["W5"].ours)
+
+
+def test_an_unknown_workload_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--only", "W99"])
+    assert "there is no W99" in capsys.readouterr().err
+
+
+def test_a_peer_that_is_missing_or_fails_has_its_line(monkeypatch):
+    def failing(task):
+        raise RuntimeError("out of order\nand more")
+
+    absent = Contestant("pomegranate float32", failing, ("no_such_module",))
+    monkeypatch.setitem(CONTESTANTS, "pomegranate float32", absent)
+    result = measure(WORKLOADS["W9"], Settings(quick=True, repeats=1, memory=False))
+    assert result.rows[0].error == "not installed: no_such_module"
+    assert all(row.seconds and row.log_likelihood for row in result.rows[1:])
+    monkeypatch.setitem(CONTESTANTS, "pomegranate float32", Contestant("pomegranate float32", failing))
+    result = measure(WORKLOADS["W9"], Settings(quick=True, repeats=1, memory=False))
+    assert result.rows[0].error == "RuntimeError: out of order"
+
+
+def test_the_table_has_a_line_for_each_contestant():
+    lines = lines_of(workload_section(invented()))
+    assert len(lines) == 5
+    assert "a / b" in lines[2]
+    assert len({line.count("|") for line in lines}) == 1
+
+
+def test_the_ratio_is_that_to_the_peer_hardest_to_beat():
+    result = invented()
+    assert result.hardest_peer().name == "a peer"
+    assert result.quickest_to(result.hardest_peer())[1] == 0.3
+    assert result.least_ratio(result.ours("kmle soft")) == pytest.approx(30)
+    assert result.least_ratio(result.ours("kmle hard")) is None
+
+
+def test_a_singular_outcome_is_not_compared():
+    thin = Mixture.from_source("gaussian", [1.0], mean=[[0.0, 0.0]], covariance=[[[1.0, 0.0], [0.0, 1e-12]]])
+    sound = Mixture.from_source("gaussian", [1.0], mean=[[0.0, 0.0]], covariance=[[[1.0, 0.0], [0.0, 1e-3]]])
+    workload, X = WORKLOADS["W3"], np.zeros((2, 2))
+    assert workload.is_singular(thin)
+    assert not workload.is_singular(sound)
+    assert Trail([0.1], [thin], workload, X).seconds_to(-1e9) is None
+    assert Trail([0.1], [sound], workload, X).seconds_to(-1e9) == 0.1
+
+
+def test_a_page_keeps_what_is_around_the_markers(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"before {OPENING} old {CLOSING} after", encoding="utf-8")
+    put_into(page, page_part(Book({"Date": "today"}, [], {"W5": invented()})))
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("before ")
+    assert text.endswith(" after")
+    assert "old" not in text
+    page.write_text("no markers", encoding="utf-8")
+    with pytest.raises(ValueError, match="markers"):
+        put_into(page, "text")
+
+
+def test_quick_results_never_replace_full_ones(tmp_path):
+    book = Book()
+    book.add(invented(quick=True))
+    book.add(invented(quick=False))
+    book.add(invented(quick=True))
+    assert not book.results["W5"].quick
+    book.write(tmp_path / "book.json")
+    assert Book.read(tmp_path / "book.json") == book
+    assert Book.read(tmp_path / "none.json") == Book()
