@@ -153,3 +153,15 @@ def test_degrees_close_to_the_least(size):
 def test_degrees_outside(gap):
     with pytest.raises(ValueError, match="component 1: mean log-determinant minus log-determinant of the mean"):
         wishart_half_degrees(np.array([-1.0, gap]), 2)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-4, 1e-5, 1e-6])
+def test_two_nearly_equal_proportions_have_a_large_concentration(gap):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.01, 0.99, 5000)
+    y = np.clip(x * (1 + gap * rng.normal(size=x.shape)), 1e-6, 1 - 1e-6)
+    mean_log = 0.5 * np.stack([np.log(x) + np.log(y), np.log1p(-x) + np.log1p(-y)], axis=-1)
+    alpha = dirichlet_concentration(mean_log)
+    # Both rows lie close to x, and so does the mean of the law; rounding must not send it to a corner.
+    np.testing.assert_allclose(alpha[:, 0] / alpha.sum(axis=1), x, rtol=0.05)
+    assert alpha.sum(axis=1).min() > 1

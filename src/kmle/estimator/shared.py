@@ -122,7 +122,7 @@ class MixtureEstimator(ABC):
             notes.append(f"{gone} of {self.n_components} lost all rows (or never had any of their own) and left.")
         if fit.stop_reason == "iteration limit":
             notes.append(f"The iteration limit was reached before the end; raise max_iter above {self.max_iter}.")
-        if fit.algorithm == "exact" and problem.prior_strength > 0:
+        if fit.algorithm == "exact" and self.prior_strength > 0:
             notes.append("The exact optimum is of the plain likelihood; prior_strength played no part.")
         return notes
 

@@ -80,13 +80,17 @@ def dirichlet_concentration(mean_log: Array) -> Array:
     eta = np.maximum(eta, -1e150)
     # 1 - mass is (K - 1) / (2 alpha0) near the boundary: this keeps alpha0 below the cap.
     room = np.maximum(1 - mass, 0.5 * (size - 1) / MAX_SHAPE)
-    total = _dirichlet_total(eta, (size - 1 + room) / (2 * room))
-    alpha = np.maximum(inverse_digamma(digamma(total) + eta), SMALLEST_SHAPE)
+    start = (size - 1 + room) / (2 * room)
+    total = _dirichlet_total(eta, start)
+    searched = np.maximum(inverse_digamma(digamma(total) + eta), SMALLEST_SHAPE)
+    # Near the boundary rounding may lead the search astray, and the closed form of large concentrations is close.
+    closed = np.maximum(0.5 + np.exp(eta) * (start - 0.5), SMALLEST_SHAPE)
 
     def objective(candidate: Array) -> Array:
         normalizer = gammaln(candidate).sum(-1, keepdims=True) - gammaln(candidate.sum(-1, keepdims=True))
         return np.asarray(((candidate - 1) * eta).sum(-1, keepdims=True) - normalizer)
 
+    alpha = np.where(objective(searched) >= objective(closed), searched, closed)
     value = objective(alpha)
     for _ in range(MAX_STEPS):
         alpha0 = alpha.sum(axis=-1, keepdims=True)
