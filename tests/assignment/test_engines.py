@@ -60,8 +60,9 @@ def assert_same(rows, engine, natural, bias):
     partition, found = engine.hard_pass(natural, bias)
     np.testing.assert_array_equal(partition.labels, expected.labels)
     np.testing.assert_allclose(found.counts, statistics.counts, rtol=1e-11, atol=1e-9)
-    scale = np.abs(statistics.sums).max()
-    np.testing.assert_allclose(found.sums, statistics.sums, rtol=1e-9, atol=1e-11 * scale)
+    # Sums of centred statistics nearly cancel: rounding is that of what was added.
+    scale = rows.total * rows.largest_statistic.max()
+    np.testing.assert_allclose(found.sums, statistics.sums, rtol=1e-9, atol=1e-13 * scale)
     assert partition.same_as(expected)
     return partition
 
@@ -134,10 +135,21 @@ def test_skipping_really_skips():
     engine = ENGINES["skipping"](rows)
     natural = np.eye(4) * 50
     bias = -rows.family.log_normalizer(natural)
-    engine.hard_pass(natural, bias)
-    table = engine._drift(natural * 1.001, bias, natural, bias)
-    left = engine._margins - table[engine._tally.opened(4).labels, engine._distances]
-    assert np.mean(left > 0) > 0.9
+    for _ in range(3):  # the second pass moves nothing, so the third takes note of leads
+        engine.hard_pass(natural, bias)
+    looked_at = []
+    skipping_pass = rows.packed.skipping_pass
+
+    def watched(*arguments):
+        changed, seen = skipping_pass(*arguments)
+        looked_at.append(seen)
+        return changed, seen
+
+    rows.packed.skipping_pass = watched
+    engine._full_cost = np.inf
+    engine.hard_pass(natural * 1.001, bias)
+    assert looked_at
+    assert looked_at[0] < 0.1 * len(rows)
 
 
 def test_pruning_really_prunes():
@@ -179,7 +191,10 @@ def test_compression_finds_the_distinct_rows():
         distinct, inverse = np.unique(X, axis=0, return_inverse=True)
         assert few is not None
         assert len(few.X) == len(distinct)
-        np.testing.assert_array_equal(few.X[few.group], X)
+        np.testing.assert_array_equal(few.X[few.spread(np.arange(len(few.X)))], X)
+        np.testing.assert_array_equal(
+            few.spread(np.arange(len(few.X), dtype=np.int32)), few.spread(np.arange(len(few.X)))
+        )
         np.testing.assert_allclose(np.sort(few.weights), np.sort(np.bincount(inverse.ravel(), weights)), rtol=1e-12)
     assert compressed(rng.normal(size=(5000, 1)), None) is None
     assert compressed(np.array([[1.0], [2.0]]), None) is None

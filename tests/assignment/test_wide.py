@@ -52,7 +52,7 @@ def components(rows, means, covariances, weights=None):
 
 def rounding(rows, natural, bias):
     """What two engines' scores may differ by: sums of d products, of precisions and of residuals."""
-    return 8 * rows.X.shape[1] * score_error(rows.largest_statistic, natural, bias, EPSILON)
+    return 8 * rows.X.shape[1] * score_error(rows.largest_statistic, natural, bias)
 
 
 def check(rows, natural, bias, engine=None):

@@ -11,7 +11,7 @@ from kmle import families as f
 from kmle.assignment.problem import Parameters, Problem
 from learning.drawing import ALGORITHMS, assert_never_falls, drawn_rows, fitted
 
-GAUSSIANS = ["gaussian", "diagonal-gaussian", "spherical-gaussian"]
+GAUSSIANS = ["gaussian", "diagonal-gaussian", "spherical-gaussian", "fixed-covariance-gaussian"]
 
 
 def clusters(n=300, d=2, spread=10.0, seed=0):
@@ -47,8 +47,8 @@ def test_direct_densities_take_over_where_packed_scores_have_no_digits_left(weig
     X, _ = clusters(spread=3.0)
     X = np.round(X * 2.0**20) / 2.0**20
     means = 3.0 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    # Known variances and no origin: <x, theta> is about 1e16 here, where doubles are whole numbers.
-    problem = Problem(f.FixedCovarianceGaussian(n_features=2), X + 2.0**27)
+    # Measured from zero, <x, theta> is about 1e16 here, where doubles are whole numbers.
+    problem = Problem(f.FixedCovarianceGaussian(n_features=2), X + 2.0**27, origin=np.zeros(2))
     with np.errstate(divide="ignore"):
         parameters = Parameters(means + 2.0**27, np.log(weights))
         joint = np.log(weights) - 0.5 * ((X[:, None] - means) ** 2).sum(axis=2)

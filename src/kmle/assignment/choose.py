@@ -22,9 +22,11 @@ PRUNE_FROM_COMPONENTS = 512
 PRUNE_UP_TO_ORDER = 5
 PRUNE_FROM_ROWS = 100_000
 
-# Skipping pays where a row's scores cost much, and the bound on its lead is good: statistics that are the columns.
+# Skipping pays where a row's scores cost much, passes are long, and the bound on a lead is good: many components, and
+# statistics that are the columns.
 SKIP_FROM_WORK = 1000
-SKIP_FROM_ROWS = 50_000
+SKIP_FROM_COMPONENTS = 32
+SKIP_FROM_TOTAL_WORK = 400_000_000
 
 ENGINES: dict[str, Callable[[Rows], Engine]] = {
     "dense": DenseEngine,
@@ -56,7 +58,9 @@ def choose(rows: Rows, n_components: int, assignment: str) -> Engine:
     if many and rows.order <= PRUNE_UP_TO_ORDER:
         return PrunedEngine(rows)
     narrow = rows.family.kernel_columns(rows.seen_from_origin(slice(0, 1)))[1] == "identity"
-    if narrow and rows.order * n_components >= SKIP_FROM_WORK and len(rows) >= SKIP_FROM_ROWS:
+    work = rows.order * n_components
+    long = work >= SKIP_FROM_WORK and work * len(rows) >= SKIP_FROM_TOTAL_WORK
+    if narrow and long and n_components >= SKIP_FROM_COMPONENTS:
         return SkippingEngine(rows)
     return DenseEngine(rows)
 

@@ -1,10 +1,13 @@
 """Few distinct rows (counts, binary patterns, categories): learn on those, with their multiplicities as weights."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import look_up, survey, tabulate
 from ..numerics.arrays import Array
 
 # Worth it when distinct rows are at most this share of all; a sample decides whether to look at all.
@@ -16,28 +19,32 @@ TABLE = 4
 
 @dataclass(frozen=True)
 class Compressed:
-    """Distinct rows, the weight of each, and which of them every original row is."""
+    """Distinct rows and the weight of each; `spread` gives every original row what its distinct row has."""
 
     X: Array
     weights: Array
-    group: NDArray[np.intp]
+    spread: Callable[[NDArray[Any]], NDArray[Any]]
 
 
-def compressed(X: Array, weights: Array | None) -> Compressed | None:
+def compressed(X: Array, weights: Array | None, n_threads: int = 1) -> Compressed | None:
     """The distinct rows of X, or None when there are too many of them to be worth it.
 
     >>> few = compressed(np.array([[3.0], [1.0], [3.0], [3.0]]), None)
-    >>> few.X.ravel(), few.weights, few.group
-    (array([1., 3.]), array([1., 3.]), array([1, 0, 1, 1]))
+    >>> few.X.ravel(), few.weights, few.spread(np.array([10, 30]))
+    (array([1., 3.]), array([1., 3.]), array([30, 10, 30, 30]))
     """
     n = len(X)
     sample = X[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)]
     if len(np.unique(sample, axis=0)) > SHARE * len(sample):
         return None
+    if X.shape[1] == 1:
+        seen = survey(X, n_threads)
+        low, size = float(seen.lowest[0]), float(seen.highest[0] - seen.lowest[0] + 1)
+        if seen.whole and size < TABLE * n + 1024:
+            return _tabulated(X, weights, low, int(size), n_threads)
     keys = _keys(X)
     if keys is None:
-        distinct, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        del distinct
+        _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
     elif keys.max() < TABLE * n + 1024:
         present = np.zeros(int(keys.max()) + 1, dtype=bool)
         present[keys] = True
@@ -50,7 +57,26 @@ def compressed(X: Array, weights: Array | None) -> Compressed | None:
     if len(first) > SHARE * n:
         return None
     group = group.ravel()
-    return Compressed(X[first], np.bincount(group, weights, len(first)).astype(float), group)
+    totals = np.bincount(group, weights, len(first)).astype(float)
+    return Compressed(X[first], totals, lambda values: values[group])
+
+
+def _tabulated(X: Array, weights: Array | None, low: float, size: int, n_threads: int) -> Compressed | None:
+    """One column of whole numbers, counted in a table."""
+    column = X[:, 0]
+    present = np.flatnonzero(tabulate(column, low, size))
+    if len(present) > SHARE * len(X):
+        return None
+    totals = tabulate(column, low, size, weights)[present]
+    place = np.zeros(size, dtype=np.int32)
+    place[present] = np.arange(len(present))
+
+    def spread(values: NDArray[Any]) -> NDArray[Any]:
+        if values.dtype == np.int32:
+            return look_up(column, low, values[place], n_threads)
+        return values[look_up(column, low, place, n_threads)]
+
+    return Compressed((present + low).astype(X.dtype)[:, None], totals, spread)
 
 
 def _keys(X: Array) -> NDArray[np.int64] | None:

@@ -1,5 +1,7 @@
 """The dense engine: every row against every component, on the compiled kernels."""
 
+from weakref import ref
+
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .partition import Labelled, Partition
@@ -22,8 +24,11 @@ class DenseEngine:
         if self._tally is None:
             self._tally = Tally(self.rows.packed)
         clusters = self._tally.opened(len(natural))
-        if self.rows.packed.hard_pass(natural, bias, clusters) or self._partition is None:
-            self._partition = Labelled(clusters.labels.copy())
+        moved = self.rows.packed.hard_pass(natural, bias, clusters)
+        if moved or self._partition is None:
+            self._partition = Labelled(
+                clusters.labels.copy(), None if self._partition is None else ref(self._partition)
+            )
         return self._partition, self._tally.statistics()
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:

@@ -17,11 +17,14 @@ from .sparse import SparseRows
 SCORE_ERROR = 1e-6
 
 
-def score_error(largest: Array, natural: Array, bias: Array, precision: float) -> float:
-    """A bound on the rounding error of the packed scores of living components, in nats."""
+def score_error(largest: Array, natural: Array, bias: Array) -> float:
+    """A bound on the rounding error of the packed scores of living components, in nats.
+
+    It is the same for rows in float32: where their scores are too close to tell, the kernels compute them in float64.
+    """
     alive = np.isfinite(bias)
     magnitude = np.abs(natural[alive]) @ largest + np.abs(bias[alive])
-    return float(precision * magnitude.max(initial=0.0))
+    return float(np.finfo(float).eps * magnitude.max(initial=0.0))
 
 
 class DirectEngine:

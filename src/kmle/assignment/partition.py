@@ -2,12 +2,17 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import locate
 from ..numerics.arrays import Array
+
+if TYPE_CHECKING:
+    from .rows import Rows
 
 Labels = NDArray[np.int32]
 
@@ -27,35 +32,46 @@ class Partition(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Labelled(Partition):
-    """One label a row. An engine whose pass changed nothing gives the very same object again."""
+    """One label a row. An engine whose pass changed nothing gives the very same object again.
+
+    `changed_from` is the one before, from which some label is known to differ.
+    """
 
     values: Labels
+    changed_from: ref["Labelled"] | None = None
 
     @property
     def labels(self) -> Labels:
         return self.values
 
     def same_as(self, other: Partition) -> bool:
-        return self is other or np.array_equal(self.values, other.labels)
+        if self is other:
+            return True
+        if self.changed_from is not None and self.changed_from() is other:
+            return False
+        return np.array_equal(self.values, other.labels)
 
 
 @dataclass(frozen=True, eq=False)
 class Intervals(Partition):
-    """Cells of a line: `cuts` are the places in the sorted column where the owner changes (first 0, last n)."""
+    """Cells of a line: `cuts` are the places on the sorted `line` where the owner changes (first 0, last n)."""
 
-    column: Array
-    sorted_column: Array
+    rows: "Rows"
+    line: Array
     cuts: NDArray[np.intp]
     owners: Labels
-    n_threads: int = 1
 
     @property
     def labels(self) -> Labels:
         # Equal values share a cell, so the first value of each cell tells its rows from those before.
-        return locate(self.column, self.sorted_column[self.cuts[1:-1]], self.owners, self.n_threads)
+        firsts = self.line[self.cuts[1:-1]]
+        labels = np.empty(len(self.rows), dtype=np.int32)
+        for block in self.rows.line_blocks():
+            labels[block] = locate(self.rows.along_line(block), firsts, self.owners, self.rows.n_threads)
+        return labels
 
     def same_as(self, other: Partition) -> bool:
-        if isinstance(other, Intervals) and other.sorted_column is self.sorted_column:
+        if isinstance(other, Intervals) and other.line is self.line:
             return np.array_equal(self.cuts, other.cuts) and np.array_equal(self.owners, other.owners)
         return np.array_equal(self.labels, other.labels)
 

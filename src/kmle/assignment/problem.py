@@ -19,6 +19,9 @@ from .rows import Rows
 from .sparse import SparseEngine, SparseRows
 from .wide import WideEngine
 
+# Arrays of natural parameters whose log-normalisers are remembered: those of this step and of the last.
+REMEMBERED = 4
+
 
 @dataclass(frozen=True)
 class Parameters:
@@ -54,6 +57,7 @@ class Problem:
         assignment: str = "auto",
     ) -> None:
         self.family = family
+        self._known_normalizers: list[tuple[Array, Array]] = []
         self.rows: Rows | SparseRows
         self.engine: Engine
         if isinstance(X, csr_array):
@@ -70,28 +74,39 @@ class Problem:
         self.prior_moment = self.rows.mean_statistic
         self.prior_natural = family.natural_from_moment(self.prior_moment[None])[0]
         # At the global law itself the prior costs nothing: F*(prior_moment) is where the penalty is measured from.
-        self._prior_top = float(self._prior_fit(self.prior_natural[None])[0])
+        self._prior_top = float(self.prior_natural @ self.prior_moment - family.log_normalizer(self.prior_natural))
         self.weights = weights
-        self._precision = float(np.finfo(X.dtype).eps)
         self._has_direct = has_direct
 
     # The objective ----------------------------------------------------------------------------------------------------
 
-    def _prior_fit(self, natural: Array) -> Array:
-        return natural @ self.prior_moment - self.family.log_normalizer(natural)
+    def log_normalizer(self, natural: Array) -> Array:
+        """F(theta), remembered for the latest arrays: an iteration asks for the same ones again and again."""
+        for array, known in self._known_normalizers:
+            if array is natural:
+                return known
+        with np.errstate(invalid="ignore"):
+            return self._remembered(natural, self.family.log_normalizer(natural))
+
+    def _remembered(self, natural: Array, value: Array) -> Array:
+        natural.flags.writeable = False
+        self._known_normalizers = [*self._known_normalizers[-REMEMBERED + 1 :], (natural, value)]
+        return value
 
     def penalty(self, parameters: Parameters) -> float:
         """What the prior takes off the objective: zero or negative."""
         if self.prior_strength == 0:
             return 0.0
-        fit = self._prior_fit(parameters.natural[parameters.alive])
-        return float(self.prior_strength * (np.minimum(fit - self._prior_top, 0.0)).sum())
+        with np.errstate(invalid="ignore"):
+            fit = parameters.natural @ self.prior_moment - self.log_normalizer(parameters.natural)
+        return float(self.prior_strength * np.minimum(fit[parameters.alive] - self._prior_top, 0.0).sum())
 
     def complete_objective(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
         """Complete log-likelihood of labels with these statistics, plus the penalty; no pass over the data."""
         living = (statistics.counts > 0) & parameters.alive
         natural, counts = parameters.natural[living], statistics.counts[living]
-        fit = np.einsum("kd,kd->k", statistics.sums[living], natural) - counts * self.family.log_normalizer(natural)
+        normalizer = self.log_normalizer(parameters.natural)[living]
+        fit = np.einsum("kd,kd->k", statistics.sums[living], natural) - counts * normalizer
         total = float(np.sum(fit + counts * parameters.log_weights[living]))
         return total + self.sum_log_carrier + self.penalty(parameters)
 
@@ -104,16 +119,14 @@ class Problem:
     def bias(self, parameters: Parameters) -> Array:
         """b_j = log w_j - F(theta_j), so that scores are <t, theta_j> + b_j."""
         with np.errstate(invalid="ignore"):
-            bias = parameters.log_weights - self.family.log_normalizer(parameters.natural)
+            bias = parameters.log_weights - self.log_normalizer(parameters.natural)
         return np.where(parameters.alive, bias, -np.inf)
 
     def _needs_direct(self, parameters: Parameters, bias: Array) -> bool:
         """Whether packed scores are not good enough, and the family has better ones."""
         if not self._has_direct or isinstance(self.engine, WideEngine):
             return False
-        error = score_error(self.rows.largest_statistic, parameters.natural, bias, self._precision)
-        # float32 data carries float32 noise already; only what the packing adds to it is worth a slower pass.
-        return error > max(SCORE_ERROR, 1e4 * self._precision)
+        return score_error(self.rows.largest_statistic, parameters.natural, bias) > SCORE_ERROR
 
     def assign(
         self, parameters: Parameters, batch: Rows | SparseRows | None = None
@@ -151,19 +164,18 @@ class Problem:
 
         The comparison makes numerically solved families as monotone as closed-form ones. Empty components keep theirs.
         """
-        natural = parameters.natural.copy()
+        natural, normalizer = parameters.natural.copy(), self.log_normalizer(parameters.natural).copy()
         living = np.flatnonzero((statistics.counts > 0) & parameters.alive)
-        counts = statistics.counts[living] + self.prior_strength
         moments = statistics.moments(self.prior_strength, self.prior_moment)[living]
         proposed = self.family.natural_from_moment(moments)
-
-        def fit(theta: Array) -> Array:
-            return counts * (np.einsum("kd,kd->k", moments, theta) - self.family.log_normalizer(theta))
-
+        proposed_normalizer = self.family.log_normalizer(proposed)
         with np.errstate(invalid="ignore"):
-            after, before = fit(proposed), fit(natural[living])
+            after = np.einsum("kd,kd->k", moments, proposed) - proposed_normalizer
+            before = np.einsum("kd,kd->k", moments, natural[living]) - normalizer[living]
         better = (after >= before) | np.isnan(before)
-        natural[living] = np.where(better[:, None], proposed, natural[living])
+        natural[living[better]] = proposed[better]
+        normalizer[living[better]] = proposed_normalizer[better]
+        self._remembered(natural, normalizer)
         return natural
 
     def first_parameters(self, statistics: ClusterStatistics) -> Parameters:
@@ -189,6 +201,7 @@ class Problem:
         """The same problem with its first row only: family, prior, origin and weights without the data."""
         light = copy(self)
         light.rows = self.rows.subset(np.array([0]))
+        light.engine = plain_engine(light.rows)
         return light
 
     # Between the rows' origin and the user's coordinates -------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,11 @@ from ..kernels import PackedRows
 from ..numerics.arrays import Array
 from .partition import Labels
 
-# Where statistics are needed as an array, they are built in blocks of rows of about this many bytes.
-BLOCK_BYTES = 4 << 20
+# Where statistics are needed as an array, they are built in blocks of rows of about this many bytes: small enough that
+# the memory of one block serves the next.
+BLOCK_BYTES = 1 << 19
+# From so many statistics on, their sums are left to a matrix product: the kernels would hold them all for a block.
+MANY_STATISTICS = 512
 
 
 class Rows:
@@ -36,6 +40,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.X)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Packed rows belong to this process; they are packed again when asked for.
+        return {name: value for name, value in self.__dict__.items() if name != "packed"}
+
     @property
     def total(self) -> float:
         """The number of rows, or the sum of their weights."""
@@ -51,23 +59,27 @@ class Rows:
         block = self.X[rows]
         return block if self.origin is None else self.family.measured_from(block, self.origin)
 
-    def _columns(self) -> Iterator[tuple[slice, Array, str]]:
-        """Blocks of the columns the kernels build t(x) from, and how they do."""
-        for rows in self._slices(self.X.shape[1]):
-            columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
-            yield rows, columns.astype(self.X.dtype, copy=False), features
-
     @cached_property
     def packed(self) -> PackedRows:
         """The rows in the kernels' layout, packed block by block, so that no further copy is held on the way."""
         packed: PackedRows | None = None
-        for rows, columns, features in self._columns():
+        for rows in self._slices(self.X.shape[1]):
+            columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
             if packed is None:
                 size = (len(self.X), columns.shape[1])
                 packed = PackedRows(*size, features, self.weights, self.X.dtype, self.n_threads)
-            packed.load(rows.start, columns)
+            packed.load(rows.start, columns.astype(self.X.dtype, copy=False))
         assert packed is not None  # there is at least one row
         return packed
+
+    def line_blocks(self) -> Iterator[slice]:
+        """Blocks of rows of one column."""
+        return self._slices(1)
+
+    def along_line(self, rows: slice) -> Array:
+        """What rows of one column are sorted by (m,): t(x) if that is all, else x seen from the origin."""
+        values = self.take(rows) if self.order == 1 else self.seen_from_origin(rows).astype(float, copy=False)
+        return values[:, 0]
 
     @property
     def mean_statistic(self) -> Array:
@@ -81,20 +93,24 @@ class Rows:
 
     @cached_property
     def summary(self) -> tuple[Array, Array]:
-        """Both, in one pass; an engine that knows them already puts them here."""
+        """Both; an engine that knows them already puts them here."""
+        if self.order <= MANY_STATISTICS:
+            weight, sums = self.packed.totals()
+            return sums / weight, self.packed.largest()
         total, largest = np.zeros(self.order), np.zeros(self.order)
-        for rows, columns, features in self._columns():
+        for rows in self._slices(self.X.shape[1]):
+            columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
             x = columns.astype(float, copy=False)
             weighted = x if self.weights is None else self.weights[rows, None] * x
-            sums, tops = [weighted.sum(axis=0)], [np.abs(x).max(axis=0)]
+            added, tops = [weighted.sum(axis=0)], [np.abs(x).max(axis=0)]
             if features == "diagonal":
-                sums.append(np.einsum("nd,nd->d", weighted, x))
+                added.append(np.einsum("nd,nd->d", weighted, x))
                 tops.append(tops[0] ** 2)
             elif features == "quadratic":
                 pairs = np.triu_indices(x.shape[1])
-                sums.append((weighted.T @ x)[pairs])
+                added.append((weighted.T @ x)[pairs])
                 tops.append(np.outer(tops[0], tops[0])[pairs])
-            total += np.concatenate(sums)
+            total += np.concatenate(added)
             np.maximum(largest, np.concatenate(tops), out=largest)
         return total / self.total, largest
 
@@ -114,6 +130,8 @@ class Rows:
     def sum_log_carrier(self) -> float:
         """The weighted sum of k(x), the part of the likelihood no component can change."""
         total = 0.0
+        if not self.family.has_carrier:
+            return total
         for rows in self._slices(self.X.shape[1]):
             carrier = self.log_carrier(rows)
             weights = self.weights_of(rows)
@@ -131,7 +149,8 @@ class Rows:
 
     def log_carrier(self, rows: slice) -> Array:
         """k(x) of a block."""
-        return self.family.log_carrier(self.X[rows].astype(float, copy=False))
+        X = self.X[rows].astype(float, copy=False)
+        return self.family.log_carrier(X) if self.origin is None else self.family.log_carrier_from(X, self.origin)
 
     def label_sums(self, labels: Labels, n_components: int) -> tuple[Array, Array]:
         """Counts (k,) and sums (k, D) of given labels."""

@@ -7,10 +7,12 @@ Whether that pays depends on the data: the engine measures both kinds of pass an
 """
 
 import time
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import Clusters
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
@@ -19,6 +21,8 @@ from .rows import Rows
 from .tally import Tally
 
 DISTANCES = 64
+# Leads are worth knowing once a pass moves fewer than this share of the rows.
+FEW_MOVES = 0.02
 # Passes between trials of the kind of pass that seemed slower.
 TRIAL = 8
 
@@ -31,9 +35,8 @@ class SkippingEngine:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self._dense = DenseEngine(rows)
-        self._scale, self._distances, self._edges = _distances(rows)
-        self._margins = np.zeros(len(rows), dtype=np.float32)
         self._tally = Tally(rows.packed)
+        self._leads: _Leads | None = None
         self._partition: Labelled | None = None
         self._last: tuple[Array, Array] | None = None
         self._full_cost, self._skip_cost, self._passes = 0.0, 0.0, 0
@@ -45,19 +48,26 @@ class SkippingEngine:
         if np.any(clusters.labels[:1] < 0):
             self._last = None
         began = time.perf_counter()
-        if self._may_skip(bias):
+        if self._leads is None:
+            changed = self.rows.packed.hard_pass(natural, bias, clusters)
+            if changed < FEW_MOVES * len(self.rows):
+                self._leads = _Leads(self.rows)
+        elif self._may_skip(bias):
             assert self._last is not None
-            table = self._drift(natural, bias, *self._last)
-            changed, _ = self.rows.packed.skipping_pass(natural, bias, clusters, self._margins, table, self._distances)
+            changed = self._leads.skipping_pass(natural, bias, clusters, self._last)
             self._skip_cost = time.perf_counter() - began
         else:
-            changed = self.rows.packed.hard_pass(natural, bias, clusters, self._margins)
+            changed = self.rows.packed.hard_pass(natural, bias, clusters, self._leads.margins)
             self._full_cost = time.perf_counter() - began
             # The first passes of skipping after a full one are the cheapest; they are to be tried before judging.
             self._skip_cost = 0.0
-        self._last = natural.copy(), bias.copy()
+            self._last = natural, bias
+        if self._last is not None:
+            self._last = natural.copy(), bias.copy()
         if changed or self._partition is None:
-            self._partition = Labelled(clusters.labels.copy())
+            self._partition = Labelled(
+                clusters.labels.copy(), None if self._partition is None else ref(self._partition)
+            )
         return self._partition, self._tally.statistics()
 
     def _may_skip(self, bias: Array) -> bool:
@@ -65,6 +75,25 @@ class SkippingEngine:
         if self._last is None or np.any(np.isfinite(bias) & ~np.isfinite(self._last[1])):
             return False
         return self._skip_cost <= self._full_cost or self._passes % TRIAL == 0
+
+    def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
+        """Statistics by responsibility."""
+        return self._dense.soft_pass(natural, bias, n_kept)
+
+
+class _Leads:
+    """What is known of every row's lead over all other components, and how fast it may shrink."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.margins = np.zeros(len(rows), dtype=np.float32)
+        self._scale, self._distances, self._edges = _distances(rows)
+
+    def skipping_pass(self, natural: Array, bias: Array, clusters: Clusters, last: tuple[Array, Array]) -> int:
+        """A pass over the rows whose lead may be gone; returns how many labels changed."""
+        table = self._drift(natural, bias, *last)
+        changed, _ = self.rows.packed.skipping_pass(natural, bias, clusters, self.margins, table, self._distances)
+        return changed
 
     def _drift(self, natural: Array, bias: Array, before: Array, bias_before: Array) -> NDArray[np.float32]:
         """What a lead may have lost (k, distances); infinite in the last column, whose rows are far out."""
@@ -90,22 +119,20 @@ class SkippingEngine:
         table[~alive] = np.inf  # rows of a component that died are to be looked at
         return np.ascontiguousarray(np.nextafter(table.astype(np.float32), np.float32(np.inf)))
 
-    def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
-        """Statistics by responsibility."""
-        return self._dense.soft_pass(natural, bias, n_kept)
-
 
 def _distances(rows: Rows) -> tuple[Array, NDArray[np.uint8], Array]:
     """The scale of each statistic, the class of distance of each row from their mean, and the edges of the classes."""
     mean = rows.mean_statistic
     squares = np.zeros(rows.order)
     for _, t in rows.blocks():
-        squares += ((t - mean) ** 2).sum(axis=0)
+        centred = t - mean
+        squares += np.einsum("nd,nd->d", centred, centred)
     scale = np.sqrt(squares / len(rows))
     scale = np.where(scale > 0, scale, 1.0)
     distance = np.empty(len(rows))
     for block, t in rows.blocks():
-        distance[block] = np.sqrt((((t - mean) / scale) ** 2).sum(axis=1))
+        scaled = (t - mean) / scale
+        distance[block] = np.sqrt(np.einsum("nd,nd->n", scaled, scaled))
     # Equal steps to four times the typical distance; what is beyond is looked at in every pass.
     edges = np.linspace(0, 4 * np.sqrt(rows.order), DISTANCES)[1:]
     classes = np.searchsorted(edges, distance * (1 + 1e-9))

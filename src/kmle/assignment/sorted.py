@@ -5,12 +5,15 @@ This is the explicit cell diagram of the paper's section on proximity structures
 
 import numpy as np
 
-from ..kernels import SortedRows
+from ..kernels import PackedRows, SortedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
 from .partition import Intervals, Partition
 from .rows import Rows
+
+# Values of the line turned into statistics at a time.
+BLOCK_ROWS = 1 << 16
 
 
 def can_sort(rows: Rows) -> bool:
@@ -19,49 +22,56 @@ def can_sort(rows: Rows) -> bool:
 
 
 class SortedEngine:
-    """Hard passes by bisection; soft passes, which need every row, by the dense engine."""
+    """Hard passes by bisection; soft passes, which need every distinct value, by the dense kernel."""
 
     name = "sorted"
 
     def __init__(self, rows: Rows) -> None:
-        self._dense = DenseEngine(rows)
-        # With one statistic the line is that of t(x), with two that of x itself.
-        self._column = rows.take(slice(None))[:, 0] if rows.order == 1 else rows.X[:, 0].astype(float, copy=False)
+        self.rows = rows
+        self._line: Array = np.empty(len(rows))
+        for block in rows.line_blocks():
+            self._line[block] = rows.along_line(block)
         weights = rows.weights
         if weights is None:
-            self._line = np.sort(self._column)
+            self._line.sort()
         else:
-            order = np.argsort(self._column, kind="stable")
-            self._line, weights = self._column[order], weights[order]
+            order = np.argsort(self._line, kind="stable")
+            self._line, weights = self._line[order], weights[order]
         self._line, weights = _distinct(self._line, weights)
-        columns, features = self._line[:, None], "identity"
-        if rows.order > 1:
-            line = columns if rows.origin is None else rows.family.measured_from(columns, rows.origin)
-            columns, features = rows.family.kernel_columns(line)
-        self._sorted = SortedRows(columns, features, weights, rows.n_threads)
-        self._n_threads = rows.n_threads
-        rows.summary = self._summary(rows, columns, features)
-
-    def _summary(self, rows: Rows, columns: Array, features: str) -> tuple[Array, Array]:
-        """Mean and largest |t| without another pass: statistics of these families are largest at an end of the line."""
+        self._packed = self._packed_line(weights)
+        self._sorted = SortedRows(self._packed)
         alone = self._sorted.hard_pass(np.zeros((1, rows.order)), np.zeros(1))
         assert alone is not None  # one component has no rival
-        _, _, counts, sums = alone
-        ends = np.abs(columns[[0, -1]]).max(axis=0)
-        largest = ends if features == "identity" else np.concatenate([ends, ends**2])
-        return sums[0] / counts[0], largest
+        rows.summary = alone[3][0] / alone[2][0], self._packed.largest()
+        self._dense: DenseEngine | None = None
+
+    def _packed_line(self, weights: Array | None) -> PackedRows:
+        """The line in the kernels' layout; with one statistic the line is that of t(x), with two that of x itself."""
+        packed: PackedRows | None = None
+        for start in range(0, len(self._line), BLOCK_ROWS):
+            columns: Array = self._line[start : start + BLOCK_ROWS, None]
+            features = "identity"
+            if self.rows.order > 1:
+                columns, features = self.rows.family.kernel_columns(columns)
+            if packed is None:
+                size = (len(self._line), columns.shape[1])
+                packed = PackedRows(*size, features, weights, n_threads=self.rows.n_threads)
+            packed.load(start, columns)
+        assert packed is not None  # there is at least one row
+        return packed
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         cells = self._sorted.hard_pass(natural, bias)
         if cells is None:
+            self._dense = self._dense or DenseEngine(self.rows)
             return self._dense.hard_pass(natural, bias)
         cuts, owners, counts, sums = cells
-        return Intervals(self._column, self._line, cuts, owners, self._n_threads), ClusterStatistics(counts, sums, 0.0)
+        return Intervals(self.rows, self._line, cuts, owners), ClusterStatistics(counts, sums, 0.0)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
-        return self._dense.soft_pass(natural, bias, n_kept)
+        return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
 
 
 def _distinct(line: Array, weights: Array | None) -> tuple[Array, Array | None]:

@@ -9,7 +9,7 @@ from ..statistics import ClusterStatistics
 # Sums are gathered afresh after this many passes, whenever a cluster has shrunk to this share of what it was, and
 # always while that costs next to nothing: what rounding leaves behind must stay small beside the sums themselves.
 PASSES = 50
-SHRUNK = 0.5
+SHRUNK = 0.1
 SMALL = 1 << 18
 
 

@@ -73,7 +73,7 @@ class MixtureEstimator(ABC):
         if not isinstance(seen, slice):
             best = replace(best, labels=best.mixture.predict(X))
         if few is not None:
-            best = replace(best, labels=best.labels[few.group], engine=f"{best.engine} on {len(X)} distinct rows")
+            best = replace(best, labels=few.spread(best.labels), engine=f"{best.engine} on {len(X)} distinct rows")
         self._take(best, problem)
         return self
 
@@ -83,7 +83,7 @@ class MixtureEstimator(ABC):
         online = isinstance(self.algorithm, Online) or self.algorithm == "online"
         if labelled or online or issparse(rows) or self.assignment not in ("auto", "compressed"):
             return None
-        return compressed(rows, weights)
+        return compressed(rows, weights, threads_of(self.n_jobs))
 
     def _fit_once(self, problem: Problem, rng: np.random.Generator, restart: int, seen: Seen) -> Fit:
         start = self._start(problem, rng, seen)

@@ -36,9 +36,6 @@ class Bernoulli(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return X
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         return np.logaddexp(0, natural).sum(axis=-1)
 
@@ -53,9 +50,6 @@ class Bernoulli(ExponentialFamily):
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"probability": expit(natural)}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return (rng.random((size, natural.size)) < expit(natural)).astype(float)

@@ -34,9 +34,6 @@ class Beta(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return join(np.log(X), np.log1p(-X))
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         alpha, beta = blocks(natural + 1, 2)
         return np.where((alpha > 0) & (beta > 0), betaln(alpha, beta), np.inf).sum(axis=-1)
@@ -55,9 +52,6 @@ class Beta(ExponentialFamily):
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         alpha, beta = blocks(natural + 1, 2)
         return {"alpha": alpha, "beta": beta}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         alpha, beta = blocks(natural + 1, 2)

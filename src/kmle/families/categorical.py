@@ -87,9 +87,6 @@ class Categorical(ExponentialFamily):
         np.put_along_axis(one_hot, X.astype(np.intp) + starts, 1.0, axis=1)
         return one_hot
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         return np.sum([logsumexp(column, axis=-1) for column in self._columns(natural)], axis=0)
 
@@ -106,9 +103,6 @@ class Categorical(ExponentialFamily):
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"probabilities": self.moment_from_natural(natural)}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         draws = [rng.choice(column.size, size, p=softmax(column)) for column in self._columns(natural)]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..kernels import survey
 from ..numerics.arrays import Array
 from .contract import FamilyContract
 from .shapes import as_matrices
@@ -56,10 +57,12 @@ def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None =
     rows = as_rows(family, X)
     if family.n_features is not None and rows.shape[1] != family.n_features:
         raise ValueError(f"{family.name} was set up for {family.n_features} columns but the data has {rows.shape[1]}")
-    # One pass tells whether all is finite; only if not is the offender looked for.
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = rows.sum(dtype=float)
-    if not np.isfinite(total) and not (finite := np.isfinite(rows)).all():
+    # One look usually tells that all is well; only if not is the offender looked for.
+    seen = survey(rows)
+    if seen.finite and family.support.holds_all(seen):
+        return rows
+    if not seen.finite:
+        finite = np.isfinite(rows)
         row, column = np.argwhere(~finite)[0]
         what = "missing (NaN)" if np.isnan(rows[row, column]) else "infinite"
         raise ValueError(

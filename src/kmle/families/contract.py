@@ -69,10 +69,6 @@ class FamilyContract(ABC):
         """t(x), (n, D), packed so that t @ theta is the inner product."""
 
     @abstractmethod
-    def log_carrier(self, X: Array) -> Array:
-        """k(x), (n,)."""
-
-    @abstractmethod
     def log_normalizer(self, natural: Array) -> Array:
         """F(theta), (k,); NaN or infinite outside the natural parameter space."""
 
@@ -93,14 +89,27 @@ class FamilyContract(ABC):
         """The usual parameters."""
 
     @abstractmethod
-    def mean_log_carrier(self, natural: Array) -> Array:
-        """E[k(x)], (k,): closed form, or `return self.integrate_log_carrier(natural)` for univariate families."""
-
-    @abstractmethod
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         """`size` rows drawn from the one law with natural parameter (D,)."""
 
     # Optional: what only some families need. The defaults say "nothing special". ------------------------------------
+
+    def log_carrier(self, X: Array) -> Array:
+        """k(x), (n,); zero unless a family says otherwise."""
+        return np.zeros(X.shape[:-1])
+
+    def mean_log_carrier(self, natural: Array) -> Array:
+        """E[k(x)], (k,): closed form, or `return self.integrate_log_carrier(natural)` for univariate families."""
+        return np.zeros(natural.shape[:-1])
+
+    @property
+    def has_carrier(self) -> bool:
+        """Whether k(x) is anything but zero."""
+        return type(self).log_carrier is not FamilyContract.log_carrier
+
+    def log_carrier_from(self, X: Array, origin: Array) -> Array:
+        """k(x) to go with t of `measured_from(X, origin)`: the same, unless moving the origin moves it too."""
+        return self.log_carrier(X)
 
     def facts_from_data(self, X: Array) -> dict[str, Any]:
         """Fixed facts this data settles when they were left open, such as the number of columns."""

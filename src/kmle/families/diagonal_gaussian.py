@@ -33,9 +33,6 @@ class DiagonalGaussian(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return join(X, X * X)
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         linear, quadratic = blocks(natural, 2)
         return (-0.25 * linear * (linear / quadratic) + 0.5 * np.log(-np.pi / quadratic)).sum(axis=-1)
@@ -56,9 +53,6 @@ class DiagonalGaussian(ExponentialFamily):
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         mean, variance = _mean_variance(natural)
         return {"mean": mean, "variance": variance}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         mean, variance = _mean_variance(natural)

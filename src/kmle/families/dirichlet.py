@@ -36,9 +36,6 @@ class Dirichlet(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return np.log(X)
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         concentration = natural + 1
         value = gammaln(concentration).sum(axis=-1) - gammaln(concentration.sum(axis=-1))
@@ -55,9 +52,6 @@ class Dirichlet(ExponentialFamily):
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"concentration": natural + 1}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         # Small concentrations draw proportions that underflow; they are kept positive, as the support asks.

@@ -34,17 +34,11 @@ class Exponential(ScaleFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return X
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def natural_from_source(self, *, rate: Array) -> Array:
         return -as_columns(rate)
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"rate": -natural}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return self.sample_statistic(natural, size, rng)

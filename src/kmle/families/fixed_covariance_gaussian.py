@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
+from .centring import centre_of_columns
 from .shapes import as_columns
 from .support import REALS
 
@@ -70,8 +71,9 @@ class FixedCovarianceGaussian(ExponentialFamily):
         return X
 
     def log_carrier(self, X: Array) -> Array:
-        d = X.shape[-1]
-        return -0.5 * ((X @ self._whitener(d).T) ** 2).sum(axis=-1) - self._log_scale(d)
+        table, d = np.asarray(self.covariance, dtype=float), X.shape[-1]
+        whitened = X @ self._whitener(d).T if table.ndim == 2 else X / np.sqrt(table)
+        return -0.5 * np.einsum("...d,...d->...", whitened, whitened) - self._log_scale(d)
 
     def log_normalizer(self, natural: Array) -> Array:
         return 0.5 * np.einsum("...i,ij,...j->...", natural, self._matrix(natural.shape[-1]), natural)
@@ -97,6 +99,18 @@ class FixedCovarianceGaussian(ExponentialFamily):
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         factor = np.linalg.cholesky(self._matrix(natural.size))
         return self.moment_from_natural(natural) + rng.standard_normal((size, natural.size)) @ factor.T
+
+    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
+        return centre_of_columns(X, weights)
+
+    def measured_from(self, X: Array, origin: Array) -> Array:
+        return (X - origin).astype(X.dtype, copy=False)
+
+    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+        return natural + self.natural_from_moment(origin)
+
+    def log_carrier_from(self, X: Array, origin: Array) -> Array:
+        return self.log_carrier(X - origin)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no squares of coordinates, so no digits lost far from the origin."""

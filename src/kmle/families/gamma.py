@@ -39,9 +39,6 @@ class Gamma(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return join(np.log(X), X)
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         shape, rate = _shape_rate(natural)
         return np.where(shape > 0, gammaln(shape) - shape * np.log(rate), np.inf).sum(axis=-1)
@@ -62,9 +59,6 @@ class Gamma(ExponentialFamily):
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         shape, rate = _shape_rate(natural)
         return {"shape": shape, "scale": 1 / rate}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         shape, rate = _shape_rate(natural)

@@ -50,9 +50,6 @@ class Gaussian(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return np.concatenate([X, pack_products(X)], axis=-1)
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         linear, precision = _split(natural)
         factors = cholesky_or_nan(precision)
@@ -76,9 +73,6 @@ class Gaussian(ExponentialFamily):
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         mean, covariance = _mean_covariance(natural)
         return {"mean": mean, "covariance": covariance}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         mean, covariance = _mean_covariance(natural)

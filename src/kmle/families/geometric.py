@@ -33,9 +33,6 @@ class Geometric(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return X
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         return -np.log(-np.expm1(natural)).sum(axis=-1)
 
@@ -50,9 +47,6 @@ class Geometric(ExponentialFamily):
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"probability": -np.expm1(natural)}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return rng.geometric(-np.expm1(natural), (size, natural.size)).astype(float) - 1

@@ -34,17 +34,11 @@ class HalfNormal(ScaleFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return X * X
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def natural_from_source(self, *, scale: Array) -> Array:
         return -0.5 / as_columns(scale) ** 2
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"scale": np.sqrt(-0.5 / natural)}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return np.sqrt(self.sample_statistic(natural, size, rng))

@@ -34,9 +34,6 @@ class InverseGamma(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return join(np.log(X), 1 / X)
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         shape, scale = _shape_scale(natural)
         return np.where(shape > 0, gammaln(shape) - shape * np.log(scale), np.inf).sum(axis=-1)
@@ -57,9 +54,6 @@ class InverseGamma(ExponentialFamily):
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         shape, scale = _shape_scale(natural)
         return {"shape": shape, "scale": scale}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         shape, scale = _shape_scale(natural)

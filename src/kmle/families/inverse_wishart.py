@@ -48,9 +48,6 @@ class InverseWishart(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return np.concatenate([log_determinants(X)[..., None], pack(inverse_rows(X))], axis=-1)
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         factors, log_det = natural_matrix(natural[..., 1:])
         size = factors.shape[-1]
@@ -80,9 +77,6 @@ class InverseWishart(ExponentialFamily):
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         scale = -2 * unpack_dual(natural[..., 1:])
         return {"degrees": -2 * natural[..., 0] - scale.shape[-1] - 1, "scale": scale}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         from scipy.stats import invwishart  # slow to import, and only draws need it

@@ -39,17 +39,11 @@ class Laplace(ScaleFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return np.abs(X - self.location)
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def natural_from_source(self, *, scale: Array) -> Array:
         return -1 / as_columns(scale)
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"scale": -1 / natural}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return self.location + rng.choice([-1.0, 1.0], (size, natural.size)) * self.sample_statistic(natural, size, rng)

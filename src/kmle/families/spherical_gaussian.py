@@ -33,9 +33,6 @@ class SphericalGaussian(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return np.concatenate([X, (X * X).sum(axis=-1, keepdims=True)], axis=-1)
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         linear, quadratic = natural[..., :-1], natural[..., -1]
         # Divided before it is multiplied: the square alone overflows at the smallest variances.
@@ -59,9 +56,6 @@ class SphericalGaussian(ExponentialFamily):
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         mean, variance = _mean_variance(natural)
         return {"mean": mean, "variance": variance}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         mean, variance = _mean_variance(natural)

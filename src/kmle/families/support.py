@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import Survey
 from ..numerics.arrays import Array
 
 # How far a row of proportions may miss one in its sum, and a direction one in its length, and be taken as rounding.
@@ -34,6 +35,10 @@ class Support(ABC):
     @abstractmethod
     def example(self, n_features: int) -> Array:
         """One legal row (n_features,)."""
+
+    def holds_all(self, seen: Survey) -> bool:
+        """Whether extremes and wholeness alone tell that finite values are legal; False may mean that they do not."""
+        return False
 
     def first_outsider(self, X: Array) -> tuple[int, int | None] | None:
         """Row and column (None: the whole row) of the first offender, or None when all is well."""
@@ -61,6 +66,9 @@ class Interval(Support):
         if np.isfinite(self.upper):
             bounds.append(f"{'at most' if self.closed_upper else 'below'} {self.upper:.6g}")
         return "numbers " + " and ".join(bounds) if bounds else "all real numbers"
+
+    def holds_all(self, seen: Survey) -> bool:
+        return not self.outside(np.stack([seen.lowest, seen.highest])).any()
 
     def outside(self, X: Array) -> NDArray[np.bool_]:
         low = self.lower > X if self.closed_lower else self.lower >= X
@@ -113,6 +121,9 @@ class Integers(Support):
         if isinstance(self.upper, tuple):
             return f"whole numbers from {self.lower:.0f} to {', '.join(map(str, self.upper))} (column by column)"
         return f"whole numbers from {self.lower:.0f} to {self.upper:.0f}"
+
+    def holds_all(self, seen: Survey) -> bool:
+        return seen.whole and not self.outside(np.stack([seen.lowest, seen.highest])).any()
 
     def outside(self, X: Array) -> NDArray[np.bool_]:
         return np.asarray((self.lower > X) | (np.asarray(self.upper) < X) | (np.floor(X) != X))

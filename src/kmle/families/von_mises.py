@@ -32,9 +32,6 @@ class VonMises(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return join(np.cos(X), np.sin(X))
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         concentration = np.hypot(*blocks(natural, 2))
         return (np.log(2 * np.pi) + scaled_bessel(0.0, concentration).log_value).sum(axis=-1)
@@ -55,9 +52,6 @@ class VonMises(ExponentialFamily):
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         cosine, sine = blocks(natural, 2)
         return {"mean": np.arctan2(sine, cosine), "concentration": np.hypot(cosine, sine)}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         source = self.source_from_natural(natural)

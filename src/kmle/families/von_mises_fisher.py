@@ -38,9 +38,6 @@ class VonMisesFisher(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return X
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         d = natural.shape[-1]
         bessel = scaled_bessel(d / 2 - 1, np.linalg.norm(natural, axis=-1))
@@ -65,9 +62,6 @@ class VonMisesFisher(ExponentialFamily):
         scale = np.where(concentration > 0, concentration, 1.0)[..., None]
         direction = np.where(concentration[..., None] > 0, natural / scale, first_axis)
         return {"direction": direction, "concentration": concentration}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         source = self.source_from_natural(natural)

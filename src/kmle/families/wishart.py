@@ -50,9 +50,6 @@ class Wishart(ExponentialFamily):
     def sufficient_statistic(self, X: Array) -> Array:
         return np.concatenate([log_determinants(X)[..., None], pack(as_square(X))], axis=-1)
 
-    def log_carrier(self, X: Array) -> Array:
-        return np.zeros(X.shape[:-1])
-
     def log_normalizer(self, natural: Array) -> Array:
         factors, log_det = natural_matrix(natural[..., 1:])
         size = factors.shape[-1]
@@ -83,9 +80,6 @@ class Wishart(ExponentialFamily):
         factors, _ = natural_matrix(natural[..., 1:])
         degrees = 2 * natural[..., 0] + factors.shape[-1] + 1
         return {"degrees": degrees, "scale": 0.5 * inverse_from_cholesky(factors)}
-
-    def mean_log_carrier(self, natural: Array) -> Array:
-        return np.zeros(natural.shape[:-1])
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         from scipy.stats import wishart  # slow to import, and only draws need it

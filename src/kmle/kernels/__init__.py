@@ -4,6 +4,7 @@ A row of statistics t(x) scores <t(x), natural_j> + bias_j with component j; for
 log-density plus log-weight, up to a term of x alone.
 """
 
+from .columns import Survey, look_up, survey, tabulate
 from .packed import Clusters, PackedRows, Plan, spatial_order
 from .serving import backend, instruction_set, use, versions
 from .sorted import SortedRows, locate
@@ -14,11 +15,15 @@ __all__ = [
     "PackedRows",
     "Plan",
     "SortedRows",
+    "Survey",
     "WideRows",
     "backend",
     "instruction_set",
     "locate",
+    "look_up",
     "spatial_order",
+    "survey",
+    "tabulate",
     "use",
     "versions",
 ]

@@ -87,6 +87,8 @@ class PackedRows:
         if row_weights is not None and row_weights.shape != (n_rows,):
             raise ValueError(f"weights must have shape ({n_rows},), one per row, got {row_weights.shape}.")
         compiled = compiled_module()
+        self.n_threads = n_threads
+        self._features = features
         self._rows: Any
         if compiled is None:
             self._rows = reference.PackedRows(n_rows, n_columns, kind, row_weights, self.dtype)
@@ -171,6 +173,21 @@ class PackedRows:
         kept = len(theta) if n_kept is None else min(n_kept, len(theta))
         return counts, sums, float(self._rows.soft_pass(theta, b, kept, counts, sums))
 
+    def totals(self) -> tuple[float, Floats]:
+        """The weight of all rows and their weighted sum of t(x), (D,)."""
+        counts, sums, _ = self.soft_pass(np.zeros((1, self.order)), np.zeros(1))
+        return float(counts[0]), sums[0]
+
+    def largest(self) -> Floats:
+        """A bound on |t(x)|, coordinate by coordinate (D,): exact for the columns themselves."""
+        columns = np.zeros(self.n_columns)
+        self._rows.largest(columns)
+        if self._features == "diagonal":
+            return np.concatenate([columns, columns**2])
+        if self._features == "quadratic":
+            return np.concatenate([columns, np.outer(columns, columns)[np.triu_indices(self.n_columns)]])
+        return columns
+
     def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Floats, Floats]:
         """Counts (k,) and sums (k, D) of given labels in 0..k-1."""
         given = np.asarray(labels)
@@ -181,6 +198,11 @@ class PackedRows:
         counts, sums = np.zeros(n_labels), np.zeros((n_labels, self.order))
         self._rows.label_sums(given.astype(np.int32, copy=False), counts, sums)
         return counts, sums
+
+    def sorted_passes(self) -> Any:
+        """The passes for rows in the order of a line (see SortedRows)."""
+        serving: Any = reference if isinstance(self._rows, reference.PackedRows) else compiled_module()
+        return serving.SortedRows(self._rows)
 
     def _components(self, natural: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:
         theta, b = np.asarray(natural, dtype=np.float64), np.asarray(bias, dtype=np.float64)

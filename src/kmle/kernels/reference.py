@@ -24,14 +24,22 @@ def order_of(features: int, columns: int) -> int:
 
 
 def statistics_of(columns: NDArray[Any], features: int) -> Floats:
-    """t(x) in float64: the columns as they are, with their squares, or with all their products."""
-    x = np.ascontiguousarray(columns, dtype=np.float64)
+    """t(x) in float64: the columns as they are, with their squares, or with all their products.
+
+    Each statistic lies together in memory, for all rows: sums over statistics and comparisons of components then run
+    along whole arrays.
+    """
+    x = columns.astype(np.float64).T
     if features == IDENTITY:
-        return x
-    if features == DIAGONAL:
-        return np.hstack([x, x * x])
-    first, second = np.triu_indices(x.shape[1])
-    return np.hstack([x, x[:, first] * x[:, second]])
+        return np.ascontiguousarray(x).T
+    t = np.empty((order_of(features, len(x)), x.shape[1]))
+    t[: len(x)] = x
+    place = len(x)
+    for a in range(len(x)):
+        others = t[a : a + 1] if features == DIAGONAL else t[a : len(x)]
+        np.multiply(t[a], others, out=t[place : place + len(others)])
+        place += len(others)
+    return t.T
 
 
 class PackedRows:
@@ -62,22 +70,20 @@ class PackedRows:
         natural = _without_dead(natural, bias)
         changed = 0
         for rows, t in self._blocks(len(natural)):
-            scores = t @ natural.T + bias
-            top_two = np.partition(scores, -2, axis=1)[:, -2:] if len(natural) > 1 else None
-            near_tie = _has_near_tie(scores, t, natural, bias)
+            found, lead = _best(natural @ t.T + bias[:, np.newaxis])
+            near_tie = np.flatnonzero(~(lead > _rounding(t, natural, bias)))
             if margins is not None:
-                gap = np.full(len(t), np.inf) if top_two is None else top_two[:, 1] - top_two[:, 0]
-                margins[rows] = np.minimum(np.where(near_tie, 0.0, gap), np.finfo(np.float32).max)
-            scores[near_tie] = _scores_in_order(t[near_tie], natural, bias)
-            found = scores.argmax(axis=1).astype(np.int32)
+                lead[near_tie] = 0.0
+                margins[rows] = np.minimum(lead, np.finfo(np.float32).max)
+            if len(near_tie):
+                found[near_tie] = _scores_in_order(t[near_tie], natural, bias).argmax(axis=1)
             before = labels[rows]
-            moved = found != before
-            changed += int(np.count_nonzero(moved))
-            weights = self._weights_of(rows)
-            self._add(t[moved], found[moved], weights[moved], 1, sizes, counts, sums)
-            had_label = moved & (before >= 0)
-            self._add(t[had_label], before[had_label], weights[had_label], -1, sizes, counts, sums)
-            labels[rows] = found
+            moved = np.flatnonzero(found != before)
+            if len(moved) == 0:
+                continue
+            changed += len(moved)
+            self._move(t, moved, before[moved], found[moved], self._weights_of(rows), sizes, counts, sums)
+            before[moved] = found[moved]
         return changed
 
     def skipping_pass(
@@ -117,25 +123,29 @@ class PackedRows:
         natural = _without_dead(natural, bias)
         score = 0.0
         for rows, t in self._blocks(len(natural)):
-            scores = t @ natural.T + bias
+            scores = natural @ t.T + bias[:, np.newaxis]
             if kept < len(natural):
                 # A stable sort keeps the lowest indices among equals.
-                dropped = np.argsort(-scores, axis=1, kind="stable")[:, kept:]
-                np.put_along_axis(scores, dropped, -np.inf, axis=1)
-            top = scores.max(axis=1, keepdims=True)
+                dropped = np.argsort(-scores, axis=0, kind="stable")[kept:]
+                np.put_along_axis(scores, dropped, -np.inf, axis=0)
+            top = scores.max(axis=0)
             shares = np.exp(scores - top)
-            total = shares.sum(axis=1, keepdims=True)
+            total = shares.sum(axis=0)
             weights = self._weights_of(rows)
-            score += float(weights @ (top + np.log(total))[:, 0])
-            shares *= weights[:, np.newaxis] / total
-            counts += shares.sum(axis=0)
-            sums += shares.T @ t
+            score += float(weights @ (top + np.log(total)))
+            shares *= weights / total
+            counts += shares.sum(axis=1)
+            sums += shares @ t
         return score
 
+    def largest(self, out: Floats) -> None:
+        np.maximum(out, np.maximum(self._values.max(axis=0), -self._values.min(axis=0)), out=out)
+
     def label_sums(self, labels: NDArray[np.int32], counts: Floats, sums: Floats) -> None:
-        sizes = np.zeros(len(counts), dtype=np.int64)
+        nowhere, sizes = np.full(len(labels), -1, dtype=np.int32), np.zeros(len(counts), dtype=np.int64)
         for rows, t in self._blocks(1):
-            self._add(t, labels[rows], self._weights_of(rows), 1, sizes, counts, sums)
+            own = labels[rows]
+            self._move(t, np.arange(len(t)), nowhere[rows], own, self._weights_of(rows), sizes, counts, sums)
 
     def _blocks(self, n_components: int) -> Iterator[tuple[slice, Floats]]:
         """Blocks of rows and their statistics, small enough for both and the scores."""
@@ -148,19 +158,35 @@ class PackedRows:
         return np.ones(len(self._values[rows])) if self._weights is None else self._weights[rows]
 
     @staticmethod
-    def _add(
+    def _move(
         t: Floats,
-        labels: NDArray[np.int32],
+        moved: NDArray[np.intp],
+        before: NDArray[np.int32],
+        after: NDArray[np.int32],
         weights: Floats,
-        sign: int,
         sizes: NDArray[np.int64],
         counts: Floats,
         sums: Floats,
     ) -> None:
-        membership = csr_array((sign * weights, labels, np.arange(len(t) + 1)), shape=(len(t), len(counts))).T
-        counts += membership @ np.ones(len(t))
-        sums += membership @ t
-        sizes += sign * np.bincount(labels, minlength=len(counts))
+        """Books rows of a block under other labels; those from nowhere (-1) are lost to no one."""
+        k, t, own = len(counts), t[moved], weights[moved]
+        gained = csr_array((own, after, np.arange(len(own) + 1)), shape=(len(own), k)).T
+        held = before >= 0
+        lost = csr_array((own * held, np.where(held, before, 0), np.arange(len(own) + 1)), shape=(len(own), k)).T
+        sums += gained @ t - lost @ t
+        counts += np.bincount(after, own, k) - np.bincount(before[held], own[held], k)
+        sizes += np.bincount(after, minlength=k) - np.bincount(before[held], minlength=k)
+
+
+def survey(table: NDArray[Any], lowest: Floats, highest: Floats, totals: Floats) -> tuple[bool, bool]:
+    """Extremes and totals of the columns; whether all values are finite, and whole."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.minimum(lowest, table.min(axis=0, initial=np.inf), out=lowest)
+        np.maximum(highest, table.max(axis=0, initial=-np.inf), out=highest)
+        totals += table.sum(axis=0, dtype=float)
+    finite = bool(np.isfinite(lowest).all() and np.isfinite(highest).all() and np.isfinite(table).all())
+    small = finite and max(np.abs(lowest).max(initial=0.0), np.abs(highest).max(initial=0.0)) < 2.0**51
+    return finite, bool(small and all(np.array_equal(np.floor(column), column) for column in table.T))
 
 
 def spatial_order(columns: Floats, leaf: int, places: NDArray[np.int64]) -> None:
@@ -184,11 +210,10 @@ def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: ND
 
 
 class SortedRows:
-    """A sorted column and its cells, found the slow way: every row's label."""
+    """Rows in the order of one column and their cells, found the slow way: every row's label."""
 
-    def __init__(self, columns: Floats, features: int, weights: Floats | None, threads: int) -> None:
-        self._rows = PackedRows(len(columns), columns.shape[1], features, weights, np.float64)
-        self._rows.load(0, columns)
+    def __init__(self, packed: PackedRows) -> None:
+        self._rows = packed
 
     def hard_pass(self, natural: Floats, bias: Floats, counts: Floats, sums: Floats) -> tuple[list[int], list[int]]:
         labels = np.full(len(self._rows), -1, dtype=np.int32)
@@ -203,17 +228,30 @@ def _without_dead(natural: Floats, bias: Floats) -> Floats:
     return np.where(np.isneginf(bias)[:, np.newaxis], 0.0, natural)
 
 
-def _has_near_tie(scores: Floats, t: Floats, natural: Floats, bias: Floats) -> NDArray[np.bool_]:
-    """Rows whose best two scores are closer than the rounding error of a matrix product may be.
+def _best(scores: Floats) -> tuple[NDArray[np.int32], Floats]:
+    """The best component of each row, the lowest index on a tie, and its lead over the second best; scores are (k, n).
+
+    One component after the other for many rows at once, as the compiled passes do: far faster than `argmax`.
+    """
+    top, second = scores[0].copy(), np.full(scores.shape[1], -np.inf)
+    found = np.zeros(scores.shape[1], dtype=np.int32)
+    for j, score in enumerate(scores[1:], start=1):
+        np.copyto(found, j, where=score > top)
+        np.maximum(second, np.minimum(score, top), out=second)
+        np.maximum(top, score, out=top)
+    with np.errstate(invalid="ignore"):
+        return found, top - second
+
+
+def _rounding(t: Floats, natural: Floats, bias: Floats) -> Floats:
+    """How far two scores of a row may be apart by the rounding of a matrix product alone.
 
     A matrix product sums in an order of its own, even from one column to the next, so it may tell equal components
-    apart: those rows are summed again in a fixed order.
+    apart: rows so close are summed again in a fixed order.
     """
     largest_bias = np.abs(bias, where=np.isfinite(bias), out=np.zeros_like(bias)).max()
-    magnitude = np.abs(t) @ np.abs(natural).max(axis=0) + largest_bias
-    tolerance = 4 * EPSILON * (natural.shape[1] + 2) * magnitude
-    contenders = scores >= (scores.max(axis=1) - tolerance)[:, np.newaxis]
-    return np.asarray(np.count_nonzero(contenders, axis=1) > 1)
+    magnitude = np.abs(t).max(axis=0) @ np.abs(natural).max(axis=0) + largest_bias
+    return np.asarray(4 * EPSILON * (natural.shape[1] + 2) * magnitude)
 
 
 def _scores_in_order(t: Floats, natural: Floats, bias: Floats) -> Floats:

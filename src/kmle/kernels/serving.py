@@ -37,9 +37,9 @@ def use(version: str | None) -> None:
         _found.use_instruction_set(_found.instruction_sets()[-1] if version in (None, "numpy") else version)
 
 
-def compiled_module() -> ModuleType | None:
-    """The compiled module if it serves; a single warning when it is missing."""
-    if _found is None:
+def compiled_module(warn: bool = True) -> ModuleType | None:
+    """The compiled module if it serves; a single warning when it is missing, where that matters."""
+    if _found is None and warn:
         _warn_once()
     return None if _forced == "numpy" else _found
 

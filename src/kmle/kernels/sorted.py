@@ -6,38 +6,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import reference
-from .packed import FEATURES
+from .packed import PackedRows
 from .serving import compiled_module
 
 Floats = NDArray[np.float64]
 
 
 class SortedRows:
-    """Statistics (n, c) of one column in its sorted order, no value twice; t(x) has at most eight entries.
+    """Packed rows (float64) in the order of one column, no value twice; t(x) has at most eight entries.
 
     Two components' scores may cross at most once (order one) or twice, with one extremum of their difference.
 
-    >>> rows = SortedRows(np.array([[1.0], [2.0], [3.0], [8.0]]))
-    >>> cuts, owners, counts, sums = rows.hard_pass(np.array([[0.0], [1.0]]), np.array([0.0, -2.5]))
+    >>> packed = PackedRows(4, 1)
+    >>> packed.load(0, np.array([[1.0], [2.0], [3.0], [8.0]]))
+    >>> cuts, owners, counts, sums = SortedRows(packed).hard_pass(np.array([[0.0], [1.0]]), np.array([0.0, -2.5]))
     >>> cuts, owners, sums.ravel()
     (array([0, 2, 4]), array([0, 1], dtype=int32), array([ 3., 11.]))
     """
 
-    def __init__(
-        self,
-        columns: ArrayLike,
-        features: str = "identity",
-        weights: ArrayLike | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        rows = np.ascontiguousarray(columns, dtype=np.float64)
-        kind = FEATURES[features]
-        self.order = reference.order_of(kind, rows.shape[1])
-        if self.order > 8:
-            raise ValueError(f"a line has at most eight statistics, got {self.order}.")
-        row_weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        serving: Any = compiled_module() or reference
-        self._rows = serving.SortedRows(rows, kind, row_weights, n_threads)
+    def __init__(self, packed: PackedRows) -> None:
+        if packed.order > 8 or packed.dtype != np.float64:
+            raise ValueError(f"a line has at most eight statistics, in float64; got {packed.order} in {packed.dtype}.")
+        self._rows = packed.sorted_passes()
 
     def hard_pass(
         self, natural: ArrayLike, bias: ArrayLike

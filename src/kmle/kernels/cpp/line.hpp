@@ -21,11 +21,8 @@ namespace kmle {
 
 class Line {
 public:
-    // `columns` are the sorted rows, row after row, and outlive the line; `weights` may be null.
-    Line(const double* columns, std::size_t rows, std::size_t width, Features features, const double* weights,
-         std::size_t threads)
-        : values_(columns), weights_(weights), rows_(rows), width_(width), order_(order_of(features, width)),
-          features_(features) {
+    // The rows lie in the order of the line and outlive it.
+    Line(const Packed<double>& packed, std::size_t threads) : packed_(packed), rows_(packed.rows), order_(packed.order) {
         // Each stretch is summed by itself, and the stretches in long double: rounding stays that of one stretch.
         const std::size_t stretches = rows_ / stretch, cells = order_ + 1;
         std::vector<double> sums(stretches * cells, 0.0);
@@ -102,14 +99,7 @@ private:
         std::size_t components;
     };
 
-    void statistics(std::size_t i, double* t) const {
-        const double* x = values_ + i * width_;
-        for (std::size_t a = 0; a < width_; ++a) t[a] = x[a];
-        if (features_ == Features::identity) return;
-        std::size_t f = width_;
-        for (std::size_t a = 0; a < width_; ++a)
-            for (std::size_t b = a; b < (features_ == Features::diagonal ? a + 1 : width_); ++b) t[f++] = x[a] * x[b];
-    }
+    void statistics(std::size_t i, double* t) const { row_statistics(packed_, i, t); }
 
     double score(std::size_t i, const double* slope, double offset) const {
         double t[8];
@@ -118,14 +108,52 @@ private:
         return offset;
     }
 
+    // Adds weight and weighted statistics of some places, whole blocks at once.
     void add(std::size_t first, std::size_t last, double* out) const {
+        constexpr std::size_t block = block_rows<double>;
+        std::size_t i = first;
+        for (; i < last && i % block != 0; ++i) add_row(i, out);
+        for (; i + block <= last; i += block) add_block(i, out);
+        for (; i < last; ++i) add_row(i, out);
+    }
+
+    void add_row(std::size_t i, double* out) const {
         double t[8];
-        for (std::size_t i = first; i < last; ++i) {
-            const double weight = weights_ ? weights_[i] : 1.0;
-            statistics(i, t);
-            out[0] += weight;
-            for (std::size_t f = 0; f < order_; ++f) out[f + 1] += weight * t[f];
-        }
+        const double weight = packed_.weight(i);
+        statistics(i, t);
+        out[0] += weight;
+        for (std::size_t f = 0; f < order_; ++f) out[f + 1] += weight * t[f];
+    }
+
+    void add_block(std::size_t first, double* out) const {
+        constexpr std::size_t block = block_rows<double>;
+        double ones[block];
+        const double* weights = packed_.weights ? packed_.weights + first : ones;
+        if (!packed_.weights) std::fill_n(ones, block, 1.0);
+        out[0] += product_sum(weights, nullptr, nullptr);
+        const double* columns = packed_.block(first / block);
+        double* next = out + 1;
+        for (std::size_t a = 0; a < packed_.columns; ++a) *next++ += product_sum(weights, columns + a * block, nullptr);
+        if (packed_.features == Features::identity) return;
+        for (std::size_t a = 0; a < packed_.columns; ++a)
+            for (std::size_t b = a; b < (packed_.features == Features::diagonal ? a + 1 : packed_.columns); ++b)
+                *next++ += product_sum(weights, columns + a * block, columns + b * block);
+    }
+
+    // Sum over a block of products; in several sums side by side, which the compiler can vectorise.
+    static double product_sum(const double* weights, const double* first, const double* second) {
+        constexpr std::size_t block = block_rows<double>, apart = 8;
+        double sums[apart] = {};
+        for (std::size_t r = 0; r < block; r += apart)
+            for (std::size_t l = 0; l < apart; ++l) {
+                double value = weights[r + l];
+                if (first) value *= first[r + l];
+                if (second) value *= second[r + l];
+                sums[l] += value;
+            }
+        double total = 0.0;
+        for (const double sum : sums) total += sum;
+        return total;
     }
 
     std::int32_t label(std::size_t i, const Scores& scores) const {
@@ -227,10 +255,9 @@ private:
         edges.push_back(static_cast<std::int64_t>(high));
     }
 
-    const double *values_, *weights_;
+    Packed<double> packed_;
     std::vector<double> prefix_;
-    std::size_t rows_, width_, order_;
-    Features features_;
+    std::size_t rows_, order_;
 };
 
 }  // namespace kmle

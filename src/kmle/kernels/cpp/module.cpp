@@ -259,13 +259,22 @@ public:
             add(partial.data() + t * cells, partial.data() + t * cells + components, components, counts, sums);
     }
 
-private:
-    std::size_t blocks() const { return rounded_up(rows_, block_rows<T>) / block_rows<T>; }
-
     Packed<T> view() const {
         return {values_.get(), largest_.data(), weights_.empty() ? nullptr : weights_.data(), rows_, columns_, order(),
                 features_};
     }
+
+    std::size_t threads() const { return threads_; }
+
+    // The largest |value| of each column.
+    void largest(const Vector<double>& out) const {
+        for (std::size_t b = 0; b < blocks(); ++b)
+            for (std::size_t a = 0; a < columns_; ++a)
+                out.data()[a] = std::max(out.data()[a], largest_[b * columns_ + a]);
+    }
+
+private:
+    std::size_t blocks() const { return rounded_up(rows_, block_rows<T>) / block_rows<T>; }
 
     void place(std::size_t i, const T* row, std::int64_t stride) {
         const std::size_t b = i / block_rows<T>;
@@ -348,6 +357,7 @@ void define(nb::module_& module, const char* name) {
              nb::arg("distances").noconvert())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
+        .def("largest", &Rows::largest, nb::arg("out").noconvert())
         .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert());
 }
@@ -406,16 +416,10 @@ void spatial_order(const Contiguous<2>& columns, std::size_t leaf, const Vector<
     halve(columns.data(), columns.shape(1), leaf, places.data(), columns.shape(0));
 }
 
-// A sorted column, and passes over it whose cost hardly depends on its length.
+// Rows in the order of one column, and passes over them whose cost hardly depends on their number.
 class SortedRows {
 public:
-    // The arrays are kept, not copied.
-    SortedRows(const Contiguous<2>& columns, int features, const std::optional<Contiguous<1>>& weights,
-               std::size_t threads)
-        : columns_(columns),
-          weights_(weights),
-          line_(columns.data(), columns.shape(0), columns.shape(1), static_cast<Features>(features),
-                weights ? weights->data() : nullptr, threads) {}
+    explicit SortedRows(const PackedRows<double>& packed) : line_(packed.view(), packed.threads()) {}
 
     // Cuts and owners of the cells, or None where rounding decides too much; counts and sums are added to.
     nb::object hard_pass(const Contiguous<2>& natural, const Contiguous<1>& bias, const Vector<double>& counts,
@@ -441,10 +445,80 @@ public:
     }
 
 private:
-    Contiguous<2> columns_;
-    std::optional<Contiguous<1>> weights_;
     Line line_;
 };
+
+// Extremes and totals of the columns, and whether all values are finite and whole.
+template <class T>
+std::pair<bool, bool> survey(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& table,
+                             const Vector<double>& lowest, const Vector<double>& highest, const Vector<double>& totals,
+                             std::size_t threads) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t rows = table.shape(0), columns = table.shape(1);
+    const std::size_t step = std::max<std::size_t>(1, (1 << 17) / columns), count = rounded_up(rows, step) / step;
+    std::vector<double> extremes(3 * columns * count);
+    std::vector<Survey> parts(count);
+    Pool::run(count, threads, [&](std::size_t t) {
+        double* own = extremes.data() + 3 * columns * t;
+        parts[t] = {own, own + columns, own + 2 * columns, true, true};
+        const std::size_t first = t * step, size = std::min(step, rows - first);
+        if constexpr (sizeof(T) == 8)
+            chosen->survey64(table.data() + first * columns, size, columns, parts[t]);
+        else
+            chosen->survey32(table.data() + first * columns, size, columns, parts[t]);
+    });
+    bool finite = true, whole = true;
+    for (const Survey& part : parts) {
+        finite &= part.finite;
+        whole &= part.whole;
+        for (std::size_t a = 0; a < columns; ++a) {
+            lowest.data()[a] = std::min(lowest.data()[a], part.lowest[a]);
+            highest.data()[a] = std::max(highest.data()[a], part.highest[a]);
+            totals.data()[a] += part.totals[a];
+        }
+    }
+    return {finite, whole};
+}
+
+// How often each whole number from `low` on occurs, by weight where there are weights.
+template <class T>
+void tabulate(const nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>& values, double low,
+              const std::optional<Contiguous<1>>& weights, const Vector<double>& counts) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t n = values.shape(0), size = counts.shape(0);
+    // Neighbours often are equal: taking turns between a few tables lets their sums proceed side by side.
+    constexpr std::size_t turns = 4;
+    std::vector<double> tables(turns * size, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t place = static_cast<std::size_t>(static_cast<double>(values.data()[i]) - low);
+        tables[i % turns * size + place] += weights ? weights->data()[i] : 1.0;
+    }
+    for (std::size_t turn = 0; turn < turns; ++turn)
+        for (std::size_t place = 0; place < size; ++place) counts.data()[place] += tables[turn * size + place];
+}
+
+// The entry of a table for each whole number from `low` on.
+template <class T>
+void look_up(const nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>& values, double low,
+             const Vector<const std::int32_t>& table, const Vector<std::int32_t>& out, std::size_t threads) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t n = values.shape(0), step = 1 << 16;
+    Pool::run(rounded_up(n, step) / step, threads, [&](std::size_t task) {
+        for (std::size_t i = task * step; i < std::min(n, (task + 1) * step); ++i)
+            out.data()[i] = table.data()[static_cast<std::size_t>(static_cast<double>(values.data()[i]) - low)];
+    });
+}
+
+template <class T>
+void define_columns(nb::module_& module, const char* suffix) {
+    const auto named = [&](const char* name) { return std::string(name) + suffix; };
+    module.def(named("survey").c_str(), &survey<T>, nb::arg("table").noconvert(), nb::arg("lowest").noconvert(),
+               nb::arg("highest").noconvert(), nb::arg("totals").noconvert(), nb::arg("threads"));
+    module.def(named("tabulate").c_str(), &tabulate<T>, nb::arg("values").noconvert(), nb::arg("low"),
+               nb::arg("weights").noconvert().none(), nb::arg("counts").noconvert());
+    module.def(named("look_up").c_str(), &look_up<T>, nb::arg("values").noconvert(), nb::arg("low"),
+               nb::arg("table").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+}
 
 }  // namespace
 }  // namespace kmle
@@ -455,10 +529,10 @@ NB_MODULE(_compiled, module) {
     define<double>(module, "PackedRows64");
     define<float>(module, "PackedRows32");
     define_wide(module, chosen);
+    define_columns<double>(module, "64");
+    define_columns<float>(module, "32");
     nb::class_<SortedRows>(module, "SortedRows")
-        .def(nb::init<const Contiguous<2>&, int, const std::optional<Contiguous<1>>&, std::size_t>(),
-             nb::arg("columns").noconvert(), nb::arg("features"), nb::arg("weights").noconvert().none(),
-             nb::arg("threads"))
+        .def(nb::init<const PackedRows<double>&>(), nb::arg("packed"), nb::keep_alive<1, 2>())
         .def("hard_pass", &SortedRows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
     module.def("spatial_order", &spatial_order, nb::arg("columns").noconvert(), nb::arg("leaf"),

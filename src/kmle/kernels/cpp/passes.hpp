@@ -97,6 +97,12 @@ struct SoftTask {
     double score;  // sum of weight * log sum exp(scores kept)
 };
 
+// What a look at every value of a table tells; all columns of a row lie together.
+struct Survey {
+    double *lowest, *highest, *totals;  // [column]
+    bool finite, whole;                 // whole: every value is a whole number below 2^51
+};
+
 struct Passes {
     const char* name;
     void (*hard64)(const Packed<double>&, const Model<double>&, HardTask&);
@@ -107,6 +113,8 @@ struct Passes {
     void (*skipping32)(const Packed<float>&, const Model<float>&, const Drift&, HardTask&);
     void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);
     void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
+    void (*survey64)(const double*, std::size_t rows, std::size_t columns, Survey&);
+    void (*survey32)(const float*, std::size_t rows, std::size_t columns, Survey&);
 };
 
 // One for each instruction set that was compiled (see passes.cpp).
@@ -114,19 +122,23 @@ const Passes& baseline_passes();
 const Passes& avx2_passes();
 const Passes& avx512_passes();
 
-// Statistics of one row in double, whatever T is.
+// Statistics of one row in double, whatever T is; its columns lie `stride` apart.
+template <class T>
+void expand(Features features, std::size_t columns, const T* values, std::size_t stride, double* out) {
+    for (std::size_t a = 0; a < columns; ++a) out[a] = values[a * stride];
+    if (features == Features::diagonal)
+        for (std::size_t a = 0; a < columns; ++a) out[columns + a] = out[a] * out[a];
+    if (features == Features::quadratic) {
+        double* product = out + columns;
+        for (std::size_t a = 0; a < columns; ++a)
+            for (std::size_t b = a; b < columns; ++b) *product++ = out[a] * out[b];
+    }
+}
+
+// Statistics of a packed row.
 template <class T>
 void row_statistics(const Packed<T>& packed, std::size_t i, double* out) {
-    const T* x = packed.block(i / block_rows<T>) + i % block_rows<T>;
-    const std::size_t d = packed.columns;
-    for (std::size_t a = 0; a < d; ++a) out[a] = x[a * block_rows<T>];
-    if (packed.features == Features::diagonal)
-        for (std::size_t a = 0; a < d; ++a) out[d + a] = out[a] * out[a];
-    if (packed.features == Features::quadratic) {
-        std::size_t f = d;
-        for (std::size_t a = 0; a < d; ++a)
-            for (std::size_t b = a; b < d; ++b) out[f++] = out[a] * out[b];
-    }
+    expand(packed.features, packed.columns, packed.block(i / block_rows<T>) + i % block_rows<T>, block_rows<T>, out);
 }
 
 // The label of a row whose best scores nearly tie: scores summed in the order of the statistics, rounded at every

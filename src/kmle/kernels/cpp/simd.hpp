@@ -45,6 +45,15 @@ inline Vec<T> broadcast(T value) {
     return value - Vec<T>{};  // subtracting zero costs nothing; adding it is an addition, for the sake of -0
 }
 
+// Labels as whole numbers of the size of T, so that they compare with what is chosen lane by lane.
+template <class T>
+inline IntVec<T> widened(const std::int32_t* from) {
+    typedef std::int32_t Narrow __attribute__((vector_size(4 * lanes<T>)));
+    Narrow narrow;
+    std::memcpy(&narrow, from, sizeof narrow);
+    return __builtin_convertvector(narrow, IntVec<T>);
+}
+
 // e^x for x <= 0, zero below -708; within two units in the last place.
 inline Vec<double> exp_negative(Vec<double> x) {
     const Vec<double> shifter = broadcast(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to a whole number

@@ -1,0 +1,78 @@
+"""One look at a table: extremes and totals of its columns, whether values are finite and whole; and counting them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import reference
+from .serving import compiled_module
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Lowest and highest value and total of each column (d,), and what holds for all values.
+
+    Where `finite` is False the numbers mean nothing. `whole` is True for whole numbers below 2**51.
+    """
+
+    lowest: Floats
+    highest: Floats
+    totals: Floats
+    finite: bool
+    whole: bool
+
+
+def survey(table: NDArray[Any], n_threads: int = 1) -> Survey:
+    """Looks at every value of a table (n, d) once.
+
+    >>> seen = survey(np.array([[1.0, 2.0], [3.0, -4.0]]))
+    >>> seen.lowest, seen.highest, seen.totals, seen.whole
+    (array([ 1., -4.]), array([3., 2.]), array([ 4., -2.]), True)
+    """
+    d = table.shape[1]
+    lowest, highest, totals = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d)
+    compiled: Any = compiled_module(warn=False) if table.flags.c_contiguous and table.size else None
+    if compiled is None:
+        finite, whole = reference.survey(table, lowest, highest, totals)
+    else:
+        finite, whole = _typed(compiled, "survey", table)(table, lowest, highest, totals, n_threads)
+    return Survey(lowest, highest, totals, finite, whole)
+
+
+def tabulate(values: NDArray[Any], low: float, size: int, weights: NDArray[Any] | None = None) -> Floats:
+    """How often each whole number from `low` to low + size - 1 occurs (size,), by weight where there are weights.
+
+    >>> tabulate(np.array([3.0, 5.0, 3.0]), 3.0, 3)
+    array([2., 0., 1.])
+    """
+    counts = np.zeros(size)
+    compiled: Any = compiled_module(warn=False) if values.flags.c_contiguous else None
+    if compiled is None:
+        counts += np.bincount((values - low).astype(np.int64), weights, size)
+    else:
+        own = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        _typed(compiled, "tabulate", values)(values, low, own, counts)
+    return counts
+
+
+def look_up(values: NDArray[Any], low: float, table: NDArray[np.int32], n_threads: int = 1) -> NDArray[np.int32]:
+    """The table's entry for each whole number, the first of them for `low`.
+
+    >>> look_up(np.array([3.0, 5.0, 3.0]), 3.0, np.array([7, 8, 9], dtype=np.int32))
+    array([7, 9, 7], dtype=int32)
+    """
+    out = np.empty(len(values), dtype=np.int32)
+    compiled: Any = compiled_module(warn=False) if values.flags.c_contiguous else None
+    if compiled is None:
+        out[:] = table[(values - low).astype(np.int64)]
+    else:
+        _typed(compiled, "look_up", values)(values, low, table, out, n_threads)
+    return out
+
+
+def _typed(compiled: Any, name: str, values: NDArray[Any]) -> Any:
+    return getattr(compiled, name + ("32" if values.dtype == np.float32 else "64"))

@@ -1,0 +1,182 @@
+// Hard labels of a block: the best component of every row, and the booking of rows that move.
+
+#pragma once
+
+#include "tile.hpp"
+
+namespace kmle {
+namespace KMLE_INSTRUCTION_SET {
+
+constexpr double largest_float = std::numeric_limits<float>::max();
+
+// The best component of every row of a block, its score and the second best score.
+template <class T>
+struct Best {
+    using Integer = typename VectorOf<T>::Integer;
+    alignas(64) T score[block_rows<T>], second[block_rows<T>];
+    alignas(64) Integer label[block_rows<T>];
+    alignas(64) Integer unsettled[block_rows<T>];  // rows that move or nearly tie, see settle
+
+    // `scratch` holds the scores of a strip with all components, where there are many statistics.
+    void find(const T* statistics, const Model<T>& model, T* scratch) {
+        constexpr std::size_t rows = block_rows<T>, width = strip * lanes<T>;
+        const bool wide = model.order > statistics_at_once;
+        for (std::size_t r = 0; r < rows; r += width) {
+            Vec<T> top[strip], runner_up[strip];
+            IntVec<T> winner[strip];
+            for (std::size_t v = 0; v < strip; ++v) {
+                top[v] = runner_up[v] = broadcast(-std::numeric_limits<T>::infinity());
+                winner[v] = IntVec<T>{};
+            }
+            if (wide) score_all(statistics + r, rows, model, scratch);
+            for (std::size_t j = 0; j < model.padded(); j += group) {
+                Vec<T> scores[group][strip];
+                if (wide)
+                    for (std::size_t g = 0; g < group; ++g)
+                        for (std::size_t v = 0; v < strip; ++v)
+                            scores[g][v] = load(scratch + (j + g) * width + v * lanes<T>);
+                else
+                    kmle::KMLE_INSTRUCTION_SET::score(statistics + r, rows, model.order,
+                                                      model.grouped + j * model.order, model.grouped_bias + j, scores);
+                for (std::size_t g = 0; g < group; ++g)
+                    for (std::size_t v = 0; v < strip; ++v) {
+                        const IntVec<T> better = scores[g][v] > top[v];  // strictly: a tie stays with the lowest
+                        const Vec<T> loser = better ? top[v] : scores[g][v];
+                        runner_up[v] = loser > runner_up[v] ? loser : runner_up[v];
+                        top[v] = better ? scores[g][v] : top[v];
+                        winner[v] = better ? IntVec<T>{} + static_cast<Integer>(j + g) : winner[v];
+                    }
+            }
+            for (std::size_t v = 0; v < strip; ++v) {
+                store(score + r + v * lanes<T>, top[v]);
+                store(second + r + v * lanes<T>, runner_up[v]);
+                std::memcpy(label + r + v * lanes<T>, &winner[v], sizeof winner[v]);
+            }
+        }
+    }
+
+    // Marks the rows of a whole block whose label is not the one before, or not beyond doubt; returns if there are any.
+    bool settle(const std::int32_t* before, T doubt) {
+        IntVec<T> any{};
+        for (std::size_t r = 0; r < block_rows<T>; r += lanes<T>) {
+            IntVec<T> now;
+            std::memcpy(&now, label + r, sizeof now);
+            const IntVec<T> sure = load(score + r) - load(second + r) > broadcast(doubt);
+            const IntVec<T> open = ~(sure & (now == widened<T>(before + r)));
+            std::memcpy(unsettled + r, &open, sizeof open);
+            any |= open;
+        }
+        Integer found = 0;
+        for (std::size_t lane = 0; lane < lanes<T>; ++lane) found |= any[lane];
+        return found != 0;
+    }
+};
+
+// A row that moves.
+struct Move {
+    std::size_t row;    // of the block
+    std::int32_t from;  // negative: from nowhere
+    std::int32_t to;
+    double weight;
+};
+
+// What a hard pass needs beside the rows, kept from block to block.
+template <class T>
+struct Workspace {
+    Buffer<T> statistics, scores;
+    Buffer<double> one_row;
+    Best<T> best;
+    std::size_t places[block_rows<T>];
+    Move moves[block_rows<T>];
+    std::size_t move_count = 0;
+
+    Workspace(std::size_t order, std::size_t components)
+        : statistics(order * block_rows<T>), scores(rounded_up(components, group) * strip * lanes<T>), one_row(order) {}
+};
+
+// Books the rows of a block that move. Where the statistics are the columns and many, they are taken some at a time,
+// so that what is fetched of a column serves every row.
+template <class T>
+void book(const Packed<T>& packed, const T* values, Workspace<T>& work, HardTask& task) {
+    constexpr std::size_t rows = block_rows<T>;
+    const std::size_t order = packed.order;
+    const std::size_t step = packed.features == Features::identity ? statistics_at_once : order;
+    for (std::size_t m = 0; m < work.move_count; ++m) {
+        const Move& move = work.moves[m];
+        task.counts[move.to] += move.weight;
+        ++task.sizes[move.to];
+        if (move.from < 0) continue;
+        task.counts[move.from] -= move.weight;
+        --task.sizes[move.from];
+    }
+    for (std::size_t f = 0; f < order; f += step) {
+        const std::size_t count = std::min(step, order - f);
+        for (std::size_t m = 0; m < work.move_count; ++m) {
+            const Move& move = work.moves[m];
+            double* statistics = work.one_row.get();
+            if (packed.features == Features::identity)
+                for (std::size_t a = 0; a < count; ++a) statistics[a] = values[(f + a) * rows + move.row];
+            else
+                expand(packed.features, packed.columns, values + move.row, rows, statistics);
+            double* gained = task.sums + static_cast<std::size_t>(move.to) * order + f;
+            for (std::size_t a = 0; a < count; ++a) gained[a] += move.weight * statistics[a];
+            if (move.from < 0) continue;
+            double* lost = task.sums + static_cast<std::size_t>(move.from) * order + f;
+            for (std::size_t a = 0; a < count; ++a) lost[a] -= move.weight * statistics[a];
+        }
+    }
+    work.move_count = 0;
+}
+
+// Labels rows whose columns lie in `values` as a block does, and books those that move. `places` are the rows (null:
+// they are those of the block from `first` on), `names` tells which component each of the model's really is (null:
+// they are all there, in order).
+template <class T>
+void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32_t* names, const T* values,
+                std::size_t first, const std::size_t* places, std::size_t count, double doubt, Workspace<T>& work,
+                HardTask& task) {
+    constexpr std::size_t rows = block_rows<T>;
+    const T* statistics = values;
+    if (packed.features != Features::identity) {
+        std::copy_n(values, packed.columns * rows, work.statistics.get());
+        build_statistics(packed.features, packed.columns, rows, work.statistics.get());
+        statistics = work.statistics.get();
+    }
+    work.best.find(statistics, model, work.scores.get());
+    task.looked_at += static_cast<std::int64_t>(count);
+    // A whole block in its place, as nearly all are, is compared with its labels at once.
+    const bool at_once = !places && !names && !task.margins && count == rows;
+    // Rounded up, as the precision may be lower.
+    if (at_once && !work.best.settle(task.labels + first, static_cast<T>(doubt * 1.000001))) return;
+    for (std::size_t r = 0; r < count; ++r) {
+        if (at_once && !work.best.unsettled[r]) continue;
+        const std::size_t i = places ? places[r] : first + r;
+        const double margin = static_cast<double>(work.best.score[r]) - static_cast<double>(work.best.second[r]);
+        std::int32_t label = static_cast<std::int32_t>(work.best.label[r]);
+        const bool nearly_tied = !(margin > doubt);  // NaN, from overflow in float, is in doubt too
+        // Rounded down, so that what is left of a margin is never more than it was.
+        if (task.margins)
+            task.margins[i] = nearly_tied ? 0.0f : static_cast<float>(std::min((margin - doubt) * 0.999999, largest_float));
+        if (nearly_tied) {
+            expand(packed.features, packed.columns, values + r, rows, work.one_row.get());
+            label = exact_label(work.one_row.get(), model.natural, model.bias, model.components, packed.order);
+        }
+        if (names) label = names[label];
+        const std::int32_t before = task.labels[i];
+        if (label == before) continue;
+        task.labels[i] = label;
+        work.moves[work.move_count++] = {r, before, label, packed.weight(i)};
+    }
+    task.changed += static_cast<std::int64_t>(work.move_count);
+    if (work.move_count > 0) book(packed, values, work, task);
+}
+
+template <class T>
+void visit(const Packed<T>& packed, const Model<T>& model, const std::int32_t* names, std::size_t b,
+           Workspace<T>& work, HardTask& task) {
+    const std::size_t first = b * block_rows<T>, count = std::min(block_rows<T>, packed.rows - first);
+    label_rows(packed, model, names, packed.block(b), first, nullptr, count, near_tie(packed, model, b), work, task);
+}
+
+}  // namespace KMLE_INSTRUCTION_SET
+}  // namespace kmle

@@ -1,0 +1,114 @@
+// What all passes share: statistics of a block, their scores, and bounds on the rounding of those.
+
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "passes.hpp"
+#include "simd.hpp"
+
+namespace kmle {
+namespace KMLE_INSTRUCTION_SET {
+
+// Registers of rows scored together: with a group of four components they fill the registers of the machine.
+constexpr std::size_t strip = vector_bytes == 64 ? 4 : 2;
+
+// So many statistics of a block stay in the nearest cache while all components are scored with them.
+constexpr std::size_t statistics_at_once = 64;
+
+// Memory aligned for the widest vectors.
+template <class T>
+class Buffer {
+public:
+    explicit Buffer(std::size_t size)
+        : data_(static_cast<T*>(::operator new(std::max<std::size_t>(size, 1) * sizeof(T), std::align_val_t(64)))) {
+        std::fill_n(data_, size, T());
+    }
+    ~Buffer() { ::operator delete(data_, std::align_val_t(64)); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    T* get() { return data_; }
+
+private:
+    T* data_;
+};
+
+// Statistics of `rows` neighbouring rows, [statistic][row], from columns laid out likewise.
+template <class T>
+void build_statistics(Features features, std::size_t columns, std::size_t rows, T* statistics) {
+    if (features == Features::identity) return;
+    T* out = statistics + columns * rows;
+    for (std::size_t a = 0; a < columns; ++a) {
+        const std::size_t last = features == Features::diagonal ? a + 1 : columns;
+        for (std::size_t b = a; b < last; ++b, out += rows)
+            for (std::size_t r = 0; r < rows; r += lanes<T>)
+                store(out + r, load(statistics + a * rows + r) * load(statistics + b * rows + r));
+    }
+}
+
+// Scores of one strip of rows with one group of components, as far as the statistics given: the innermost loop of all.
+template <class T>
+inline void add_scores(const T* statistics, std::size_t rows, std::size_t count, const T* natural,
+                       Vec<T> (&scores)[group][strip]) {
+    for (std::size_t f = 0; f < count; ++f, statistics += rows, natural += group) {
+#pragma GCC unroll 4
+        for (std::size_t j = 0; j < group; ++j) {
+            const Vec<T> coefficient = broadcast(natural[j]);
+#pragma GCC unroll 4
+            for (std::size_t v = 0; v < strip; ++v) scores[j][v] += coefficient * load(statistics + v * lanes<T>);
+        }
+    }
+}
+
+template <class T>
+inline void score(const T* statistics, std::size_t rows, std::size_t order, const T* natural, const T* bias,
+                  Vec<T> (&scores)[group][strip]) {
+    for (std::size_t j = 0; j < group; ++j)
+        for (std::size_t v = 0; v < strip; ++v) scores[j][v] = broadcast(bias[j]);
+    add_scores(statistics, rows, order, natural, scores);
+}
+
+// Scores of one strip of rows with every component, [component][row of the strip]: all components see some statistics
+// before the next ones are fetched.
+template <class T>
+void score_all(const T* statistics, std::size_t rows, const Model<T>& model, T* out) {
+    constexpr std::size_t width = strip * lanes<T>;
+    for (std::size_t f = 0; f < model.order; f += statistics_at_once) {
+        const std::size_t count = std::min(statistics_at_once, model.order - f);
+        for (std::size_t j = 0; j < model.padded(); j += group) {
+            Vec<T> scores[group][strip];
+            for (std::size_t g = 0; g < group; ++g)
+                for (std::size_t v = 0; v < strip; ++v)
+                    scores[g][v] = f == 0 ? broadcast(model.grouped_bias[j + g])
+                                          : load(out + (j + g) * width + v * lanes<T>);
+            if (j == 0)  // what comes next is on its way while the other components are scored
+                for (std::size_t a = 0; a < count * rows; a += 64 / sizeof(T))
+                    __builtin_prefetch(statistics + (f + statistics_at_once) * rows + a);
+            add_scores(statistics + f * rows, rows, count, model.grouped + (j * model.order + f * group), scores);
+            for (std::size_t g = 0; g < group; ++g)
+                for (std::size_t v = 0; v < strip; ++v) store(out + (j + g) * width + v * lanes<T>, scores[g][v]);
+        }
+    }
+}
+
+// A bound on the rounding error of any score in this block, in the precision of T, both of a pair of scores counted.
+template <class T>
+double near_tie(const Packed<T>& packed, const Model<T>& model, std::size_t block) {
+    const double* largest = packed.largest + block * packed.columns;
+    const std::size_t d = packed.columns;
+    double magnitude = model.largest_bias;
+    for (std::size_t a = 0; a < d; ++a) magnitude += largest[a] * model.largest[a];
+    if (packed.features == Features::diagonal)
+        for (std::size_t a = 0; a < d; ++a) magnitude += largest[a] * largest[a] * model.largest[d + a];
+    if (packed.features == Features::quadratic) {
+        const double* coefficient = model.largest + d;
+        for (std::size_t a = 0; a < d; ++a)
+            for (std::size_t b = a; b < d; ++b) magnitude += largest[a] * largest[b] * *coefficient++;
+    }
+    return 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * static_cast<double>(model.order + 4) * magnitude;
+}
+
+}  // namespace KMLE_INSTRUCTION_SET
+}  // namespace kmle

@@ -1,0 +1,62 @@
+"""One look at a table, and counting: every version agrees with plain NumPy."""
+
+import numpy as np
+import pytest
+
+from kmle import kernels
+from kmle.kernels import look_up, survey, tabulate
+
+
+@pytest.fixture(params=kernels.versions(), autouse=True)
+def version(request):
+    kernels.use(request.param)
+    yield request.param
+    kernels.use(None)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 2), (8, 1), (100, 7), (1000, 17), (200_003, 3)])
+def test_extremes_and_totals(shape, dtype):
+    table = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    seen = survey(table, n_threads=2)
+    np.testing.assert_array_equal(seen.lowest, table.min(axis=0))
+    np.testing.assert_array_equal(seen.highest, table.max(axis=0))
+    np.testing.assert_allclose(seen.totals, table.sum(axis=0, dtype=float), rtol=1e-9, atol=1e-9)
+    assert seen.finite
+    assert not seen.whole
+
+
+def test_a_table_seen_through_a_step_is_the_same():
+    table = np.random.default_rng(0).normal(size=(50, 4))
+    assert survey(table[::2, 1:]).lowest.tolist() == table[::2, 1:].min(axis=0).tolist()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 31, 32, 98])
+def test_what_is_not_finite_is_found_anywhere(place, value):
+    table = np.zeros((33, 3))
+    table.flat[place] = value
+    assert not survey(table).finite
+
+
+@pytest.mark.parametrize("place", [0, 15, 98])
+def test_whole_numbers(place):
+    table = np.arange(99.0).reshape(33, 3) - 50
+    assert survey(table).whole
+    table.flat[place] += 0.25
+    assert not survey(table).whole
+    table.flat[place] = 2.0**60  # too large to be sure of its neighbours
+    assert not survey(table).whole
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_counting_and_looking_up(dtype):
+    rng = np.random.default_rng(1)
+    values = rng.integers(-3, 9, 70_001).astype(dtype)
+    weights = rng.random(len(values))
+    places = (values + 3).astype(int)
+    np.testing.assert_array_equal(tabulate(values, -3.0, 12), np.bincount(places, minlength=12))
+    np.testing.assert_allclose(tabulate(values, -3.0, 12, weights), np.bincount(places, weights, 12), rtol=1e-12)
+    table = rng.permutation(12).astype(np.int32)
+    np.testing.assert_array_equal(look_up(values, -3.0, table, n_threads=2), table[places])
+    np.testing.assert_array_equal(look_up(values[::2], -3.0, table), table[places[::2]])
