@@ -110,7 +110,8 @@ class FamilyContract(ABC):
         """Fixed facts that the length of a natural parameter settles when they were left open."""
         if self.n_features is not None:
             return {}
-        for n_features in range(1, order * order + 1):
+        # Rows of flattened matrices are the widest for their order: p * p columns, p (p + 1) / 2 coordinates or one more.
+        for n_features in range(1, 2 * order + 1):
             try:
                 if self.order_for(n_features) == order:
                     return {"n_features": n_features}
