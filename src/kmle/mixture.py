@@ -102,7 +102,7 @@ class Mixture:
         return Mixture, (self.family, self.weights, self.natural)
 
     def __repr__(self) -> str:
-        with np.printoptions(formatter={"float_kind": lambda x: f"{_rounded(x):.12g}"}, threshold=12, edgeitems=2):
+        with np.printoptions(formatter={"float_kind": _shown}, threshold=12, edgeitems=2):
             parts = [f"weights={self.weights}"] + [
                 f"{name}={np.vectorize(_rounded)(value).tolist() if value.size <= 8 else value}"
                 for name, value in self.source.items()
@@ -223,6 +223,10 @@ def _numbers(content: Mapping[str, Any], key: str, dimensions: int) -> Array:
     if table.ndim != dimensions or table.size == 0:
         raise ValueError(f"'{key}' in the model file has the wrong shape {table.shape}")
     return table.astype(float)
+
+
+def _shown(value: Any) -> str:
+    return f"{_rounded(value):.12g}"
 
 
 def _rounded(value: float) -> float:

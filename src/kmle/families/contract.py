@@ -110,7 +110,7 @@ class FamilyContract(ABC):
         """Fixed facts that the length of a natural parameter settles when they were left open."""
         if self.n_features is not None:
             return {}
-        # Rows of flattened matrices are the widest for their order: p * p columns, p (p + 1) / 2 coordinates or one more.
+        # Flattened matrices are the widest rows for their order: p * p columns, at least p (p + 1) / 2 coordinates.
         for n_features in range(1, 2 * order + 1):
             try:
                 if self.order_for(n_features) == order:

@@ -16,8 +16,8 @@ from .shapes import as_matrices, as_scalars
 
 # Mean matrices keep the eigenvalues of their correlation form above this, so that rounding cannot make them singular.
 SMALLEST_CORRELATION = 1e-10
-# Draws keep theirs above this, and their diagonals above the square of SMALLEST_SCALE: a law with degrees close to p - 1
-# draws matrices that are singular in double precision, and those nearest to them that are not are given instead.
+# Draws keep theirs above this, and their diagonals above the square of SMALLEST_SCALE: with degrees close to p - 1
+# many are singular in double precision, and the nearest matrices that are not stand for them.
 SMALLEST_DRAWN_CORRELATION = 1e-12
 SMALLEST_SCALE = 1e-75
 
@@ -85,9 +85,18 @@ def wishart_draws(degrees: float, scale: Array, size: int, rng: np.random.Genera
 
 def inverse_wishart_draws(degrees: float, scale: Array, size: int, rng: np.random.Generator) -> Array:
     """Positive definite draws (size, p, p) of an inverse Wishart law."""
-    inverse_scale = inverse_from_cholesky(np.linalg.cholesky(scale))
-    drawn = wishart_draws(degrees, inverse_scale, size, rng)
-    return regular(inverse_from_cholesky(np.linalg.cholesky(drawn)))
+    from scipy.stats import invwishart  # slow to import, and only draws need it
+
+    p = scale.shape[-1]
+    with np.errstate(all="ignore"):
+        draws = np.asarray(invwishart.rvs(degrees, scale, size, random_state=rng), dtype=float).reshape(size, p, p)
+    infinite = ~np.isfinite(draws).all(axis=(1, 2))
+    if infinite.any():
+        # Beyond the largest float: inverses of regular Wishart draws take their place.
+        inverse_scale = inverse_from_cholesky(np.linalg.cholesky(scale))
+        again = wishart_draws(degrees, inverse_scale, int(infinite.sum()), rng)
+        draws[infinite] = inverse_from_cholesky(np.linalg.cholesky(again))
+    return regular(draws)
 
 
 def packed_inverse(matrices: Array, factor: Array | float) -> Array:
