@@ -57,8 +57,9 @@ class Diagnostics:
             f"The mean log-density of the {self.n_rows} rows is {self.mean_log_density:.4f}.",
         ]
         if self.improbable is not None:
+            rows = "1 row is" if self.improbable == 1 else f"{self.improbable} rows are"
             told.append(
-                f"{self.improbable} rows are improbable (below one in a thousand of the mixture's own draws); "
+                f"{rows} improbable (below one in a thousand of the mixture's own draws); "
                 f"{IMPROBABLE * self.n_rows:.1f} would be expected."
             )
         if self.distance is not None:
