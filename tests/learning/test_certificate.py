@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from cases import CASES, case_id
 from kmle import KMLE, ExponentialFamilyMixture, Mixture, certify
 
 RNG = np.random.default_rng(3)
@@ -34,6 +35,14 @@ def test_hartigan_leaves_no_row_that_gains(family, X):
     assert found.kind == "Hartigan-stable"
     assert found.stable
     assert found.details["rows_gaining_alone"] == 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_id)
+def test_every_family_ends_where_its_certificate_says(case):
+    X = Mixture(case.family, [0.3, 0.7], case.naturals(2, seed=1)).sample(120, random_state=1)
+    for algorithm, kinds in (("hard-em", ("Lloyd-stable", "Hartigan-stable")), ("hartigan", ("Hartigan-stable",))):
+        model = KMLE(3, family=case.family, algorithm=algorithm, random_state=1, n_jobs=1).fit(X)
+        assert model.certify(X).kind in kinds
 
 
 def test_a_lloyd_optimum_that_hartigan_improves_says_so():
