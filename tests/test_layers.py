@@ -16,6 +16,7 @@ LAYERS = [
     ["seeding"],
     ["learning"],
     ["selection"],
+    ["inspection"],
     ["execution"],
     ["estimator"],
     [""],

@@ -8,10 +8,11 @@ True
 
 from importlib.metadata import version
 
-from . import families
+from . import families, inspection
 from .estimator import KMLE, ExponentialFamilyMixture
 from .mixture import Mixture
+from .selection import certify
 
 __version__ = version("kmle")
 
-__all__ = ["KMLE", "ExponentialFamilyMixture", "Mixture", "__version__", "families"]
+__all__ = ["KMLE", "ExponentialFamilyMixture", "Mixture", "__version__", "certify", "families", "inspection"]

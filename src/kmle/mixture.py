@@ -102,10 +102,10 @@ class Mixture:
         return Mixture, (self.family, self.weights, self.natural)
 
     def __repr__(self) -> str:
-        with np.printoptions(precision=4, suppress=True, threshold=12, edgeitems=2):
+        with np.printoptions(formatter={"float_kind": _shown}, threshold=12, edgeitems=2):
             parts = [f"weights={self.weights}"] + [
-                f"{name}={value.tolist() if value.size <= 8 else value}"
-                for name, value in _rounded(self.source).items()
+                f"{name}={np.vectorize(_rounded)(value).tolist() if value.size <= 8 else value}"
+                for name, value in self.source.items()
             ]
         return f"Mixture of {self.n_components} {self.family.name}: " + ", ".join(" ".join(p.split()) for p in parts)
 
@@ -225,5 +225,10 @@ def _numbers(content: Mapping[str, Any], key: str, dimensions: int) -> Array:
     return table.astype(float)
 
 
-def _rounded(source: dict[str, Array]) -> dict[str, Array]:
-    return {name: np.round(value, 4) for name, value in source.items()}
+def _shown(value: Any) -> str:
+    return f"{_rounded(value):.12g}"
+
+
+def _rounded(value: float) -> float:
+    """Four decimals, or four significant digits of what is smaller: a tiny variance is not shown as zero."""
+    return float(f"{value:.3e}") if abs(value) < 1e-3 else round(float(value), 4)

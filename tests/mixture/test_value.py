@@ -123,3 +123,10 @@ def test_it_shows_itself_in_one_line(case):
         assert shown.startswith(f"Mixture of {k} {case.family.name}: weights=")
         assert len(shown) < 2000
         assert all(f"{name}=" in shown for name in case.family.parameters)
+
+
+def test_tiny_parameters_are_not_shown_as_zero():
+    small = Mixture.from_source("diagonal-gaussian", [1.0], mean=[[2.0]], variance=[[3.14159e-9]])
+    assert "mean=[[2.0]], variance=[[3.142e-09]]" in repr(small)
+    wide = Mixture.from_source("diagonal-gaussian", [1.0], mean=np.full((1, 9), 0.5), variance=np.full((1, 9), 2e-9))
+    assert "2e-09 2e-09" in repr(wide)

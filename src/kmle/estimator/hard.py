@@ -12,6 +12,7 @@ from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
 from ..families import ExponentialFamily
 from ..families.checking import check_sample_weight
+from ..inspection.diagnostics import OVERLAP
 from ..learning import Algorithm, Exact, Fit, HardEM, Hartigan, KMLELloyd, Online, Swap
 from ..learning.online import absorbed, warmed_up
 from ..learning.state import State
@@ -19,9 +20,6 @@ from ..mixture import Mixture
 from ..numerics.arrays import Array
 from .arguments import entropy_of, weights_of, whole_number
 from .shared import MixtureEstimator
-
-# Above this mean posterior entropy (in nats a row) components overlap enough to bias the parameters of a hard fit.
-OVERLAP = 0.1
 
 
 class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]

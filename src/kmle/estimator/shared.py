@@ -16,7 +16,7 @@ from ..families import ExponentialFamily, resolve
 from ..families.checking import as_rows, check_sample_weight
 from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
-from ..learning import Algorithm, Exact, Fit, Online, run
+from ..learning import Algorithm, Certificate, Exact, Fit, Online, certificate, run
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..seeding import SEEDINGS
@@ -308,6 +308,17 @@ class MixtureEstimator(ABC):
     def icl(self, X: ArrayLike) -> float:
         """The integrated complete likelihood criterion on X: BIC with the complete likelihood, lower is better."""
         return self._penalised(X, self.complete_log_likelihood(X), float(np.log(self._fitted_rows(X).shape[0])))
+
+    def certify(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:
+        """What can be said for sure about the fit on the rows it was learned from: see `kmle.certify`."""
+        rows = self._fitted_rows(X)
+        weights = weights_of(sample_weight, rows.shape[0])
+        fit = getattr(self, "fit_", None)
+        if fit is not None and fit.mixture is self.mixture_:
+            return fit.certify(rows, weights)
+        # Learned by partial_fit, batch by batch.
+        held = self._prescribed_weights() is not None
+        return certificate(self.mixture_, rows, weights, prior_strength=self._prior_strength(), weights_held=held)
 
     def sample(self, n_samples: int = 1) -> tuple[Array, NDArray[np.intp]]:
         """Rows drawn from the mixture and the component of each, as in scikit-learn."""

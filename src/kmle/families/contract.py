@@ -119,7 +119,8 @@ class FamilyContract(ABC):
         """Fixed facts that the length of a natural parameter settles when they were left open."""
         if self.n_features is not None:
             return {}
-        for n_features in range(1, order * order + 1):
+        # Flattened matrices are the widest rows for their order: p * p columns, at least p (p + 1) / 2 coordinates.
+        for n_features in range(1, 2 * order + 1):
             try:
                 if self.order_for(n_features) == order:
                     return {"n_features": n_features}

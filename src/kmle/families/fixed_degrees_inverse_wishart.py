@@ -14,6 +14,7 @@ from .base import ExponentialFamily
 from .matrices import (
     as_degrees,
     inverse_rows,
+    inverse_wishart_draws,
     legal_mean,
     log_determinants,
     natural_matrix,
@@ -83,8 +84,5 @@ class FixedDegreesInverseWishart(ExponentialFamily):
         return self._power(size) * mean_log_det - multigammaln(self.degrees / 2, size)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        from scipy.stats import invwishart  # slow to import, and only draws need it
-
         scale = self.source_from_natural(natural)["scale"]
-        draws = invwishart.rvs(self.degrees, scale, size, random_state=rng)
-        return np.asarray(draws, dtype=float).reshape(size, -1)
+        return inverse_wishart_draws(self.degrees, scale, size, rng).reshape(size, -1)

@@ -20,6 +20,7 @@ from .matrices import (
     packed_inverse,
     square_facts,
     square_size,
+    wishart_draws,
 )
 from .support import POSITIVE, PositiveDefinite
 
@@ -83,8 +84,5 @@ class FixedDegreesWishart(ExponentialFamily):
         return self._power(size) * mean_log_det - multigammaln(self.degrees / 2, size)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        from scipy.stats import wishart  # slow to import, and only draws need it
-
         scale = self.source_from_natural(natural)["scale"]
-        draws = wishart.rvs(self.degrees, scale, size, random_state=rng)
-        return np.asarray(draws, dtype=float).reshape(size, -1)
+        return wishart_draws(self.degrees, scale, size, rng).reshape(size, -1)

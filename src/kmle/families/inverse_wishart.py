@@ -14,6 +14,7 @@ from .base import ExponentialFamily
 from .matrices import (
     as_degrees,
     inverse_rows,
+    inverse_wishart_draws,
     legal_mean,
     log_determinants,
     natural_matrix,
@@ -79,8 +80,5 @@ class InverseWishart(ExponentialFamily):
         return {"degrees": -2 * natural[..., 0] - scale.shape[-1] - 1, "scale": scale}
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        from scipy.stats import invwishart  # slow to import, and only draws need it
-
         source = self.source_from_natural(natural)
-        draws = invwishart.rvs(float(source["degrees"]), source["scale"], size, random_state=rng)
-        return np.asarray(draws, dtype=float).reshape(size, -1)
+        return inverse_wishart_draws(float(source["degrees"]), source["scale"], size, rng).reshape(size, -1)

@@ -16,6 +16,10 @@ from .shapes import as_matrices, as_scalars
 
 # Mean matrices keep the eigenvalues of their correlation form above this, so that rounding cannot make them singular.
 SMALLEST_CORRELATION = 1e-10
+# Draws keep theirs above this, and their diagonals above the square of SMALLEST_SCALE: with degrees close to p - 1
+# many are singular in double precision, and the nearest matrices that are not stand for them.
+SMALLEST_DRAWN_CORRELATION = 1e-12
+SMALLEST_SCALE = 1e-75
 
 
 def square_size(n_features: int) -> int:
@@ -62,6 +66,37 @@ def legal_mean(packed: Array) -> tuple[Array, Array]:
     scales = np.sqrt(np.maximum(matrix[..., diagonal, diagonal], 1e-300))
     factors = cholesky_or_nan(floor_eigenvalues(matrix, scales, SMALLEST_CORRELATION))
     return inverse_from_cholesky(factors), log_determinant(factors)
+
+
+def regular(matrices: Array) -> Array:
+    """The matrices (n, p, p), those singular in double precision lifted just enough not to be."""
+    diagonal = np.arange(matrices.shape[-1])
+    scales = np.maximum(np.sqrt(matrices[..., diagonal, diagonal]), SMALLEST_SCALE)
+    return floor_eigenvalues(matrices, scales, SMALLEST_DRAWN_CORRELATION)
+
+
+def wishart_draws(degrees: float, scale: Array, size: int, rng: np.random.Generator) -> Array:
+    """Positive definite draws (size, p, p) of a Wishart law."""
+    from scipy.stats import wishart  # slow to import, and only draws need it
+
+    p = scale.shape[-1]
+    return regular(np.asarray(wishart.rvs(degrees, scale, size, random_state=rng), dtype=float).reshape(size, p, p))
+
+
+def inverse_wishart_draws(degrees: float, scale: Array, size: int, rng: np.random.Generator) -> Array:
+    """Positive definite draws (size, p, p) of an inverse Wishart law."""
+    from scipy.stats import invwishart  # slow to import, and only draws need it
+
+    p = scale.shape[-1]
+    with np.errstate(all="ignore"):
+        draws = np.asarray(invwishart.rvs(degrees, scale, size, random_state=rng), dtype=float).reshape(size, p, p)
+    infinite = ~np.isfinite(draws).all(axis=(1, 2))
+    if infinite.any():
+        # Beyond the largest float: inverses of regular Wishart draws take their place.
+        inverse_scale = inverse_from_cholesky(np.linalg.cholesky(scale))
+        again = wishart_draws(degrees, inverse_scale, int(infinite.sum()), rng)
+        draws[infinite] = inverse_from_cholesky(np.linalg.cholesky(again))
+    return regular(draws)
 
 
 def packed_inverse(matrices: Array, factor: Array | float) -> Array:

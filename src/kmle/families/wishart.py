@@ -21,6 +21,7 @@ from .matrices import (
     packed_inverse,
     square_facts,
     square_size,
+    wishart_draws,
 )
 from .shapes import as_matrices
 from .support import POSITIVE, PositiveDefinite
@@ -82,11 +83,8 @@ class Wishart(ExponentialFamily):
         return {"degrees": degrees, "scale": 0.5 * inverse_from_cholesky(factors)}
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        from scipy.stats import wishart  # slow to import, and only draws need it
-
         source = self.source_from_natural(natural)
-        draws = wishart.rvs(float(source["degrees"]), source["scale"], size, random_state=rng)
-        return np.asarray(draws, dtype=float).reshape(size, -1)
+        return wishart_draws(float(source["degrees"]), source["scale"], size, rng).reshape(size, -1)
 
 
 def log_multigamma(half: Array, size: int) -> Array:

@@ -1,5 +1,6 @@
 """The algorithms: each a first state and a step; `loop.run` drives any of them."""
 
+from .certificate import Certificate, certificate
 from .exact import Exact
 from .hard_em import HardEM
 from .hartigan import Hartigan
@@ -12,6 +13,7 @@ from .swap import Swap
 
 __all__ = [
     "Algorithm",
+    "Certificate",
     "Exact",
     "Fit",
     "HalfStep",
@@ -22,5 +24,6 @@ __all__ = [
     "SoftEM",
     "State",
     "Swap",
+    "certificate",
     "run",
 ]

@@ -53,6 +53,11 @@ class Hartigan:
         return replace(swept, trace=(*following.trace, *swept.trace), finished=None)
 
 
+def gaining_moves(problem: Problem, state: State) -> tuple[int, float]:
+    """How many rows would gain if they alone moved to another component, and the largest gain in nats."""
+    return _Sweep(problem, state).gaining()
+
+
 class _Sweep:
     """One visit to every row; moves are made one at a time, each checked against the statistics of that moment."""
 
@@ -81,16 +86,33 @@ class _Sweep:
         objective = problem.complete_objective(parameters, statistics)
         return State(parameters, objective, statistics, Labelled(self.labels), (HalfStep("moves", objective),))
 
+    def gaining(self) -> tuple[int, float]:
+        """How many rows would gain by moving alone, every component tried, and the largest gain; nothing moves."""
+        gains: list[Array] = []
+        for block, t in self.problem.rows.blocks():
+            best, _, promising = self._best_moves(block.start + np.arange(len(t)), t, self._everywhere(t))
+            gains.append(best[promising])
+        together = np.concatenate(gains)
+        return len(together), float(together.max(initial=0.0))
+
     def _visit(self, start: int, t: Array) -> int:
         """Moves rows of one block; returns how many moved."""
         places = start + np.arange(len(t))
+        weights = self._weights(places)
+        _, target, promising = self._best_moves(places, t, self._candidates(t))
+        return sum(self._move(places[i], t[i], weights[i], int(target[i])) for i in np.flatnonzero(promising))
+
+    def _best_moves(
+        self, places: NDArray[np.intp], t: Array, candidate_lists: list[NDArray[np.intp]]
+    ) -> tuple[Array, NDArray[np.intp], NDArray[np.bool_]]:
+        """The largest gain of each row, where it would move for it, and whether that is a gain at all."""
         weights = self._weights(places)
         promising = np.zeros(len(t), dtype=bool)
         target = np.zeros(len(t), dtype=np.intp)
         best = np.full(len(t), SMALLEST_GAIN)
         source = self.labels[places].astype(np.intp)
         leaving = self._worth(source, -weights, t) - self._worth(source)
-        for candidates in self._candidates(t):
+        for candidates in candidate_lists:
             gain = np.where(
                 (candidates != source) & (weights > 0),
                 leaving + self._worth(candidates, weights, t) - self._worth(candidates),
@@ -99,16 +121,20 @@ class _Sweep:
             better = gain > best
             best, target = np.where(better, gain, best), np.where(better, candidates, target)
             promising |= better
-        return sum(self._move(places[i], t[i], weights[i], int(target[i])) for i in np.flatnonzero(promising))
+        return best, target, promising
+
+    def _everywhere(self, t: Array) -> list[NDArray[np.intp]]:
+        """Every living component, one for all rows at a time."""
+        return [np.full(len(t), j) for j in np.flatnonzero(self.counts > 0)]
 
     def _candidates(self, t: Array) -> list[NDArray[np.intp]]:
         """The components to try, one for each row at a time: all that live, or each row's best few."""
-        alive = np.flatnonzero(self.counts > 0)
-        if len(self.labels) * len(alive) <= ALL_PAIRS:
-            return [np.full(len(t), j) for j in alive]
+        n_alive = int(np.count_nonzero(self.counts > 0))
+        if len(self.labels) * n_alive <= ALL_PAIRS:
+            return self._everywhere(t)
         problem = self.problem
         scores = t @ self.parameters.natural.T + problem.bias(self.parameters)
-        few = min(FEW_COMPONENTS + 1, len(alive))
+        few = min(FEW_COMPONENTS + 1, n_alive)
         return list(np.argpartition(-scores, few - 1, axis=1)[:, :few].T)
 
     def _move(self, place: int, t: Array, weight: float, b: int) -> int:

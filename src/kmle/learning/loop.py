@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..assignment.problem import Parameters, Problem
+from .soft_em import SoftEM
 from .state import ITERATION_LIMIT, STOPPED, TOLERANCE_REACHED, Algorithm, Fit, HalfStep, State
 
 # Steps in a row that gain nothing at all before rounding is taken to be going round in circles.
@@ -47,11 +48,17 @@ def run(
             reason = TOLERANCE_REACHED
         if progress is not None and progress(iteration, state.objective) is False and reason is None:
             reason = STOPPED
-    return finish(algorithm.name, problem, state, history, iteration, reason, time.perf_counter() - began)
+    return finish(algorithm, problem, state, history, iteration, reason, time.perf_counter() - began)
 
 
 def finish(
-    name: str, problem: Problem, state: State, history: list[HalfStep], n_iter: int, reason: str, seconds: float
+    algorithm: Algorithm,
+    problem: Problem,
+    state: State,
+    history: list[HalfStep],
+    n_iter: int,
+    reason: str,
+    seconds: float,
 ) -> Fit:
     """The outcome: living components only, labels as the final mixture gives them."""
     parameters = state.parameters
@@ -73,10 +80,12 @@ def finish(
         died=tuple(int(j) for j in np.flatnonzero(~alive)),
         seconds=seconds,
         objective=state.objective,
-        includes_penalty=problem.prior_strength > 0,
         complete_log_likelihood=complete,
         log_likelihood=softened.score + problem.sum_log_carrier - lost,
         mean_entropy=problem.mean_entropy(parameters, softened),
-        algorithm=name,
+        algorithm=algorithm.name,
         engine=problem.engine.name,
+        prior_strength=problem.prior_strength,
+        weights_held=problem.weights is not None,
+        n_kept=algorithm.n_kept if isinstance(algorithm, SoftEM) else None,
     )

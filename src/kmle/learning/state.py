@@ -1,16 +1,19 @@
 """What algorithms carry from step to step, and what a fit returns."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..assignment.partition import Partition
 from ..assignment.problem import Parameters, Problem
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
 
 NO_LABEL_CHANGED = "exact local optimum: no label changed"
 NO_MOVE_GAINS = "exact local optimum: no single move gains"
@@ -89,14 +92,22 @@ class Fit:
     """Components, by their place in the start, that lost all their rows and left."""
     seconds: float
     objective: float
-    includes_penalty: bool
-    """Whether the objective includes the prior's penalty (it does when prior_strength is positive)."""
     complete_log_likelihood: float
     log_likelihood: float
     mean_entropy: float
     """How much in doubt the labels are: the mean entropy of the posteriors, in nats."""
     algorithm: str
     engine: str
+    prior_strength: float
+    weights_held: bool
+    """Whether the weights were prescribed."""
+    n_kept: int | None
+    """How many responsibilities of a row counted (sparse EM); None is all."""
+
+    @property
+    def includes_penalty(self) -> bool:
+        """Whether the objective includes the prior's penalty (it does when prior_strength is positive)."""
+        return self.prior_strength > 0
 
     @property
     def converged(self) -> bool:
@@ -107,3 +118,18 @@ class Fit:
     def objectives(self) -> Array:
         """The objective at every half-step."""
         return np.array([half.objective for half in self.history])
+
+    def certify(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
+        """What can be said for sure about this outcome on the rows it was learned from; one or two passes over them."""
+        from .certificate import certificate  # it stands on the algorithms, and those on this module
+
+        return certificate(
+            self.mixture,
+            X,
+            sample_weight,
+            algorithm=self.algorithm,
+            prior_strength=self.prior_strength,
+            weights_held=self.weights_held,
+            n_kept=self.n_kept,
+            optimum=self.objective if self.stop_reason == GLOBAL_OPTIMUM else None,
+        )

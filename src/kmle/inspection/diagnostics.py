@@ -1,0 +1,113 @@
+"""All that is worth knowing about a mixture on given rows, in one value that reads well."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..mixture import Mixture
+from .goodness import kolmogorov_smirnov, pit
+from .outliers import tail_probabilities
+from .rows import legal_rows, mixture_of
+from .separation import Separation, separation
+
+# A row whose tail probability is below this is called improbable.
+IMPROBABLE = 1e-3
+# Above this mean posterior entropy, in nats a row, components overlap enough to bias the parameters of a hard fit.
+OVERLAP = 0.1
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What was found; `str` gives a table of the components and a sentence about each of the rest."""
+
+    mixture: Mixture
+    n_rows: int
+    separation: Separation
+    mean_log_density: float
+    improbable: int | None
+    """Rows with a tail probability below one in a thousand; None if the mixture cannot be drawn from."""
+    distance: float | None
+    """Kolmogorov-Smirnov distance between the data and the mixture; None for data of several columns."""
+    remarks: tuple[str, ...] = ()
+    """What could not be looked at, and why."""
+
+    def __str__(self) -> str:
+        return "\n".join([*self._table(), "", *self._sentences()])
+
+    def _table(self) -> list[str]:
+        found = self.separation
+        lines = ["component  weight    rows  own posterior  nearest  overlap  misgiven"]
+        for j, weight in enumerate(self.mixture.weights):
+            alone = self.mixture.n_components == 1
+            neighbour = "-" if alone else str(found.nearest[j])
+            shared = "-" if alone else f"{found.overlap[j, found.nearest[j]]:.4f}"
+            lines.append(
+                f"{j:>9}  {weight:6.4f}  {found.rows[j]:6.0f}  {found.own_posterior[j]:13.4f}  {neighbour:>7}  "
+                f"{shared:>7}  {1 - found.confusion[j, j]:8.4f}"
+            )
+        return lines
+
+    def _sentences(self) -> list[str]:
+        entropy = self.separation.mean_entropy
+        doubt = "overlap" if entropy > OVERLAP else "are well apart"
+        told = [
+            f"The components {doubt}: the mean posterior entropy is {entropy:.4f} nats.",
+            f"The mean log-density of the {self.n_rows} rows is {self.mean_log_density:.4f}.",
+        ]
+        if self.improbable is not None:
+            rows = "1 row is" if self.improbable == 1 else f"{self.improbable} rows are"
+            told.append(
+                f"{rows} improbable (below one in a thousand of the mixture's own draws); "
+                f"{IMPROBABLE * self.n_rows:.1f} would be expected."
+            )
+        if self.distance is not None:
+            limit = 1.36 / np.sqrt(self.n_rows)
+            verdict = "no more than" if self.distance <= limit else "more than"
+            told.append(
+                f"The Kolmogorov-Smirnov distance to the data is {self.distance:.4f}, {verdict} the {limit:.4f} that "
+                "19 of 20 samples of a mixture known beforehand keep to (a fitted one comes closer)."
+            )
+        return [*told, *self.remarks]
+
+
+def diagnose(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state: Any = 0) -> Diagnostics:
+    """Separation, overlap, improbable rows and, for one column, goodness of fit of a mixture or fitted estimator.
+
+    >>> mixture = Mixture.from_source("poisson", [0.4, 0.6], rate=[2.0, 30.0])
+    >>> print(diagnose(mixture, mixture.sample(1000, random_state=1)))
+    component  weight    rows  own posterior  nearest  overlap  misgiven
+            0  0.4000     415         1.0000        1   0.0003    0.0000
+            1  0.6000     585         1.0000        0   0.0003    0.0000
+    <BLANKLINE>
+    The components are well apart: the mean posterior entropy is 0.0000 nats.
+    ...
+    """
+    mixture = mixture_of(model)
+    rows = legal_rows(mixture, X)
+    remarks: list[str] = []
+    improbable = distance = None
+    density = mixture.log_density(rows)
+    if n_draws < 1:
+        raise ValueError(f"n_draws is {n_draws}: at least one is needed")
+    try:
+        draws = mixture.sample(n_draws, random_state)
+    except ValueError as error:
+        remarks.append(f"Improbable rows were not looked for: {error}.")
+    else:
+        improbable = int(np.count_nonzero(tail_probabilities(density, mixture.log_density(draws)) < IMPROBABLE))
+    if rows.shape[1] == 1 and mixture.family.n_features == 1:
+        try:
+            distance = kolmogorov_smirnov(pit(mixture, rows, random_state))
+        except ValueError as error:
+            remarks.append(f"Goodness of fit was not looked at: {error}.")
+    return Diagnostics(
+        mixture,
+        rows.shape[0],
+        separation(mixture, rows),
+        float(density.mean()),
+        improbable,
+        distance,
+        tuple(remarks),
+    )

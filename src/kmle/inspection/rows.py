@@ -1,0 +1,37 @@
+"""Legal rows of a mixture's family, visited in blocks of bounded memory."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..families.base import BLOCK_NUMBERS
+from ..families.sparse import check_sparse, issparse
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+
+
+def mixture_of(model: Any) -> Mixture:
+    """The mixture itself, or that of a fitted estimator or a Fit."""
+    for candidate in (model, getattr(model, "mixture_", None), getattr(model, "mixture", None)):
+        if isinstance(candidate, Mixture):
+            return candidate
+    raise TypeError(f"a Mixture or a fitted estimator is needed, not a {type(model).__name__} (has it been fitted?)")
+
+
+def legal_rows(mixture: Mixture, X: ArrayLike) -> Any:
+    """Rows (n, d), dense or sparse, or one sentence naming the first that is not legal."""
+    return check_sparse(mixture.family, X) if issparse(X) else mixture.family.check(X)
+
+
+def row_blocks(rows: Any, width: int) -> Iterator[slice]:
+    """Slices of rows for which a table of this many columns stays small."""
+    size = max(1, BLOCK_NUMBERS // max(1, width))
+    for start in range(0, rows.shape[0], size):
+        yield slice(start, start + size)
+
+
+def dense(rows: Any) -> Array:
+    """A block of rows, filled in if it is sparse, in double precision."""
+    block: Array = rows.toarray() if issparse(rows) else rows
+    return block.astype(float, copy=False)

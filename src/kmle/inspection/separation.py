@@ -1,0 +1,106 @@
+"""How well components are told apart: in general, by divergences, and on given rows, by posteriors."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import entr, softmax
+
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from .rows import legal_rows, mixture_of, row_blocks
+
+
+def overlap(model: Any) -> Array:
+    """Bhattacharyya coefficients of the components (k, k): one for equal laws, zero for laws that never meet.
+
+    >>> overlap(Mixture.from_source("poisson", [0.5, 0.5], rate=[1.0, 9.0])).round(4)  # exp(-(3 - 1)^2 / 2)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
+    """
+    mixture = mixture_of(model)
+    theta = mixture.natural
+    return np.stack([mixture.family.bhattacharyya_coefficient(law[None], theta) for law in theta])
+
+
+def posterior_entropy(model: Any, X: ArrayLike) -> Array:
+    """How much in doubt each row's component is: the entropy of its posterior in nats, (n,), at most log k.
+
+    >>> posterior_entropy(Mixture.from_source("poisson", [0.5, 0.5], rate=[2.0, 2.0]), [[1]]).round(4)  # log 2
+    array([0.6931])
+    """
+    mixture = mixture_of(model)
+    rows = legal_rows(mixture, X)
+    blocks = row_blocks(rows, mixture.n_components)
+    return np.concatenate([entr(softmax(mixture.log_joint(rows[block]), axis=1)).sum(axis=1) for block in blocks])
+
+
+@dataclass(frozen=True)
+class Separation:
+    """What tells components apart; a single component has no neighbour, and infinite distances."""
+
+    overlap: Array
+    """Bhattacharyya coefficients, (k, k)."""
+    confusion: Array
+    """(k, k): the probability that a row of component i is given to j, estimated from posteriors; rows sum to one."""
+    nearest: Array
+    """For each component the one it overlaps most with, (k,); itself if there is no other."""
+    kl: Array
+    """The least Kullback-Leibler divergence to another component, (k,)."""
+    chernoff: Array
+    """The least Chernoff information with another component, (k,): the best exponent of telling the two apart."""
+    rows: Array
+    """How many rows each component is given, (k,)."""
+    own_posterior: Array
+    """Mean posterior of a component on the rows it is given, (k,); NaN without any."""
+    mean_entropy: float
+    """Mean posterior entropy of the rows, in nats."""
+
+
+def separation(model: Any, X: ArrayLike) -> Separation:
+    """How well the components are told apart, in general and on these rows.
+
+    >>> far = Mixture.from_source("poisson", [0.5, 0.5], rate=[1.0, 100.0])
+    >>> separation(far, [[1], [2], [90], [101]]).confusion.round(3)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    mixture = mixture_of(model)
+    rows = legal_rows(mixture, X)
+    k = mixture.n_components
+    given, own, expected, entropy = np.zeros(k), np.zeros(k), np.zeros((k, k)), 0.0
+    for block in row_blocks(rows, k):
+        posterior = softmax(mixture.log_joint(rows[block]), axis=1)
+        labels = posterior.argmax(axis=1)
+        given += np.bincount(labels, minlength=k)
+        own += np.bincount(labels, posterior.max(axis=1), k)
+        entropy += float(entr(posterior).sum())
+        for j in range(k):
+            expected[:, j] += posterior[labels == j].sum(axis=0)
+    belonging = expected.sum(axis=1, keepdims=True)
+    shared = overlap(mixture)
+    others = np.where(np.eye(k, dtype=bool), -1.0, shared)
+    kl, chernoff = _least_divergences(mixture)
+    return Separation(
+        overlap=shared,
+        confusion=np.where(belonging > 0, expected / np.where(belonging > 0, belonging, 1.0), np.eye(k)),
+        nearest=others.argmax(axis=1),
+        kl=kl,
+        chernoff=chernoff,
+        rows=given,
+        own_posterior=np.where(given > 0, own / np.maximum(given, 1.0), np.nan),
+        mean_entropy=entropy / rows.shape[0],
+    )
+
+
+def _least_divergences(mixture: Mixture) -> tuple[Array, Array]:
+    """Least KL divergence and least Chernoff information of each component to another, (k,) each."""
+    theta, family = mixture.natural, mixture.family
+    kl, chernoff = np.full(len(theta), np.inf), np.full(len(theta), np.inf)
+    for j in range(len(theta)):
+        others = np.delete(theta, j, axis=0)
+        if len(others):
+            kl[j] = family.kl(theta[j][None], others).min()
+            chernoff[j] = family.chernoff_information(theta[j][None], others).min()
+    return kl, chernoff

@@ -1,0 +1,175 @@
+"""How sure the parameters of a mixture are: standard errors from the Fisher information.
+
+With the component of each row known, the information on natural parameters is n_j times the Fisher information of
+component j ("complete"). Not knowing it costs information: by Louis' identity the Hessian of the log-likelihood is the
+complete information minus the covariance of the complete scores given the rows ("observed"). "empirical" is the sum of
+outer products of the rows' scores, which is never negative. Errors of the usual parameters follow by the delta method.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import softmax
+
+from ..families.checking import check_sample_weight
+from ..families.sparse import issparse
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from ..numerics.differentiation import jacobian, natural_steps
+from .rows import dense, legal_rows, mixture_of, row_blocks
+from .sources import SourceLayout
+
+METHODS = ("observed", "empirical", "complete")
+# Eigenvalues of the information, its diagonal scaled to one, below this are not told from zero.
+SMALLEST_EIGENVALUE = 1e-10
+
+
+@dataclass(frozen=True)
+class StandardErrors:
+    """Standard errors of the weights (k,) and of the usual parameters, by the names and shapes of `mixture.source`."""
+
+    weights: Array
+    source: dict[str, Array]
+    method: str
+
+
+def standard_errors(
+    model: Any,
+    X: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    method: str = "observed",
+    *,
+    weights_held: bool = False,
+) -> StandardErrors:
+    """Standard errors of a mixture (or fitted estimator) from the rows it was learned from.
+
+    `method` "observed" or "empirical" suits soft fits, "complete" hard ones, whose labels are taken as known.
+    `weights_held` says that the weights were prescribed and have no error. The prior's few pseudo-observations are left
+    out.
+
+    >>> rate = Mixture.from_source("poisson", [1.0], rate=[4.0])
+    >>> standard_errors(rate, [[2], [3], [5], [6]]).source["rate"]  # sqrt(4 / 4)
+    array([[1.]])
+    """
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}: it must be one of {', '.join(METHODS)}")
+    mixture = mixture_of(model)
+    rows = legal_rows(mixture, X)
+    weights = check_sample_weight(sample_weight, rows.shape[0])
+    scores = _Scores(mixture, rows, weights)
+    information = scores.complete_by_labels() if method == "complete" else scores.information(method == "observed")
+    if weights_held:
+        information = information[mixture.n_components :, mixture.n_components :]
+    covariance = _inverse(information, mixture, weights_held)
+    return _delta(mixture, scores.natural, covariance, method, weights_held)
+
+
+class _Scores:
+    """Derivatives of the rows' log-densities by the unknowns: k logits of the weights, then D coordinates a component.
+
+    Rows are seen from the family's origin, where second moments keep their digits; errors are the same there.
+    """
+
+    def __init__(self, mixture: Mixture, rows: Any, weights: Array | None) -> None:
+        family = mixture.family
+        self.mixture, self.rows, self.weights = mixture, rows, weights
+        self.total = float(rows.shape[0] if weights is None else weights.sum())
+        self.origin = None if issparse(rows) else family.origin(rows, weights)
+        self.natural = (
+            mixture.natural if self.origin is None else family.natural_at_origin(mixture.natural, -self.origin)
+        )
+        self.moment = family.moment_from_natural(self.natural)
+
+    def complete_by_labels(self) -> Array:
+        """The information if every row's most probable component is its own."""
+        labels = self.mixture.predict(self.rows)
+        counts = np.bincount(labels, self.weights, self.mixture.n_components).astype(float)
+        if not counts.all():
+            raise ValueError(
+                f"component {int(np.argmin(counts))} has no rows of its own, so nothing tells how sure it is: "
+                "use method='observed', or fewer components"
+            )
+        return self._complete(counts)
+
+    def _complete(self, counts: Array) -> Array:
+        k, order = self.moment.shape
+        w = self.mixture.weights
+        information = np.zeros((k + k * order, k + k * order))
+        information[:k, :k] = self.total * (np.diag(w) - np.outer(w, w))
+        for j, fisher in enumerate(self.mixture.family.fisher_information(self.natural)):
+            own = self._place(j)
+            information[own, own] = counts[j] * fisher
+        return information
+
+    def _place(self, j: int) -> slice:
+        k, order = self.moment.shape
+        return slice(k + j * order, k + (j + 1) * order)
+
+    def information(self, observed: bool) -> Array:
+        """Minus the Hessian of the log-likelihood, or the sum of outer products of the scores."""
+        k, order = self.moment.shape
+        outer = np.zeros((k + k * order, k + k * order))
+        within = np.zeros_like(outer)
+        counts = np.zeros(k)
+        away = np.eye(k) - self.mixture.weights
+        for block in row_blocks(self.rows, k * (order + 1)):
+            share = softmax(self.mixture.log_joint(self.rows[block]), axis=1)
+            x = dense(self.rows[block])
+            x = x if self.origin is None else self.mixture.family.measured_from(x, self.origin)
+            t = self.mixture.family.sufficient_statistic(x)
+            weighted = share if self.weights is None else share * self.weights[block, None]
+            counts += weighted.sum(axis=0)
+            score = np.empty((len(t), k + k * order))
+            score[:, :k] = share - self.mixture.weights
+            for j in range(k):
+                gap, own = t - self.moment[j], self._place(j)
+                score[:, own] = share[:, j, None] * gap
+                if observed:
+                    within[own, own] += (weighted[:, j, None] * gap).T @ gap
+                    within[:k, own] += np.outer(away[j], weighted[:, j] @ gap)
+            outer += score.T @ (score if self.weights is None else score * self.weights[block, None])
+        if not observed:
+            return outer
+        within[k:, :k] = within[:k, k:].T
+        within[:k, :k] = away.T @ (counts[:, None] * away)
+        return self._complete(counts) - within + outer
+
+
+def _inverse(information: Array, mixture: Mixture, weights_held: bool) -> Array:
+    """The inverse on what can be told apart: redundant directions, whose number is known, are left out."""
+    redundant = mixture.n_components * mixture.family.redundancy + (not weights_held)
+    diagonal = np.diagonal(information)
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
+    told = np.argsort(np.abs(values))[redundant:]
+    if (values[told] < SMALLEST_EIGENVALUE).any():
+        raise ValueError(
+            "these rows do not determine all parameters: the information is singular or the mixture is no maximum of "
+            "the likelihood of X; use method='complete', fewer components, or the rows the mixture was learned from"
+        )
+    inverse = (vectors[:, told] / values[told]) @ vectors[:, told].T
+    return np.asarray(scale[:, None] * inverse * scale)
+
+
+def _delta(mixture: Mixture, natural: Array, covariance: Array, method: str, weights_held: bool) -> StandardErrors:
+    family, w = mixture.family, mixture.weights
+    k, order = natural.shape
+    weight_errors = np.zeros(k)
+    if not weights_held:
+        slopes = np.diag(w) - np.outer(w, w)
+        weight_errors = np.sqrt(np.einsum("ij,jl,il->i", slopes, covariance[:k, :k], slopes))
+    layout = SourceLayout.of(family, natural)
+    base = layout.flat(natural)
+    derivatives = jacobian(
+        lambda theta: layout.near(layout.flat(theta), base[:, None, None, :]),
+        natural,
+        natural_steps(family.log_normalizer, natural),
+    )
+    errors = np.empty(base.shape)
+    first = 0 if weights_held else k
+    for j in range(k):
+        own = slice(first + j * order, first + (j + 1) * order)
+        errors[j] = np.sqrt(np.einsum("dm,de,em->m", derivatives[j], covariance[own, own], derivatives[j]))
+    return StandardErrors(weight_errors, layout.split(errors), method)
