@@ -8,9 +8,16 @@ namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
 template <class T>
-void hard(const Packed<T>& packed, const Model<T>& model, HardTask& task) {
+void hard(const Packed<T>& packed, const Model<T>& model, const Model<double>& precise, HardTask& task) {
     auto work = std::make_unique<Workspace<T>>(packed.order, model.components);
-    for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, model, nullptr, b, *work, task);
+    if constexpr (sizeof(T) == 4) {
+        Refiner refiner(packed, precise, task);
+        work->refiner = &refiner;
+        for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, model, nullptr, b, *work, task);
+        refiner.flush();
+    } else {
+        for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, model, nullptr, b, *work, task);
+    }
 }
 
 // A hard pass over the rows whose lead may be gone, gathered to full blocks; the others keep their labels.
@@ -49,8 +56,8 @@ void skipping(const Packed<T>& packed, const Model<T>& model, const Drift& drift
     if (waiting > 0) flush();
 }
 
-template void hard(const Packed<double>&, const Model<double>&, HardTask&);
-template void hard(const Packed<float>&, const Model<float>&, HardTask&);
+template void hard(const Packed<double>&, const Model<double>&, const Model<double>&, HardTask&);
+template void hard(const Packed<float>&, const Model<float>&, const Model<double>&, HardTask&);
 template void skipping(const Packed<double>&, const Model<double>&, const Drift&, HardTask&);
 template void skipping(const Packed<float>&, const Model<float>&, const Drift&, HardTask&);
 

@@ -2,12 +2,15 @@
 
 #pragma once
 
+#include <memory>
+
 #include "tile.hpp"
 
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
 constexpr double largest_float = std::numeric_limits<float>::max();
+constexpr double double_to_single = std::numeric_limits<double>::epsilon() / std::numeric_limits<float>::epsilon();
 
 // The best component of every row of a block, its score and the second best score.
 template <class T>
@@ -80,6 +83,8 @@ struct Move {
     double weight;
 };
 
+class Refiner;
+
 // What a hard pass needs beside the rows, kept from block to block.
 template <class T>
 struct Workspace {
@@ -89,6 +94,7 @@ struct Workspace {
     std::size_t places[block_rows<T>];
     Move moves[block_rows<T>];
     std::size_t move_count = 0;
+    Refiner* refiner = nullptr;  // for rows whose scores in single precision nearly tie
 
     Workspace(std::size_t order, std::size_t components)
         : statistics(order * block_rows<T>), scores(rounded_up(components, group) * strip * lanes<T>), one_row(order) {}
@@ -128,6 +134,35 @@ void book(const Packed<T>& packed, const T* values, Workspace<T>& work, HardTask
     work.move_count = 0;
 }
 
+// Rows in doubt after single precision, gathered to blocks and labelled in double precision.
+class Refiner {
+public:
+    Refiner(const Packed<float>& packed, const Model<double>& model, HardTask& task)
+        : packed_{nullptr, nullptr, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
+          model_(model), task_(task), gathered_(packed.columns * block_rows<double>),
+          work_(std::make_unique<Workspace<double>>(packed.order, model.components)) {}
+
+    // `doubt` bounds the rounding of the scores of this row in double precision.
+    void add(std::size_t place, const float* values, std::size_t stride, double doubt) {
+        for (std::size_t a = 0; a < packed_.columns; ++a)
+            gathered_.get()[a * block_rows<double> + waiting_] = values[a * stride];
+        work_->places[waiting_] = place;
+        doubt_ = std::max(doubt_, doubt);
+        if (++waiting_ == block_rows<double>) flush();
+    }
+
+    void flush();
+
+private:
+    Packed<double> packed_;
+    const Model<double>& model_;
+    HardTask& task_;
+    Buffer<double> gathered_;
+    std::unique_ptr<Workspace<double>> work_;
+    std::size_t waiting_ = 0;
+    double doubt_ = 0.0;
+};
+
 // Labels rows whose columns lie in `values` as a block does, and books those that move. `places` are the rows (null:
 // they are those of the block from `first` on), `names` tells which component each of the model's really is (null:
 // they are all there, in order).
@@ -154,6 +189,11 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32
         const double margin = static_cast<double>(work.best.score[r]) - static_cast<double>(work.best.second[r]);
         std::int32_t label = static_cast<std::int32_t>(work.best.label[r]);
         const bool nearly_tied = !(margin > doubt);  // NaN, from overflow in float, is in doubt too
+        if constexpr (sizeof(T) == 4)
+            if (nearly_tied && work.refiner) {
+                work.refiner->add(i, values + r, rows, 2 * doubt * double_to_single);
+                continue;
+            }
         // Rounded down, so that what is left of a margin is never more than it was.
         if (task.margins)
             task.margins[i] = nearly_tied ? 0.0f : static_cast<float>(std::min((margin - doubt) * 0.999999, largest_float));
@@ -169,6 +209,13 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32
     }
     task.changed += static_cast<std::int64_t>(work.move_count);
     if (work.move_count > 0) book(packed, values, work, task);
+}
+
+inline void Refiner::flush() {
+    if (waiting_ == 0) return;
+    label_rows(packed_, model_, nullptr, gathered_.get(), 0, work_->places, waiting_, doubt_, *work_, task_);
+    waiting_ = 0;
+    doubt_ = 0.0;
 }
 
 template <class T>

@@ -123,7 +123,9 @@ public:
           threads_(threads),
           values_(aligned<T>(blocks() * columns_ * block_rows<T>)),
           largest_(blocks() * columns_, 0.0) {
-        std::fill_n(values_.get(), blocks() * columns_ * block_rows<T>, T(0));
+        // Rows past the last are zero; the others are on their way.
+        if (rows_ % block_rows<T>)
+            std::fill_n(values_.get() + (blocks() - 1) * columns_ * block_rows<T>, columns_ * block_rows<T>, T(0));
         if (weights) {
             weights_.resize(rows_);
             for (std::size_t i = 0; i < rows_; ++i)
@@ -155,13 +157,15 @@ public:
                            const std::optional<Vector<float>>& margins) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<T> grouped(natural, bias);
+        const GroupedModel<double> in_double(natural, bias);
         const Model<T> model = grouped.view();
+        const Model<double> precise = in_double.view();
         return moved(model, tasks(model.components * (order() + 1)), labels, sizes, counts, sums, margins,
                      [&](HardTask& task) {
                          if constexpr (sizeof(T) == 8)
-                             chosen->hard64(view(), model, task);
+                             chosen->hard64(view(), model, precise, task);
                          else
-                             chosen->hard32(view(), model, task);
+                             chosen->hard32(view(), model, precise, task);
                      });
     }
 

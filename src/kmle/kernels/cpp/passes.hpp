@@ -105,8 +105,9 @@ struct Survey {
 
 struct Passes {
     const char* name;
-    void (*hard64)(const Packed<double>&, const Model<double>&, HardTask&);
-    void (*hard32)(const Packed<float>&, const Model<float>&, HardTask&);
+    // The model once more, in double precision: for rows that single precision leaves in doubt.
+    void (*hard64)(const Packed<double>&, const Model<double>&, const Model<double>&, HardTask&);
+    void (*hard32)(const Packed<float>&, const Model<float>&, const Model<double>&, HardTask&);
     void (*pruned64)(const Packed<double>&, const Model<double>&, const Plan&, HardTask&);
     void (*pruned32)(const Packed<float>&, const Model<float>&, const Plan&, HardTask&);
     void (*skipping64)(const Packed<double>&, const Model<double>&, const Drift&, HardTask&);

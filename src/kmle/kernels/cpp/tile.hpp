@@ -93,7 +93,10 @@ void score_all(const T* statistics, std::size_t rows, const Model<T>& model, T* 
     }
 }
 
-// A bound on the rounding error of any score in this block, in the precision of T, both of a pair of scores counted.
+// A bound on the rounding error of the difference of any two scores in this block, in the precision of T. Of each
+// score, every term is rounded at most four times before it is added (coefficient, column, product, weight) and once
+// with every addition after it, by half an epsilon each. In double precision the label such rows are compared with, that
+// of exact_label, is rounded as much again.
 template <class T>
 double near_tie(const Packed<T>& packed, const Model<T>& model, std::size_t block) {
     const double* largest = packed.largest + block * packed.columns;
@@ -107,7 +110,8 @@ double near_tie(const Packed<T>& packed, const Model<T>& model, std::size_t bloc
         for (std::size_t a = 0; a < d; ++a)
             for (std::size_t b = a; b < d; ++b) magnitude += largest[a] * largest[b] * *coefficient++;
     }
-    return 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * static_cast<double>(model.order + 4) * magnitude;
+    const double roundings = (sizeof(T) == 4 ? 1.25 : 2.5) * static_cast<double>(model.order + 5);
+    return roundings * static_cast<double>(std::numeric_limits<T>::epsilon()) * magnitude;
 }
 
 }  // namespace KMLE_INSTRUCTION_SET
