@@ -9,7 +9,7 @@ from ..families import Categorical, Product
 from ..families.support import Integers, Interval
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from .bins import view
+from .bins import LOOKED_AT, view
 from .bivariate import draw_points
 from .marginals import column_supports, gaussian_parts, means
 from .reading import Columns, Model, dense, mixture_of, read
@@ -43,7 +43,7 @@ def plot_cells(
     _check_plane(mixture)
     subject = None if X is None else read(model, X, columns)
     names = _names(model, columns) if subject is None else subject.chosen_names
-    rows = mixture.sample(2000, 0) if subject is None else dense(subject.rows, (0, 1))
+    rows = mixture.sample(2000, 0) if subject is None else dense(subject.sampled(LOOKED_AT), (0, 1))
     limits = [_limits(mixture, at, given, rows) for at, given in enumerate((xlim, ylim))]
     axes = plain_axes("plot_cells", ax, (6.4, 4.6))
     _draw_cells(axes, mixture, limits)
@@ -51,7 +51,7 @@ def plot_cells(
     if subject is not None:
         few = dense(subject.sampled(MOST_POINTS), (0, 1))
         draw_points(axes, few, mixture.predict(few), mixture.n_components)
-        note = row_note(len(few), len(rows))
+        note = row_note(len(few), subject.rows.shape[0])
     axes.set(xlim=limits[0], ylim=limits[1], xlabel=names[0], ylabel=names[1])
     tidy(axes, None)
     title(axes, heading(mixture).replace("Mixture", "Cells").replace("One", "The cell of one"), note)

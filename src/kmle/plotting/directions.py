@@ -132,15 +132,8 @@ def _graticule(ax: "Axes") -> None:
         )
         ax.plot(*hammer(line), color=FAINT, lw=0.7, zorder=0.5)
         x, y = (float(c[0]) for c in hammer(line[:1]))
-        ax.text(
-            x - 0.04,
-            y,
-            f"{degrees}°".replace("-", "\N{MINUS SIGN}"),
-            ha="right",
-            va="center",
-            fontsize=SMALL,
-            color=GREY,
-        )
+        text = f"{degrees}°".replace("-", "\N{MINUS SIGN}")
+        ax.text(x - 0.04, y, text, ha="right", va="center", fontsize=SMALL, color=GREY)
 
 
 def _bare(ax: "Axes", width: float, height: float) -> None:

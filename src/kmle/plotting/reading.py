@@ -51,9 +51,13 @@ class Subject:
 
 
 def dense(rows: Array | csr_array, columns: Sequence[int]) -> Array:
-    """These columns of the rows, as an array."""
-    chosen: Any = rows[:, list(columns)]
-    return np.asarray(chosen.toarray() if issparse(chosen) else chosen, dtype=float)
+    """These columns of the rows, as an array; one column, or all, is not copied."""
+    if issparse(rows):
+        chosen: Any = rows[:, list(columns)]
+        return np.asarray(chosen.toarray())
+    if len(columns) == 1:
+        return rows[:, columns[0] : columns[0] + 1]
+    return rows if tuple(columns) == tuple(range(rows.shape[1])) else rows[:, list(columns)]
 
 
 def mixture_of(model: Any) -> Mixture:

@@ -35,7 +35,8 @@ def draw_column(ax: "Axes", mixture: Mixture, values: Array, name: str, small: b
     """The histogram of all values with the densities over it; returns a note on what is not to be seen."""
     most = SMALL_BINS if small else MOST_BINS
     every = -(-len(values) // LOOKED_AT)
-    few = values[::every].astype(float)
+    # The smallest and the largest value are among the few that settle the bins, so the ends are those of all rows.
+    few = np.concatenate([values[::every], [values.min(), values.max()]]).astype(float)
     labels = mixture.predict(few[:, None])
     (support,) = column_supports(mixture)
     if isinstance(support, Integers):
