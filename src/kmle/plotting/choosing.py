@@ -27,7 +27,8 @@ def plot_dendrogram(path: Any, ax: "Axes | None" = None, *, labels: list[str] | 
     """
     from scipy.cluster.hierarchy import dendrogram, is_valid_linkage
 
-    linkage = np.asarray(getattr(path, "linkage", path), dtype=float)
+    given = getattr(path, "linkage", path)
+    linkage = np.array(given, dtype=float) if isinstance(given, np.ndarray | list | tuple) else np.empty(0)
     if linkage.ndim != 2 or not is_valid_linkage(linkage):
         raise ValueError(f"plot_dendrogram draws merges with a SciPy linkage; this {type(path).__name__} has none")
     count = len(linkage) + 1

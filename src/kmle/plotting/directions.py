@@ -1,7 +1,7 @@
 """Directions: on the circle a rose, on the sphere a map."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,9 @@ def draw_rose(ax: "Axes", mixture: Mixture, rows: Array, name: str) -> None:
         ax.add_patch(Wedge((0, 0), INNER + bar, start, stop, width=bar, facecolor=BARS, edgecolor="white", lw=0.4))
     ax.add_patch(Circle((0, 0), INNER, fill=False, edgecolor=GREY, lw=0.8))
 
-    def ring(curve: Array, **style: object) -> None:
+    def ring(curve: Array, **style: Any) -> None:
         radius = INNER + np.minimum(curve / height, 1.1)
-        ax.plot(radius * np.cos(turn), radius * np.sin(turn), **style)  # type: ignore[arg-type, unused-ignore]
+        ax.plot(radius * np.cos(turn), radius * np.sin(turn), **style)
 
     k = mixture.n_components
     if k > 1:

@@ -52,7 +52,7 @@ def plot_fit(
     if kind == "pairs":
         return draw_pairs("plot_fit", subject, ax, max_points)
     square = kind in ("rose", "matrices", "triangle")
-    axes = plain_axes("plot_fit", ax, (6.4, 5.2) if square else (6.8, 4.2))  # type: ignore[arg-type, unused-ignore]
+    axes = plain_axes("plot_fit", ax, (6.4, 5.2) if square else (6.8, 4.2))
     _DRAW[kind](axes, subject, max_points)
     return axes
 

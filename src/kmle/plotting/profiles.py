@@ -115,10 +115,10 @@ def _draw_heat_map(ax: "Axes", mixture: Mixture, profile: Profile) -> None:
     ax.tick_params(length=0)
     ax.set(ylim=(k + 0.7, -0.5), xlim=(-0.5, m - 0.5), ylabel="component (weight)")
     ax.set_yticks(heights, [*component_names(mixture), "all rows"])
-    bar = ax.figure.colorbar(mesh, ax=ax, fraction=0.05, pad=0.02)
+    bar: Any = ax.figure.colorbar(mesh, ax=ax, fraction=0.05, pad=0.02)
     bar.set_label(profile.what, fontsize=NORMAL, color=INK)
     bar.ax.tick_params(labelsize=SMALL, colors=GREY, labelcolor=INK)
-    bar.outline.set_visible(False)  # type: ignore[operator, unused-ignore]
+    bar.outline.set_visible(False)
     _name_entries(ax, profile, np.arange(m, dtype=float))
 
 

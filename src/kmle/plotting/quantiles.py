@@ -50,11 +50,13 @@ def plot_qq(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, columns: Co
 def mixture_quantiles(mixture: Mixture, shares: Array) -> Array:
     """The values below which the mixture of one column has these shares of its mass."""
     laws = [weighted_nodes(mixture.family, law) for law in mixture.natural]
-    x = np.concatenate([nodes for nodes, _ in laws])
-    mass = np.concatenate([weight * own for weight, (_, own) in zip(mixture.weights, laws, strict=True)])
-    order = np.argsort(x, kind="stable")
-    x, below = x[order], np.cumsum(mass[order])
-    if isinstance(column_supports(mixture)[0], Integers):
-        return x[np.searchsorted(below, shares * below[-1]).clip(max=len(x) - 1)]
-    # Half of a node's mass lies on either side of it.
-    return np.interp(shares * below[-1], below - 0.5 * mass[order], x)
+    x = np.unique(np.concatenate([nodes for nodes, _ in laws]))
+    below = np.zeros(len(x))
+    whole = isinstance(column_supports(mixture)[0], Integers)
+    for weight, (nodes, mass) in zip(mixture.weights, laws, strict=True):
+        if whole:
+            below += weight * np.append(0.0, np.cumsum(mass))[np.searchsorted(nodes, x, side="right")]
+        else:
+            # Half of a node's mass lies on either side of it.
+            below += weight * np.interp(x, nodes, np.cumsum(mass) - 0.5 * mass, 0.0, 1.0)
+    return x[np.searchsorted(below, shares).clip(max=len(x) - 1)] if whole else np.interp(shares, below, x)

@@ -45,7 +45,7 @@ def _percent(weight: float) -> str:
     return "< 1 %" if 0 < weight < 0.005 else f"{100 * weight:.0f} %"
 
 
-def plain_axes(caller: str, ax: "Axes | None", size: tuple[float, float] = (6.4, 4.2)) -> "Axes":
+def plain_axes(caller: str, ax: Any, size: tuple[float, float] = (6.4, 4.2)) -> "Axes":
     """The axes given, or those of a new figure."""
     if ax is None:
         plt = pyplot(caller)
@@ -117,8 +117,7 @@ def _thousands(count: int) -> str:
 
 def legend(ax: "Axes", handles: "Sequence[Artist]", labels: Sequence[str], heading: str = "component (weight)") -> None:
     """A legend beside the axes where the layout makes room for it, else where it hides least."""
-    figure = ax.get_figure(root=True)
-    engine = None if figure is None else figure.get_layout_engine()
+    engine = ax.figure.get_layout_engine()
     outside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
     ax.legend(
         handles,
