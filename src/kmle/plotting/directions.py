@@ -57,7 +57,8 @@ def draw_rose(ax: "Axes", mixture: Mixture, rows: Array, name: str) -> None:
         x, y = way * (INNER - 0.12)
         ax.text(x, y, f"{degrees}°", ha="center", va="center", fontsize=SMALL, color=GREY)
     ax.text(0, 0, name, ha="center", va="center", fontsize=NORMAL, color=INK)
-    _bare(ax, INNER + 1.15, INNER + 1.15)
+    rim = INNER + np.maximum(np.interp(turn, 0.5 * (edges[:-1] + edges[1:]), density), curves.sum(axis=1)) / height
+    _bare(ax, np.minimum(rim, INNER + 1.1) * np.cos(turn), np.minimum(rim, INNER + 1.1) * np.sin(turn), 0.18)
 
 
 def _angles(rows: Array) -> Array:
@@ -76,9 +77,10 @@ def _sectors(angles: Array, mixture: Mixture) -> int:
     concentration = mixture.source["concentration"].ravel()
     fair = mixture.weights >= 0.5 * mixture.weights.mean()
     spread = min(np.pi / 2, 1.35 / np.sqrt(max(float(concentration[fair].max()), 1.0)))
-    wanted = 2 * np.pi / (2 * spread / min(len(angles), LOOKED_AT) ** (1 / 3))
+    count = min(len(angles), LOOKED_AT) * float(mixture.weights[fair][np.argmax(concentration[fair])])
+    wanted = 2 * np.pi / (2 * spread / count ** (1 / 3))
     # A multiple of four, so that the quarters of the circle are edges.
-    return 4 * int(np.clip(round(wanted / 4), 4, 30))
+    return 4 * int(np.clip(round(wanted / 4), 4, 20))
 
 
 def draw_sphere(ax: "Axes", mixture: Mixture, points: Array, labels: NDArray[np.intp]) -> None:
@@ -105,7 +107,7 @@ def draw_sphere(ax: "Axes", mixture: Mixture, points: Array, labels: NDArray[np.
         contour(ax, x, y, joint[..., label], (TWO_SIGMA, ONE_SIGMA), colour, 1.4, area)
         if mixture.n_components > 1:
             number(ax, label, float(at_x[label]), float(at_y[label]), colour)
-    _bare(ax, 2 * np.sqrt(2) + 0.1, np.sqrt(2) + 0.12)
+    _bare(ax, x, y, 0.1)
 
 
 def hammer(vectors: Array) -> tuple[Array, Array]:
@@ -136,6 +138,7 @@ def _graticule(ax: "Axes") -> None:
         ax.text(x - 0.04, y, text, ha="right", va="center", fontsize=SMALL, color=GREY)
 
 
-def _bare(ax: "Axes", width: float, height: float) -> None:
-    ax.set(xlim=(-width, width), ylim=(-height, height), aspect="equal")
+def _bare(ax: "Axes", x: Array, y: Array, margin: float) -> None:
+    """Nothing but the picture, which reaches as far as these points."""
+    ax.set(xlim=(x.min() - margin, x.max() + margin), ylim=(y.min() - margin, y.max() + margin), aspect="equal")
     ax.set_axis_off()

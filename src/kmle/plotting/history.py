@@ -73,7 +73,7 @@ def fit_of(fit: Any) -> Fit:
 def _told(outcome: Fit) -> str:
     iterations = f"{outcome.n_iter} iteration{'' if outcome.n_iter == 1 else 's'}"
     penalty = ", the prior's penalty included" if outcome.includes_penalty else ""
-    return f"{outcome.algorithm}, {iterations}, {outcome.seconds:.2g} s; ends at {outcome.objective:.6g}{penalty}"
+    return f"{outcome.algorithm}, {iterations}; ends at {outcome.objective:.6g}{penalty}"
 
 
 def _hide_start(ax: "Axes", objectives: Array) -> str:

@@ -49,7 +49,7 @@ def draw_column(ax: "Axes", mixture: Mixture, values: Array, name: str, small: b
     bins = continuous_bins(few, labels, lower, upper, most)
     heights = bins.fractions(values) / bins.width
     _bars(ax, bins.edges[:-1], heights, bins.width)
-    x = density_grid(mixture, bins.start, bins.stop, lower, upper)
+    x = density_grid(mixture, *_margins(bins), lower, upper)
     joint = np.exp(mixture.log_joint(x[:, None]))
     _curves(ax, x, joint, heights, numbered=not small)
     ax.set(xlabel=name, ylabel="density", xlim=_margins(bins))
@@ -90,7 +90,7 @@ def density_grid(mixture: Mixture, start: float, stop: float, lower: float, uppe
 
 
 def _margins(bins: Bins) -> tuple[float, float]:
-    margin = 0.02 * (bins.stop - bins.start)
+    margin = 0.03 * (bins.stop - bins.start)
     return bins.start - margin, bins.stop + margin
 
 
