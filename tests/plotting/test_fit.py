@@ -334,6 +334,18 @@ def test_the_legend_numbers_components_as_labels_do():
     assert [text.get_text() for text in legend.get_texts()] == ["0 (34 %)", "1 (66 %)", "2 (< 1 %)", "mixture"]
 
 
+@pytest.mark.parametrize("layout", [None, "constrained", "tight"])
+def test_the_legend_stands_beside_the_data_and_inside_the_figure(layout):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout=layout)
+    for ax in axes:
+        plot_fit(two_gaussians(), two_gaussians().sample(50, 0), ax=ax)
+    figure.canvas.draw()
+    data, beside = ([extent.get_window_extent() for extent in each] for each in (axes, (a.get_legend() for a in axes)))
+    assert not any(legend.overlaps(panel) for legend in beside for panel in data)
+    assert beside[1].x1 <= figure.bbox.x1
+
+
 def test_names_come_from_the_estimator_when_the_data_has_none():
     table = pd.DataFrame(two_gaussians().sample(60, 0), columns=["eruption", "wait"])
     model = KMLE(2, random_state=0).fit(table)

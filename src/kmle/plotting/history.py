@@ -25,7 +25,7 @@ def plot_history(fit: Any, ax: "Axes | None" = None) -> "Axes":
     >>> from kmle import KMLE
     >>> model = KMLE(2, family="poisson", random_state=0).fit([[1], [2], [30], [28]])
     >>> plot_history(model).get_ylabel()
-    'objective'
+    "objective, with the prior's penalty"
     """
     outcome = fit_of(fit)
     axes = plain_axes("plot_history", ax, (6.8, 3.8))
@@ -45,8 +45,9 @@ def plot_history(fit: Any, ax: "Axes | None" = None) -> "Axes":
             color=PALETTE[place % len(PALETTE)],
             zorder=3,
         )
+    what = "objective, with the prior's penalty" if outcome.includes_penalty else "objective"
     margin = 0.5 + 0.01 * len(steps)
-    axes.set(xlabel="half-step", ylabel="objective", xlim=(-margin, len(steps) - 1 + margin))
+    axes.set(xlabel="half-step", ylabel=what, xlim=(-margin, len(steps) - 1 + margin))
     if len(steps) > 1:
         integer_ticks(axes, "x")
     else:
@@ -54,7 +55,9 @@ def plot_history(fit: Any, ax: "Axes | None" = None) -> "Axes":
     axes.ticklabel_format(axis="y", useOffset=False, style="plain")
     tidy(axes)
     reason = outcome.stop_reason[:1].upper() + outcome.stop_reason[1:]
-    title(axes, reason, "; ".join(filter(None, [_told(outcome), _hide_start(axes, outcome.objectives)])))
+    ends = f"from {outcome.objectives[0]:.6g} to {outcome.objective:.6g}"
+    title(axes, reason, f"{outcome.algorithm}, {outcome.n_iter} iteration{'s' * (outcome.n_iter != 1)}, {ends}")
+    _hide_start(axes, outcome.objectives)
     if len(kinds) > 1:
         legend(axes, handles, kinds, "after a change of")
     return axes
@@ -70,21 +73,13 @@ def fit_of(fit: Any) -> Fit:
     return fit.fit_
 
 
-def _told(outcome: Fit) -> str:
-    iterations = f"{outcome.n_iter} iteration{'' if outcome.n_iter == 1 else 's'}"
-    penalty = ", the prior's penalty included" if outcome.includes_penalty else ""
-    return f"{outcome.algorithm}, {iterations}; ends at {outcome.objective:.6g}{penalty}"
-
-
-def _hide_start(ax: "Axes", objectives: Array) -> str:
-    """Leaves out the first half-steps where they would press all later ones into a line; says so."""
+def _hide_start(ax: "Axes", objectives: Array) -> None:
+    """Leaves out the first half-steps where they would press all later ones into a line; the line comes from there."""
     last = objectives[-1]
     start = 0
     while start + 1 < len(objectives) // 4 and last - objectives[start] > START_RATIO * (last - objectives[start + 1]):
         start += 1
-    if start == 0:
-        return ""
     shown = objectives[start:]
-    margin = 0.06 * (shown.max() - shown.min())
-    ax.set_ylim(shown.min() - margin, shown.max() + margin)
-    return f"starts at {objectives[0]:.6g}"
+    if start > 0 and np.ptp(shown) > 0:
+        margin = 0.06 * np.ptp(shown)
+        ax.set_ylim(shown.min() - margin, shown.max() + margin)

@@ -44,9 +44,9 @@ def plot_posterior(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, max_
     axes.set(ylim=(0, 1), ylabel="posterior probability")
     tidy(axes, None)
     axes.tick_params(axis="x", length=3 if along else 0)
-    certainty = f"labels are right {100 * posterior.max(axis=1).mean():.1f} % of the time if the mixture is"
+    doubt = f"{100 * (1 - posterior.max(axis=1).mean()):.1f} % of the labels expected wrong"
     total = subject.rows.shape[0]
-    title(axes, "How certain the labels are", row_note(total if along else len(posterior), total, certainty))
+    title(axes, "How certain the labels are", row_note(total if along else len(posterior), total, doubt))
     component_legend(axes, mixture)
     return axes
 

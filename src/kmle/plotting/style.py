@@ -85,9 +85,11 @@ def title(ax: "Axes", text: str, note: str = "") -> None:
     """A title at the left and, below it, a note in small print."""
     ax.set_title(text, loc="left", fontsize=LARGE, color=INK, pad=18 if note else 6)
     if note:
-        ax.annotate(
+        small = ax.annotate(
             note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize=SMALL, color=GREY
         )
+        # The title has made the room above; a long note must not make the axes narrow.
+        small.set_in_layout(False)
 
 
 def heading(mixture: Mixture) -> str:
@@ -116,22 +118,26 @@ def _thousands(count: int) -> str:
 
 
 def legend(ax: "Axes", handles: "Sequence[Artist]", labels: Sequence[str], heading: str = "component (weight)") -> None:
-    """A legend beside the axes where the layout makes room for it, else where it hides least."""
-    engine = ax.figure.get_layout_engine()
-    outside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-    ax.legend(
+    """A legend beside the axes, never over the data."""
+    first = ax.get_legend() is None
+    drawn = ax.legend(
         handles,
         labels,
         title=heading,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        borderaxespad=0.0,
         ncols=1 + (len(labels) - 1) // LEGEND_ROWS,
         fontsize=SMALL,
         title_fontsize=SMALL,
         labelcolor=INK,
-        frameon=engine is None,
-        framealpha=0.85,
-        edgecolor="none",
-        **(outside if engine is not None else {"loc": "upper right"}),
+        frameon=False,
     )
+    if first and ax.figure.get_layout_engine() is None:
+        # Nobody else makes room for it: the axes give up some of theirs.
+        place = ax.get_position()
+        share = min(drawn.get_window_extent().width / ax.figure.bbox.width + 0.01, 0.45 * place.width)
+        ax.set_position((place.x0, place.y0, place.width - share, place.height))
 
 
 def component_legend(ax: "Axes", mixture: Mixture, *others: tuple["Artist", str]) -> None:
