@@ -25,6 +25,7 @@ PAGES = [
     "docs/families.md",
     "docs/learning.md",
     "docs/inspection.md",
+    "docs/plotting.md",
     "docs/errata.md",
     "examples/data/README.md",
 ]
@@ -56,8 +57,10 @@ def codes(cell):
 # Code -----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/families.md", "docs/inspection.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/families.md", "docs/inspection.md", "docs/plotting.md"])
 def test_code_prints_what_the_page_shows(page):
+    if page == "docs/plotting.md":
+        pytest.importorskip("matplotlib")
     blocks = fenced_blocks(page)
     names = {}
     shown = 0
@@ -86,6 +89,16 @@ def test_the_picture_can_be_drawn_again(tmp_path):
     run = [sys.executable, str(ROOT / "examples" / "picture.py"), str(tmp_path / "drawn.png")]
     subprocess.run(run, capture_output=True, check=True, env=os.environ | {"MPLBACKEND": "agg"})
     assert (tmp_path / "drawn.png").stat().st_size > 10_000
+
+
+def test_the_gallery_can_be_drawn_again(tmp_path):
+    pytest.importorskip("matplotlib")
+    run = [sys.executable, "-W", "error", str(ROOT / "examples" / "gallery.py"), str(tmp_path)]
+    subprocess.run(run, capture_output=True, check=True, env=os.environ | {"MPLBACKEND": "agg"})
+    shown = {Path(target).name for target in re.findall(r"\]\((pictures/[^)]+)\)", text("docs/plotting.md"))}
+    assert shown == {path.name for path in tmp_path.iterdir()}
+    for name in shown:
+        assert 4_000 < (ROOT / "docs" / "pictures" / name).stat().st_size < 80_000, name
 
 
 def test_the_family_to_copy_obeys_every_law(tmp_path, monkeypatch):

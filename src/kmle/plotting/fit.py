@@ -1,0 +1,160 @@
+"""`plot_fit`: data and mixture in one picture, of the kind that suits the data."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..estimator.arguments import whole_number
+from ..families import Bernoulli, Categorical, Dirichlet, Multinomial, VonMises, VonMisesFisher
+from ..families.support import PositiveDefinite
+from .bivariate import draw_plane
+from .directions import draw_rose, draw_sphere
+from .marginals import marginal
+from .matrices import MOST_MATRICES, draw_matrices
+from .pairs import draw_pairs
+from .profiles import draw_profile, overall_mark, profile_of
+from .reading import UNNAMED, Columns, Model, Subject, dense, read
+from .style import component_legend, heading, plain_axes, row_note, tidy, title
+from .ternary import draw_triangle
+from .univariate import draw_by_label, draw_column, mixture_mark
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# So few binary columns are bars, more are a heat map.
+FEW_BINARY = 3
+
+
+def plot_fit(
+    model: Model,
+    X: ArrayLike,
+    *,
+    columns: Columns = None,
+    ax: "Axes | NDArray[np.object_] | None" = None,
+    max_points: int = 5000,
+) -> "Axes | NDArray[np.object_]":
+    """Draws the rows of X and the mixture (a fitted estimator, its `fit_`, or a Mixture) together.
+
+    One column: a histogram with the densities; two: points by label with ellipses or contours; more: a pair plot, for
+    which an array of Axes is returned. Angles, directions, three proportions, matrices, binary columns and categories
+    have pictures of their own. `columns` chooses what to draw, by name or number; where the data has no names, one name
+    for each column gives them. No more than `max_points` rows are drawn as points.
+
+    >>> from kmle import Mixture
+    >>> mixture = Mixture.from_source("poisson", [0.5, 0.5], rate=[2.0, 9.0])
+    >>> plot_fit(mixture, mixture.sample(300, 0), columns=["calls a day"]).get_xlabel()
+    'calls a day'
+    """
+    whole_number("max_points", max_points, 1)
+    subject = read(model, X, columns)
+    kind = picture_of(subject)
+    if kind == "pairs":
+        return draw_pairs("plot_fit", subject, ax, max_points)
+    square = kind in ("rose", "matrices", "triangle")
+    axes = plain_axes("plot_fit", ax, (6.4, 5.2) if square else (6.8, 4.2))
+    _DRAW[kind](axes, subject, max_points)
+    return axes
+
+
+def picture_of(subject: Subject) -> str:
+    """Which kind of picture suits the family and the columns to draw."""
+    family, count = subject.mixture.family, len(subject.columns)
+    if isinstance(family, Bernoulli | Categorical | Multinomial):
+        return "profile"
+    if isinstance(family, VonMises) and count == 1:
+        return "rose"
+    if subject.whole:
+        if isinstance(family, VonMisesFisher) and count <= 3:
+            return "rose" if count == 2 else "sphere"
+        if isinstance(family, Dirichlet) and count <= 3:
+            return "proportion" if count == 2 else "triangle"
+        if isinstance(family.support, PositiveDefinite) and count > 1:
+            return "matrices"
+    return {1: "column", 2: "plane"}.get(count, "pairs")
+
+
+def _draw_column(ax: "Axes", subject: Subject, max_points: int) -> None:
+    _one_column(ax, subject, subject.columns[0], max_points)
+
+
+def _one_column(ax: "Axes", subject: Subject, column: int, max_points: int) -> None:
+    mixture, name = subject.mixture, subject.names[column]
+    alone = marginal(mixture, [column])
+    shown = total = subject.rows.shape[0]
+    if alone is None:
+        rows = subject.sampled(max_points)
+        shown, note = rows.shape[0], "by label"
+        draw_by_label(ax, dense(rows, [column])[:, 0], mixture.predict(rows), mixture.n_components, name)
+    else:
+        note = draw_column(ax, alone, dense(subject.rows, [column])[:, 0], name)
+    tidy(ax, "y")
+    title(ax, heading(mixture), row_note(shown, total, note))
+    component_legend(ax, mixture, *([] if alone is None or mixture.n_components == 1 else mixture_mark()))
+
+
+def _draw_plane(ax: "Axes", subject: Subject, max_points: int) -> None:
+    mixture = subject.mixture
+    rows = subject.sampled(max_points)
+    pair = marginal(mixture, subject.columns)
+    points = dense(rows, subject.columns)
+    draw_plane(ax, pair, points, mixture.predict(rows), mixture.n_components, subject.chosen_names)
+    tidy(ax)
+    _close(ax, subject, len(points))
+
+
+def _draw_rose(ax: "Axes", subject: Subject, max_points: int) -> None:
+    alone = marginal(subject.mixture, subject.columns)
+    assert alone is not None
+    rows = dense(subject.rows, subject.columns)
+    name = subject.chosen_names[0] if len(subject.columns) == 1 else ""
+    draw_rose(ax, alone, rows, "" if name == UNNAMED else name)
+    title(ax, heading(subject.mixture), row_note(len(rows), len(rows)))
+    component_legend(ax, subject.mixture, *(mixture_mark() if subject.mixture.n_components > 1 else []))
+
+
+def _draw_sphere(ax: "Axes", subject: Subject, max_points: int) -> None:
+    rows = dense(subject.sampled(max_points), subject.columns)
+    draw_sphere(ax, subject.mixture, rows, subject.mixture.predict(rows))
+    _close(ax, subject, len(rows), f"{subject.names[0]} in the middle, {subject.names[2]} upwards")
+
+
+def _draw_triangle(ax: "Axes", subject: Subject, max_points: int) -> None:
+    rows = dense(subject.sampled(max_points), subject.columns)
+    draw_triangle(ax, subject.mixture, rows, subject.mixture.predict(rows), subject.chosen_names)
+    _close(ax, subject, len(rows))
+
+
+def _draw_proportion(ax: "Axes", subject: Subject, max_points: int) -> None:
+    _one_column(ax, subject, 0, max_points)
+
+
+def _draw_matrices(ax: "Axes", subject: Subject, max_points: int) -> None:
+    rows = dense(subject.sampled(min(max_points, MOST_MATRICES)), subject.columns)
+    draw_matrices(ax, rows, subject.mixture.predict(rows), subject.mixture.n_components)
+    _close(ax, subject, len(rows), "bold: the mean of each label")
+
+
+def _draw_profile(ax: "Axes", subject: Subject, max_points: int) -> None:
+    bars = not isinstance(subject.mixture.family, Bernoulli) or len(subject.columns) <= FEW_BINARY
+    total = subject.rows.shape[0]
+    if draw_profile(ax, subject.mixture, profile_of(subject), bars):
+        component_legend(ax, subject.mixture, *overall_mark())
+    title(ax, heading(subject.mixture), row_note(total, total))
+
+
+def _close(ax: "Axes", subject: Subject, shown: int, *notes: str) -> None:
+    title(ax, heading(subject.mixture), row_note(shown, subject.rows.shape[0], *notes))
+    component_legend(ax, subject.mixture)
+
+
+_DRAW: dict[str, Any] = {
+    "column": _draw_column,
+    "plane": _draw_plane,
+    "rose": _draw_rose,
+    "sphere": _draw_sphere,
+    "triangle": _draw_triangle,
+    "proportion": _draw_proportion,
+    "matrices": _draw_matrices,
+    "profile": _draw_profile,
+}

@@ -1,0 +1,144 @@
+"""The laws of some of the columns: what single panels of a picture draw."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..families import (
+    Beta,
+    Categorical,
+    DiagonalGaussian,
+    Dirichlet,
+    ExponentialFamily,
+    FixedCovarianceGaussian,
+    Gaussian,
+    Product,
+    SphericalGaussian,
+    VonMises,
+)
+from ..families.support import Blocks, Integers, Interval, Support
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+
+Laws = tuple[ExponentialFamily, Array]
+
+
+def marginal(mixture: Mixture, columns: Sequence[int]) -> Mixture | None:
+    """The mixture of these columns alone, None where it has no closed form.
+
+    >>> wide = Mixture.from_source("gaussian", [1.0], mean=[[0.0, 5.0]], covariance=[[[1.0, 0.5], [0.5, 2.0]]])
+    >>> marginal(wide, [1]).source["mean"]
+    array([[5.]])
+    """
+    laws = _laws(mixture.family, mixture.natural, tuple(columns))
+    return None if laws is None else Mixture(laws[0], mixture.weights, laws[1])
+
+
+def _laws(family: ExponentialFamily, natural: Array, columns: tuple[int, ...]) -> Laws | None:
+    width = family.n_features or 1
+    if columns == tuple(range(width)):
+        return family, natural
+    if (parts := gaussian_parts(family, natural)) is not None:
+        mean, covariance = parts
+        source = {"mean": mean[:, columns], "covariance": covariance[:, columns][:, :, columns]}
+        return Gaussian(n_features=len(columns)), Gaussian().natural_from_source(**source)
+    if family.independent_columns:
+        blocks = natural.reshape(len(natural), family.order_for(1), width)[:, :, columns]
+        return replace(family, n_features=len(columns)), blocks.reshape(len(natural), -1)
+    if isinstance(family, Categorical):
+        return _categorical(family, natural, columns)
+    if isinstance(family, Dirichlet) and len(columns) == 1:
+        concentration = natural + 1
+        alpha = concentration[:, columns]
+        return Beta(n_features=1), Beta().natural_from_source(alpha=alpha, beta=concentration.sum(1)[:, None] - alpha)
+    return _product(family, natural, columns) if isinstance(family, Product) else None
+
+
+def _categorical(family: Categorical, natural: Array, columns: tuple[int, ...]) -> Laws:
+    levels = category_counts(family)
+    stretches = np.split(natural, np.cumsum(levels)[:-1], axis=1)
+    chosen = tuple(levels[column] for column in columns)
+    return Categorical(chosen), np.concatenate([stretches[column] for column in columns], axis=1)
+
+
+def category_counts(family: Categorical) -> tuple[int, ...]:
+    """How many categories each column has."""
+    counts = family.n_categories
+    return counts if isinstance(counts, tuple) else (counts or 1,) * (family.n_features or 1)
+
+
+def _product(family: Product, natural: Array, columns: tuple[int, ...]) -> Laws | None:
+    """The blocks that hold the columns, each reduced to them; None if a block would have to be cut in two."""
+    starts = np.cumsum([0, *family.widths])
+    stretches = np.split(natural, np.cumsum([block.order for block in family.families])[:-1], axis=1)
+    owners = [int(np.searchsorted(starts, column, side="right")) - 1 for column in columns]
+    places = [owner for at, owner in enumerate(owners) if at == 0 or owners[at - 1] != owner]
+    if len(set(places)) < len(places):
+        return None
+    parts = []
+    for place in places:
+        inside = tuple(int(c - starts[place]) for c, owner in zip(columns, owners, strict=True) if owner == place)
+        parts.append(_laws(family.families[place], stretches[place], inside))
+    laws = [part for part in parts if part is not None]
+    if len(laws) < len(parts):
+        return None
+    if len(laws) == 1:
+        return laws[0]
+    return Product(tuple(law[0] for law in laws)), np.concatenate([law[1] for law in laws], axis=1)
+
+
+def gaussian_parts(family: ExponentialFamily, natural: Array) -> tuple[Array, Array] | None:
+    """Means (k, d) and covariances (k, d, d) of Gaussian laws of any kind; None for other families."""
+    if not isinstance(family, Gaussian | DiagonalGaussian | SphericalGaussian | FixedCovarianceGaussian):
+        return None
+    source = family.source_from_natural(natural)
+    mean = source["mean"]
+    k, d = mean.shape
+    if isinstance(family, Gaussian):
+        return mean, source["covariance"]
+    spread = np.asarray(source.get("variance", getattr(family, "covariance", None)), dtype=float)
+    if isinstance(family, FixedCovarianceGaussian):
+        square = spread if spread.ndim == 2 else np.diag(np.broadcast_to(spread, d))
+        return mean, np.broadcast_to(square, (k, d, d))
+    return mean, spread.reshape(k, -1)[:, :, None] * np.eye(d)
+
+
+def column_supports(mixture: Mixture) -> list[Support]:
+    """Where the numbers of each column may lie."""
+    support, width = mixture.family.support, mixture.family.n_features or 1
+    if isinstance(support, Blocks):
+        return [own for own, count in zip(support.supports, support.widths, strict=True) for _ in range(count)]
+    if isinstance(support, Integers) and isinstance(support.upper, tuple):
+        return [Integers(support.lower, upper) for upper in support.upper]
+    return [support] * width
+
+
+def means(mixture: Mixture) -> Array | None:
+    """The mean of every component in every column, (k, d), circular for angles; None where there is no formula."""
+    family, natural = mixture.family, mixture.natural
+    if (parts := gaussian_parts(family, natural)) is not None:
+        return parts[0]
+    if isinstance(family, VonMises):
+        return family.source_from_natural(natural)["mean"]
+    if family.n_features == 1:
+        return _quadrature_means(mixture) if isinstance(family.support, Interval | Integers) else None
+    columns = [marginal(mixture, [column]) for column in range(family.n_features or 1)]
+    each = [None if column is None else means(column) for column in columns]
+    return None if any(mean is None for mean in each) else np.concatenate([m for m in each if m is not None], axis=1)
+
+
+def _quadrature_means(mixture: Mixture) -> Array:
+    values = []
+    for law in mixture.natural:
+        x, mass = weighted_nodes(mixture.family, law)
+        values.append(mass @ x)
+    return np.array(values)[:, None]
+
+
+def weighted_nodes(family: ExponentialFamily, law: Array) -> tuple[Array, Array]:
+    """Points and the probability each stands for, of one univariate law (D,)."""
+    x, weight = family.nodes(law)
+    log_density = family.sufficient_statistic(x[:, None]) @ law + family.log_carrier(x[:, None])
+    mass = weight * np.exp(log_density - log_density.max())
+    return x, mass / mass.sum()

@@ -1,0 +1,171 @@
+"""Cells, histories, posteriors, quantiles, selections, dendrograms, and the map of the sphere."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import linkage
+
+from kmle import KMLE, ExponentialFamilyMixture, Mixture
+from kmle.families import Gamma, Poisson, Product
+from kmle.plotting import plot_cells, plot_dendrogram, plot_history, plot_posterior, plot_qq, plot_selection
+from kmle.plotting.directions import hammer
+from kmle.plotting.style import PALETTE, colours
+
+pytest.importorskip("matplotlib")
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+
+PLANE = Mixture.from_source(
+    "gaussian",
+    [0.2, 0.3, 0.5],
+    mean=[[0.0, 0.0], [5.0, 5.0], [0.0, 6.0]],
+    covariance=[np.eye(2), 2 * np.eye(2), np.eye(2)],
+)
+LINE = Mixture.from_source("poisson", [0.5, 0.5], rate=[2.0, 9.0])
+
+
+# Cells ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "mixture",
+    [
+        PLANE,
+        Mixture.from_source("gamma", [0.4, 0.6], shape=[[2.0, 8.0], [20.0, 3.0]], scale=[[1.0, 1.0], [0.5, 1.0]]),
+        Mixture.from_source("poisson", [0.4, 0.6], rate=[[2.0, 9.0], [9.0, 2.0]]),
+        Mixture.from_source(
+            Product((Poisson(), Gamma())),
+            [0.5, 0.5],
+            poisson_rate=[2.0, 9.0],
+            gamma_shape=[3.0, 3.0],
+            gamma_scale=[1.0, 2.0],
+        ),
+    ],
+    ids=["gaussian", "gamma", "poisson", "product"],
+)
+def test_a_row_lies_in_the_cell_of_its_label(mixture):
+    X = mixture.sample(300, 0)
+    ax = plot_cells(mixture, X)
+    (image,) = ax.images
+    cells = np.asarray(image.get_array())
+    left, right, low, high = image.get_extent()
+    inside = (X[:, 0] >= left) & (X[:, 0] < right) & (X[:, 1] >= low) & (X[:, 1] < high)
+    column = ((X[inside, 0] - left) / (right - left) * cells.shape[1]).astype(int)
+    row = ((X[inside, 1] - low) / (high - low) * cells.shape[0]).astype(int)
+    # A pixel has one colour though a border may cross it.
+    assert (cells[row, column] == mixture.predict(X[inside])).mean() > 0.98
+
+
+def test_cells_need_no_data():
+    ax = plot_cells(PLANE, xlim=(-3, 9), ylim=(-2, 10), columns=["a", "b"])
+    assert (ax.get_xlim(), ax.get_ylim()) == ((-3, 9), (-2, 10))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
+    assert {text.get_text() for text in ax.texts} >= {"0", "1", "2"}, "the means are marked by their labels"
+
+
+# Histories ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", ["k-mle", "hartigan", "exact"])
+def test_a_history_is_drawn_whole(algorithm):
+    model = KMLE(2, family="exponential", algorithm=algorithm, random_state=0).fit(LINE.sample(200, 0) + 0.5)
+    ax = plot_history(model)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.history_)
+    kinds = [half.kind for half in model.fit_.history]
+    assert [len(line.get_xdata()) for line in ax.lines[1:]] == [kinds.count(kind) for kind in dict.fromkeys(kinds)]
+    assert ax.get_title(loc="left").lower() == model.fit_.stop_reason
+    if ax.get_legend() is not None:
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == list(dict.fromkeys(kinds))
+
+
+def test_a_fit_has_a_history_too():
+    fit = ExponentialFamilyMixture(2, family="poisson", random_state=0).fit(LINE.sample(100, 0)).fit_
+    assert isinstance(plot_history(fit), Axes)
+
+
+# Posteriors -----------------------------------------------------------------------------------------------------------
+
+
+def test_posteriors_are_stacked_to_one():
+    X = PLANE.sample(300, 0)
+    ax = plot_posterior(PLANE, X)
+    areas = [polygon_area(stack.get_paths()[0].vertices) for stack in ax.collections]
+    assert len(areas) == 3
+    np.testing.assert_allclose(areas, PLANE.posterior(X).sum(axis=0), rtol=1e-6)
+
+
+def test_posteriors_of_one_column_stand_over_its_values():
+    ax = plot_posterior(LINE, LINE.sample(300, 0))
+    assert ax.get_xlabel() == "x"
+    posterior = LINE.posterior(np.array([[4.0]]))[0, 0]
+    border = ax.lines[0]
+    at = np.flatnonzero(np.abs(border.get_xdata() - 4) <= 0.5)
+    assert posterior in border.get_ydata()[at]
+
+
+def polygon_area(vertices):
+    x, y = vertices[:, 0], vertices[:, 1]
+    return 0.5 * abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1)))
+
+
+# Quantiles ------------------------------------------------------------------------------------------------------------
+
+
+def test_quantiles_of_the_right_mixture_lie_on_the_diagonal():
+    mixture = Mixture.from_source("gamma", [0.5, 0.5], shape=[3.0, 30.0], scale=[1.0, 0.5])
+    ax = plot_qq(mixture, mixture.sample(20_000, 0))
+    x, y = ax.collections[0].get_offsets().T
+    assert np.abs(x - y).mean() < 0.1
+    wrong = Mixture.from_source("gamma", [1.0], shape=[3.0], scale=[3.0])
+    x, y = plot_qq(wrong, mixture.sample(20_000, 0)).collections[0].get_offsets().T
+    assert np.abs(x - y).mean() > 1.0
+
+
+# Selections and dendrograms -------------------------------------------------------------------------------------------
+
+
+def test_a_selection_draws_itself():
+    drawn = []
+    ax = plot_selection(SimpleNamespace(plot=lambda ax: drawn.append(ax) or ax))
+    assert drawn == [ax]
+
+
+def test_a_dendrogram_has_a_leaf_for_every_component_and_a_colour_for_every_group():
+    points = np.array([[0.0], [0.1], [5.0], [5.1], [20.0], [20.2]])
+    ax = plot_dendrogram(SimpleNamespace(linkage=linkage(points, "average")), labels=list("abcdef"))
+    assert sorted(tick.get_text() for tick in ax.get_xticklabels()) == list("abcdef")
+    drawn = {tuple(np.round(c.get_colors()[0][:3], 3)) for c in ax.collections}
+    assert tuple(np.round(to_rgb(PALETTE[0]), 3)) in drawn
+    assert ax.get_title(loc="left") == "How 6 components merge"
+
+
+# Style ----------------------------------------------------------------------------------------------------------------
+
+
+def test_colours_are_distinct_however_many():
+    for count in (1, 8, 9, 40):
+        assert len(set(colours(count))) == count
+
+
+def test_colours_are_dark_enough_on_white():
+    for colour in colours(8) + colours(20):
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+        luminance = np.dot([0.2126, 0.7152, 0.0722], linear)
+        assert 1.05 / (luminance + 0.05) > 1.5
+
+
+def test_the_map_keeps_areas():
+    latitude, longitude = np.radians([[-60.0, 0.0, 35.0, 70.0], [10.0, 100.0, -150.0, 60.0]])
+
+    def on_map(lat, lon):
+        return np.array(hammer(np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1)))
+
+    step = 1e-5
+    south, east = (
+        (on_map(latitude + step * a, longitude + step * b) - on_map(latitude - step * a, longitude - step * b))
+        / (2 * step)
+        for a, b in ((1, 0), (0, 1))
+    )
+    area = np.abs(south[0] * east[1] - south[1] * east[0])
+    np.testing.assert_allclose(area, np.cos(latitude), rtol=1e-6)
