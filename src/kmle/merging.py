@@ -71,20 +71,16 @@ class Likelihood:
 
 @dataclass(frozen=True)
 class Merges:
-    """Merges in order: the two clusters of each (a merge makes cluster K + its place), and what it cost."""
+    """Merges of K clusters in order: the two of each (a merge makes cluster K + its place), and what it cost."""
 
+    n_leaves: int
     pairs: NDArray[np.intp]
     losses: Array
-
-    @property
-    def n_leaves(self) -> int:
-        """K, the number of clusters at the start."""
-        return len(self.pairs) + 1
 
     def labels(self, n_clusters: int) -> NDArray[np.intp]:
         """For each of the first clusters, the one of `n_clusters` it is part of, numbered by their first leaf.
 
-        >>> Merges(np.array([[0, 2], [1, 3]]), np.array([0.5, 2.0])).labels(2)
+        >>> Merges(3, np.array([[0, 2], [1, 3]]), np.array([0.5, 2.0])).labels(2)
         array([0, 1, 0])
         """
         K, made = self.n_leaves, self.n_leaves - n_clusters
@@ -96,7 +92,7 @@ class Merges:
         return np.argsort(np.argsort(first))[inverse]
 
     def linkage(self) -> Array:
-        """The merges as SciPy's linkage matrix (K - 1, 4).
+        """Merges down to one cluster as SciPy's linkage matrix (K - 1, 4).
 
         Heights are the largest loss so far, and no less than zero, as a dendrogram must not turn back.
         """
@@ -119,7 +115,7 @@ def agglomerate(criterion: Criterion, counts: Array, sums: Array, n_clusters: in
             forest.contract(alive[edges], n_clusters, n_partners=len(alive), batch=1)
         else:
             forest.contract(alive[edges], max(n_clusters, len(alive) // 2), PARTNERS, int(np.ceil(BATCH * len(alive))))
-    merges = Merges(np.array(forest.pairs, dtype=np.intp).reshape(-1, 2), np.array(forest.losses))
+    merges = Merges(len(counts), np.array(forest.pairs, dtype=np.intp).reshape(-1, 2), np.array(forest.losses))
     return merges, forest.values[: len(counts)]
 
 
