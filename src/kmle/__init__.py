@@ -8,10 +8,21 @@ True
 
 from importlib.metadata import version
 
-from . import families
+from . import divergences, families
 from .estimator import KMLE, ExponentialFamilyMixture
 from .mixture import Mixture
+from .selection import kernel_density, merge_path, simplify
 
 __version__ = version("kmle")
 
-__all__ = ["KMLE", "ExponentialFamilyMixture", "Mixture", "__version__", "families"]
+__all__ = [
+    "KMLE",
+    "ExponentialFamilyMixture",
+    "Mixture",
+    "__version__",
+    "divergences",
+    "families",
+    "kernel_density",
+    "merge_path",
+    "simplify",
+]

@@ -17,7 +17,7 @@ from .families.base import BLOCK_NUMBERS
 from .numerics.arrays import Array
 
 # All pairs are tried while their sums take at most this many numbers.
-COMPLETE_NUMBERS = 1 << 20
+COMPLETE_NUMBERS = 1 << 18
 NEIGHBOURS = 16
 # Among more clusters a new one keeps its cheapest partners only, or one that grows and grows would know them all.
 PARTNERS = 48

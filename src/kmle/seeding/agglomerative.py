@@ -6,17 +6,20 @@ from ..assignment.problem import Parameters, Problem
 from ..merging import Likelihood, agglomerate
 from .shrinking import seed_candidates
 
-# Merging looks at pairs, so fewer rows than other seedings take are sampled.
+# Merging tries many pairs of every cluster, so fewer rows than other seedings take are sampled.
 SAMPLE_ROWS = 1000
+# Batched Cholesky factors of wide families cost D^1.5 each; this bounds the rows further.
+SAMPLE_COST = 1e7
 
 
 def agglomerative(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Up to a thousand distinct rows, merged by the loss of likelihood; then every row goes where it belongs.
 
-    Clusters of a few rows are no legal laws for most families: the rows are shrunk towards their mean, as all seeds are.
+    A few rows are no legal law of most families: they are shrunk towards the mean of all, as all seeds are.
     """
     candidates = seed_candidates(problem, n_components, rng)
-    size = min(len(candidates), max(SAMPLE_ROWS, 2 * n_components))
+    affordable = int(SAMPLE_COST / problem.rows.order**1.5)
+    size = min(len(candidates), max(min(SAMPLE_ROWS, affordable), 2 * n_components))
     chosen = np.sort(rng.choice(len(candidates), size, replace=False, p=candidates.weights / candidates.weights.sum()))
     # A sample drawn by weight has the weight in it already.
     weights = candidates.weights[chosen] if size == len(candidates) else np.ones(size)
