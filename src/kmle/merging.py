@@ -6,6 +6,7 @@ looks at its nearest neighbours only, which are found anew whenever half of the 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heapify, heappop, heappush
 from typing import Protocol
 
@@ -56,11 +57,15 @@ class Likelihood:
     def _moments(self, counts: Array, sums: Array) -> Array:
         return (sums + self.prior_strength * np.asarray(self.prior_moment)) / (counts + self.prior_strength)[:, None]
 
+    @cached_property
+    def _prior_top(self) -> float:
+        return float(self.family.conjugate(np.atleast_2d(self.prior_moment))[0])
+
     def value(self, counts: Array, sums: Array) -> Array:
         """(n + n0) F*(eta) - n0 F*(eta0), and n log n where the weights are free."""
         value = (counts + self.prior_strength) * self.family.conjugate(self._moments(counts, sums))
         if self.prior_strength > 0:
-            value -= self.prior_strength * self.family.conjugate(np.atleast_2d(self.prior_moment))
+            value -= self.prior_strength * self._prior_top
         return value + counts * np.log(counts) if self.free_weights else value
 
     def dual_points(self, counts: Array, sums: Array) -> tuple[Array, Array]:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import dendrogram, is_valid_linkage
+from scipy.sparse import csr_array
 
 from cases import BY_ID, CASES, case_id
 from kmle import KMLE, ExponentialFamilyMixture, merging
@@ -71,7 +72,7 @@ def test_each_merge_is_the_cheapest(case):
         merged = [
             recount(case.family, X, np.where(now == b, a, now - (now > b)), k - 1) for b in range(k) for a in range(b)
         ]
-        assert path.objectives[len(path.objectives) - k + 1] == pytest.approx(max(merged), rel=1e-9)
+        assert path.objective_at(int(k) - 1) == pytest.approx(max(merged), rel=1e-9)
 
 
 @settings(max_examples=25)
@@ -153,8 +154,20 @@ def test_learning_again_never_loses(weights):
         fits = refit_path(X, path, [2, 4, 8], algorithm=algorithm)
         assert list(fits) == [2, 4, 8]
         for k, fit in fits.items():
-            before = path.objectives[len(path.objectives) - k]
+            before = path.objective_at(k)
             assert fit.objective >= before - 1e-9 * abs(before)
+
+
+def test_sparse_rows_have_the_path_of_dense_ones():
+    X = np.random.default_rng(0).poisson(0.5, (60, 5)).astype(float)
+    labels, sample_weight = np.arange(60) % 6, np.arange(60) % 4
+    options = {"family": "poisson", "sample_weight": sample_weight, "prior_strength": 0.1}
+    dense = merge_path_from_labels(X, labels, **options)
+    sparse = merge_path_from_labels(csr_array(X), labels, **options)
+    np.testing.assert_allclose(sparse.objectives, dense.objectives, rtol=1e-12)
+    fits = [refit_path(rows, dense, [3], sample_weight=sample_weight)[3] for rows in (X, csr_array(X))]
+    np.testing.assert_array_equal(fits[0].labels, fits[1].labels)
+    assert len(fits[0].labels) == 60
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,11 @@ class MergePath:
         """The k with the highest objective, the smallest on a tie."""
         return int(self.n_components[::-1][np.argmax(self.objectives[::-1])])
 
+    def objective_at(self, k: int) -> float:
+        """The objective at k components."""
+        _check_level(k, len(self.objectives))
+        return float(self.objectives[len(self.objectives) - k])
+
     def at(self, k: int) -> Level:
         """The labels, statistics and mixture at k components."""
         _check_level(k, len(self.objectives))
