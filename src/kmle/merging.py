@@ -23,7 +23,7 @@ NEIGHBOURS = 16
 # Among more clusters a new one keeps its cheapest partners only, or one that grows and grows would know them all.
 PARTNERS = 48
 # And this share of the clusters is merged before the new ones are looked at, all at once.
-BATCH = 1 / 64
+BATCH = 1 / 512
 
 
 class Criterion(Protocol):
@@ -35,6 +35,10 @@ class Criterion(Protocol):
 
     def dual_points(self, counts: Array, sums: Array) -> tuple[Array, Array]:
         """Each cluster's mean and the slope there of the convex function behind the value: they say who is near."""
+        ...
+
+    def share_loss(self, counts: Array, others: Array) -> Array | float:
+        """The part of the loss that depends on the counts alone."""
         ...
 
 
@@ -66,12 +70,22 @@ class Likelihood:
         value = (counts + self.prior_strength) * self.family.conjugate(self._moments(counts, sums))
         if self.prior_strength > 0:
             value -= self.prior_strength * self._prior_top
-        return value + counts * np.log(counts) if self.free_weights else value
+        return value + _n_log_n(counts) if self.free_weights else value
 
     def dual_points(self, counts: Array, sums: Array) -> tuple[Array, Array]:
         """Moments and natural parameters."""
         moments = self._moments(counts, sums)
         return moments, self.family.natural_from_moment(moments)
+
+    def share_loss(self, counts: Array, others: Array) -> Array | float:
+        """n log n + m log m - (n + m) log(n + m): a gain, as fewer components leave less in doubt."""
+        if not self.free_weights:
+            return 0.0
+        return _n_log_n(counts) + _n_log_n(others) - _n_log_n(counts + others)
+
+
+def _n_log_n(counts: Array) -> Array:
+    return np.asarray(counts * np.log(counts))
 
 
 @dataclass(frozen=True)
@@ -147,11 +161,12 @@ class _Forest:
         pairs = []
         for start in range(0, len(alive), size):
             rows = np.arange(start, min(start + size, len(alive)))
-            # n m / (n + m) <slope - slope', mean - mean'>: the loss of a merge to second order, twice over.
+            # n m / (n + m) <slope - slope', mean - mean'> / 2: the loss of a merge to second order.
             distance = own - slope[rows] @ mean.T
             distance -= mean[rows] @ slope.T
             distance += own[rows, None]
-            distance *= counts / (counts[rows, None] + counts)
+            distance *= 0.5 * counts[rows, None] * (counts / (counts[rows, None] + counts))
+            distance += self.criterion.share_loss(counts[rows, None], counts)
             distance[np.arange(len(rows)), rows] = np.inf
             near = np.argpartition(distance, n_near - 1, axis=1)[:, :n_near]
             pairs.append(np.column_stack([np.repeat(rows, n_near), near.ravel()]))

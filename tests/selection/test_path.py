@@ -112,17 +112,20 @@ def test_far_from_the_origin_nothing_changes():
     np.testing.assert_allclose(far.at(2).mixture.source["mean"], near.at(2).mixture.source["mean"] + 1e7, rtol=1e-12)
 
 
-def test_neighbours_are_enough(monkeypatch):
+@pytest.mark.parametrize("weights", ["free", "fixed"])
+def test_neighbours_are_enough(weights, monkeypatch):
     rng = np.random.default_rng(1)
-    statistics = ClusterStatistics(np.ones(600), rng.gamma(2.0, 20.0, (600, 2)), 0.0)
+    counts = rng.uniform(0.5, 2.0, 400)
+    statistics = ClusterStatistics(counts, counts[:, None] * rng.gamma(2.0, 20.0, (400, 2)), 0.0)
 
     def lost():
-        return np.cumsum(merge_path(statistics, f.Poisson(n_features=2), weights="fixed").merges.losses)
+        return np.cumsum(merge_path(statistics, f.Poisson(n_features=2), weights=weights).merges.losses)
 
     every_pair = lost()
-    monkeypatch.setattr(merging, "COMPLETE_NUMBERS", 200)
+    monkeypatch.setattr(merging, "COMPLETE_NUMBERS", 5000)
     neighbours = lost()
-    np.testing.assert_allclose(neighbours[-100:], every_pair[-100:], rtol=0.02)
+    # Greedy merges need not end where other greedy merges end, but they lose about as much.
+    assert (neighbours - every_pair).max() <= 0.02 * (every_pair.max() - every_pair.min())
 
 
 def test_thousands_of_components_by_neighbours_find_the_islands():

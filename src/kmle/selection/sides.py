@@ -133,6 +133,9 @@ class _NaturalMean:
         natural = sums / counts[:, None]
         return natural, self.family.moment_from_natural(natural)
 
+    def share_loss(self, counts: Array, others: Array) -> float:
+        return 0.0
+
 
 @dataclass(frozen=True)
 class _Both:
@@ -150,6 +153,9 @@ class _Both:
         points = zip(self.right.dual_points(counts, moments), self.left.dual_points(counts, naturals), strict=True)
         mean, slope = (np.concatenate(both, axis=1) for both in points)
         return mean, slope
+
+    def share_loss(self, counts: Array, others: Array) -> float:
+        return 0.0
 
 
 SIDES: dict[str, type[Right] | type[Left] | type[Symmetric]] = {"right": Right, "left": Left, "symmetric": Symmetric}
