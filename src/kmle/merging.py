@@ -207,10 +207,11 @@ class _Forest:
         """What merging each new cluster with those around it would cost, put on the heap."""
         # Of two new neighbours the later one does the looking.
         around = [np.array(sorted(other for other in neighbours[new] if other < new), dtype=np.intp) for new in made]
-        ends = np.cumsum([len(others) for others in around])
-        if not ends[-1]:
+        sizes = [len(others) for others in around]
+        if not sum(sizes):
             return
-        all_costs = self._losses(np.repeat(made, np.diff(ends, prepend=0)), np.concatenate(around))
+        ends = np.cumsum(sizes)
+        all_costs = self._losses(np.repeat(made, sizes), np.concatenate(around))
         for new, others, costs in zip(made, around, np.split(all_costs, ends[:-1]), strict=True):
             order = np.argsort(costs, kind="stable")
             for other in others[order[n_partners:]].tolist():

@@ -128,6 +128,18 @@ def test_neighbours_are_enough(weights, monkeypatch):
     assert (neighbours - every_pair).max() <= 0.02 * (every_pair.max() - every_pair.min())
 
 
+@pytest.mark.parametrize("batch", [1e-9, 0.2])
+def test_the_path_ends_even_where_neighbours_run_out(batch, monkeypatch):
+    for name, value in (("COMPLETE_NUMBERS", 1), ("NEIGHBOURS", 1), ("PARTNERS", 1), ("BATCH", batch)):
+        monkeypatch.setattr(merging, name, value)
+    case = BY_ID["poisson-1"]
+    X, labels = grouped(case, groups=25, n=150)
+    path = merge_path_from_labels(X, labels, case.family)
+    for k in (20, 7, 2, 1):
+        expected = recount(case.family, X, path.labels_at(k, labels), k)
+        assert path.objective_at(k) == pytest.approx(expected, rel=1e-9)
+
+
 def test_thousands_of_components_by_neighbours_find_the_islands():
     rng = np.random.default_rng(2)
     centres = rng.integers(0, 3, 2000)

@@ -41,9 +41,12 @@ def nearest(side: Side, laws: Laws, natural: Array) -> tuple[NDArray[np.intp], A
     """The nearest centre of each law and its distance, block by block."""
     centres = Laws.of(laws.family, np.ones(len(natural)), natural)
     size = max(1, BLOCK_NUMBERS // len(natural))
-    blocks = [side.distances(laws[start : start + size], centres) for start in range(0, len(laws), size)]
-    labels = np.concatenate([block.argmin(axis=1) for block in blocks])
-    return labels, np.concatenate([block.min(axis=1) for block in blocks])
+    labels, distances = np.empty(len(laws), dtype=np.intp), np.empty(len(laws))
+    for start in range(0, len(laws), size):
+        rows = slice(start, start + size)
+        block = side.distances(laws[rows], centres)
+        labels[rows], distances[rows] = block.argmin(axis=1), block.min(axis=1)
+    return labels, distances
 
 
 def refined(side: Side, laws: Laws, labels: NDArray[np.intp]) -> Clustering:
