@@ -8,11 +8,23 @@ True
 
 from importlib.metadata import version
 
-from . import families, inspection
+from . import divergences, families, inspection
 from .estimator import KMLE, ExponentialFamilyMixture
 from .mixture import Mixture
-from .selection import certify
+from .selection import certify, kernel_density, merge_path, simplify
 
 __version__ = version("kmle")
 
-__all__ = ["KMLE", "ExponentialFamilyMixture", "Mixture", "__version__", "certify", "families", "inspection"]
+__all__ = [
+    "KMLE",
+    "ExponentialFamilyMixture",
+    "Mixture",
+    "__version__",
+    "certify",
+    "divergences",
+    "families",
+    "inspection",
+    "kernel_density",
+    "merge_path",
+    "simplify",
+]

@@ -36,7 +36,7 @@ def test_seeds_are_legal_laws(case, init, monkeypatch):
             np.testing.assert_allclose(weights[weights > 0], prescribed[: len(weights)][weights > 0], rtol=1e-12)
 
 
-@pytest.mark.parametrize("init", ["k-mle++", "random", "restricted"])
+@pytest.mark.parametrize("init", ["k-mle++", "random", "restricted", "agglomerative"])
 def test_no_more_seeds_than_distinct_rows(init):
     X = np.repeat([[0.0, 1.0], [2.0, 3.0], [7.0, 1.0]], 5, axis=0)
     problem = Problem(f.FixedCovarianceGaussian(), X)
@@ -57,6 +57,33 @@ def test_k_mle_plus_plus_finds_every_island(family):
             hits[init] += len(set(partition.labels[::30])) == 5
     assert hits["k-mle++"] >= 19
     assert hits["random"] <= 5  # 5! / 5^5 = 4 % of them
+
+
+@pytest.mark.parametrize("family", [f.Gaussian(), f.DiagonalGaussian(), f.FixedCovarianceGaussian()], ids=str)
+def test_merging_finds_every_island_every_time(family):
+    X = islands()
+    problem = Problem(family.for_data(X), X, None, 1e-3)
+    for seed in range(3):
+        partition, _ = problem.assign(started(problem, 5, seed, "agglomerative"))
+        assert len(set(zip(np.repeat(np.arange(5), 30), partition.labels, strict=True))) == 5
+
+
+def test_merging_begins_with_a_sample_of_many_rows(monkeypatch):
+    monkeypatch.setitem(SEEDINGS["agglomerative"].__globals__, "SAMPLE_ROWS", 60)
+    X = islands(n=200)
+    problem = Problem(f.Gaussian(n_features=2), X, None, 1e-3)
+    partition, _ = problem.assign(started(problem, 5, init="agglomerative"))
+    assert len(set(zip(np.repeat(np.arange(5), 200), partition.labels, strict=True))) == 5
+
+
+def test_merging_counts_weights():
+    X = islands(n=12)
+    weights = np.random.default_rng(0).integers(1, 4, len(X))
+    starts = [
+        started(Problem(f.Gaussian(n_features=2), rows, w, 1e-3), 5, init="agglomerative")
+        for rows, w in ((X, weights.astype(float)), (np.repeat(X, weights, axis=0), None))
+    ]
+    np.testing.assert_allclose(starts[0].log_weights, starts[1].log_weights, rtol=1e-9)
 
 
 def test_seeds_are_drawn_by_weight():

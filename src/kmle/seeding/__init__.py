@@ -6,6 +6,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..assignment.problem import Parameters, Problem
+from .agglomerative import agglomerative
 from .grid import grid
 from .k_means import k_means
 from .k_mle_plus_plus import k_mle_plus_plus
@@ -22,6 +23,7 @@ SEEDINGS: dict[str, Seeding] = {
     "quantile": quantile,
     "k-means": k_means,
     "grid": grid,
+    "agglomerative": agglomerative,
 }
 
 __all__ = ["SEEDINGS", "Seeding"]

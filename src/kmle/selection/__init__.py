@@ -1,5 +1,22 @@
-"""Choosing among mixtures, and what is certain about the one chosen."""
+"""How many components: merge paths, simpler mixtures near a given one, and what is certain about a fit."""
 
 from .certificates import SeedingCertificate, certify, seeding_certificate
+from .kernel_density import kernel_density
+from .merging import merge_path_from_fit, merge_path_from_labels, refit_path
+from .path import Level, MergePath, merge_path
+from .simplification import Simplification, simplify
 
-__all__ = ["SeedingCertificate", "certify", "seeding_certificate"]
+__all__ = [
+    "Level",
+    "MergePath",
+    "SeedingCertificate",
+    "Simplification",
+    "certify",
+    "kernel_density",
+    "merge_path",
+    "merge_path_from_fit",
+    "merge_path_from_labels",
+    "refit_path",
+    "seeding_certificate",
+    "simplify",
+]

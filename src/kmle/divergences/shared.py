@@ -1,0 +1,85 @@
+"""What all divergences need: mixtures that can be compared, seen from a point amid them, and values over all pairs."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..families import ExponentialFamily
+from ..families.base import BLOCK_NUMBERS
+from ..families.support import Angles, Integers, Interval, Support
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+
+# Laws whose samples say where a mixture lies.
+LOOKED_AT = 64
+
+
+def exact_kl(p: Mixture, q: Mixture) -> float | None:
+    """KL in closed form, where there is one."""
+    if p == q:
+        return 0.0
+    if p.family == q.family and p.n_components == q.n_components == 1:
+        centred_p, centred_q = centred(p, q)
+        return float(p.family.kl(centred_p.natural, centred_q.natural)[0])
+    return None
+
+
+def pairwise_kl(family: ExponentialFamily, natural: Array, other: Array) -> Array:
+    """KL of every law (k, D) from every other (m, D), (k, m), block by block."""
+    return over_pairs(family.kl, natural, other)
+
+
+def over_pairs(function: Callable[[Array, Array], Array], first: Array, second: Array) -> Array:
+    size = max(1, BLOCK_NUMBERS // second.size)
+    starts = range(0, len(first), size)
+    return np.concatenate([function(first[start : start + size, None], second[None]) for start in starts])
+
+
+def origin_of(mixture: Mixture) -> Array | None:
+    """A point amid the mixture from which its family is best measured, or None if the family has no need of one."""
+    family, rng = mixture.family, np.random.default_rng(0)
+    places = np.unique(np.linspace(0, mixture.n_components - 1, LOOKED_AT).astype(int))
+    if family.origin(np.tile(family.support.example(family.n_features or 1), (2, 1))) is None:
+        return None
+    return family.origin(np.concatenate([family.sample(mixture.natural[place], 2, rng) for place in places]))
+
+
+def centred(p: Mixture, q: Mixture) -> tuple[Mixture, Mixture]:
+    """Both mixtures of one family seen from a point amid the first, so that an offset costs no digits."""
+    origin = origin_of(p)
+    if origin is None:
+        return p, q
+    p_natural, q_natural = (p.family.natural_at_origin(mixture.natural, -origin) for mixture in (p, q))
+    return Mixture(p.family, p.weights, p_natural), Mixture(q.family, q.weights, q_natural)
+
+
+def living(mixture: Mixture) -> Mixture:
+    alive = mixture.weights > 0
+    return mixture if alive.all() else Mixture(mixture.family, mixture.weights[alive], mixture.natural[alive])
+
+
+def check_one_family(p: Mixture, q: Mixture) -> None:
+    if p.family != q.family:
+        raise ValueError(f"p is a mixture of {p.family}, q of {q.family}: they must be of one family; use kl")
+
+
+def check_spaces(p: Mixture, q: Mixture) -> None:
+    if p.family == q.family:
+        return
+    if p.family.n_features != q.family.n_features:
+        raise ValueError(f"p has {p.family.n_features} columns and q {q.family.n_features}: they must be the same")
+    if _space(p.family.support) != _space(q.family.support):
+        raise ValueError(
+            f"p ({p.family.name}: {p.family.support.description}) and q ({q.family.name}: "
+            f"{q.family.support.description}) have densities of different kinds, which cannot be compared"
+        )
+
+
+def _space(support: Support) -> object:
+    """What a density on this support is a density of: two that are equal may be divided."""
+    if isinstance(support, Angles):
+        return support
+    for kind in (Integers, Interval):
+        if isinstance(support, kind):
+            return kind
+    return type(support), getattr(support, "supports", None)

@@ -1,0 +1,34 @@
+"""Seeds by merging: every row of a sample begins as a cluster, and the cheapest pairs merge until k are left."""
+
+import numpy as np
+
+from ..assignment.problem import Parameters, Problem
+from ..merging import Likelihood, agglomerate
+from .shrinking import seed_candidates
+
+# Merging tries many pairs of every cluster, so fewer rows than other seedings take are sampled.
+SAMPLE_ROWS = 1000
+# Batched Cholesky factors of wide families cost D^1.5 each; this bounds the rows further.
+SAMPLE_COST = 1e7
+
+
+def agglomerative(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+    """Up to a thousand distinct rows, merged by the loss of likelihood; then every row goes where it belongs.
+
+    A few rows are no legal law of most families: they are shrunk towards the mean of all, as all seeds are.
+    """
+    candidates = seed_candidates(problem, n_components, rng)
+    affordable = int(SAMPLE_COST / problem.rows.order**1.5)
+    size = min(len(candidates), max(min(SAMPLE_ROWS, affordable), 2 * n_components))
+    chosen = np.sort(rng.choice(len(candidates), size, replace=False, p=candidates.weights / candidates.weights.sum()))
+    # A sample drawn by weight has the weight in it already.
+    weights = candidates.weights[chosen] if size == len(candidates) else np.ones(size)
+    k = min(n_components, size)
+    merges, _ = agglomerate(Likelihood(problem.family), weights, weights[:, None] * candidates.moments[chosen], k)
+    labels = merges.labels(k)
+    counts = np.bincount(labels, weights, k)
+    moments = np.zeros((k, candidates.moments.shape[1]))
+    np.add.at(moments, labels, weights[:, None] * candidates.moments[chosen] / counts[labels, None])
+    natural = problem.family.natural_from_moment(moments)
+    parameters = Parameters(natural, problem.log_weights(counts / counts.sum()))
+    return problem.first_parameters(problem.assign(parameters)[1])

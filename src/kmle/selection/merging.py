@@ -1,0 +1,119 @@
+"""Merge paths from rows and from fits, and learning again at chosen numbers of components."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from ..assignment.problem import Problem
+from ..families import ExponentialFamily, resolve
+from ..families.checking import check_sample_weight
+from ..families.sparse import check_sparse, issparse
+from ..learning import Algorithm, Fit, KMLELloyd, run
+from ..numerics.arrays import Array
+from .path import MergePath, merge_path
+
+
+def merge_path_from_labels(
+    X: ArrayLike,
+    labels: ArrayLike,
+    family: str | ExponentialFamily,
+    *,
+    sample_weight: ArrayLike | None = None,
+    weights: str = "free",
+    prior_strength: float = 0.0,
+) -> MergePath:
+    """The merge path of clusters given by the rows' labels; `leaves` of the path are the labels that occur.
+
+    >>> X = [[1], [2], [1], [3], [30], [28], [90], [85]]
+    >>> path = merge_path_from_labels(X, [0, 0, 1, 1, 2, 2, 3, 3], "poisson")
+    >>> path.best, path.at(3).labels
+    (3, array([0, 0, 1, 2]))
+    """
+    data = _legal(X, resolve(family), sample_weight)
+    n_rows, given = len(data.seen), np.asarray(labels)
+    if given.shape != (n_rows,) or not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(f"labels must be one whole number a row, shape ({n_rows},)")
+    leaves, places = np.unique(given[data.seen], return_inverse=True)
+    kind = data.family
+    problem = Problem(kind, data.rows, data.weights, prior_strength)
+    return merge_path(
+        problem.gather(places.astype(np.int32), len(leaves)),
+        kind,
+        weights=weights,
+        prior_strength=prior_strength,
+        prior_moment=problem.prior_moment,
+        origin=problem.rows.origin,
+        sum_log_carrier=problem.sum_log_carrier,
+        leaves=leaves.astype(np.intp),
+    )
+
+
+def merge_path_from_fit(fit: Any, X: ArrayLike, **options: Any) -> MergePath:
+    """The merge path of a fitted estimator, or of a Fit, by its labels of the rows it was fitted to.
+
+    An estimator's `prior_strength` is the path's too, unless given.
+
+    >>> from kmle import KMLE
+    >>> X = [[1], [2], [1], [3], [30], [28], [90], [85]]
+    >>> model = KMLE(n_components=4, family="poisson", random_state=0).fit(X)
+    >>> merge_path_from_fit(model, X).at(2).mixture.n_components
+    2
+    """
+    outcome = fit if isinstance(fit, Fit) else getattr(fit, "fit_", None)
+    if not isinstance(outcome, Fit):
+        raise ValueError(f"fit is a {type(fit).__name__}: give a fitted estimator, or the Fit it left in fit_")
+    options = {"prior_strength": getattr(fit, "prior_strength", 0.0)} | options
+    return merge_path_from_labels(X, outcome.labels, outcome.mixture.family, **options)
+
+
+def refit_path(
+    X: ArrayLike,
+    path: MergePath,
+    ks: Iterable[int],
+    *,
+    sample_weight: ArrayLike | None = None,
+    algorithm: Algorithm | None = None,
+    prior_strength: float | None = None,
+    max_iter: int = 300,
+    tol: float = 0.0,
+) -> dict[int, Fit]:
+    """Learns again from the path's mixture at each k: what merging left to be gained. k-MLE unless told otherwise.
+
+    >>> X = [[1], [2], [1], [3], [30], [28], [90], [85]]
+    >>> path = merge_path_from_labels(X, [0, 0, 1, 1, 2, 2, 3, 3], "poisson")
+    >>> {k: round(fit.objective, 2) for k, fit in refit_path(X, path, [2, 3]).items()}
+    {2: -53.49, 3: -25.51}
+    """
+    data = _legal(X, path.family, sample_weight)
+    strength = path.criterion.prior_strength if prior_strength is None else prior_strength
+    fits = {}
+    for k in ks:
+        mixture = path.at(k).mixture
+        held = None if path.criterion.free_weights else mixture.weights
+        problem = Problem(data.family, data.rows, data.weights, strength, held, path.origin, n_components=k)
+        fit = run(algorithm or KMLELloyd(), problem, problem.from_mixture(mixture), max_iter=max_iter, tol=tol)
+        fits[int(k)] = fit if data.seen.all() else replace(fit, labels=fit.mixture.predict(X))
+    return fits
+
+
+@dataclass(frozen=True)
+class _Data:
+    """The rows of positive weight."""
+
+    family: ExponentialFamily
+    rows: Array | csr_array
+    weights: Array | None
+    seen: NDArray[np.bool_]
+
+
+def _legal(X: ArrayLike, family: ExponentialFamily, sample_weight: ArrayLike | None) -> _Data:
+    kind = family.for_data(X)
+    rows = check_sparse(kind, X) if issparse(X) else kind.check(X)
+    weights = check_sample_weight(sample_weight, rows.shape[0])
+    if weights is None or weights.all():
+        return _Data(kind, rows, weights, np.ones(rows.shape[0], dtype=bool))
+    return _Data(kind, rows[weights > 0], weights[weights > 0], weights > 0)

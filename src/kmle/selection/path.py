@@ -1,0 +1,143 @@
+"""The merge path: the best likelihood of k components for every k, from one set of statistics and no data."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..families import ExponentialFamily
+from ..merging import Likelihood, Merges, agglomerate
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from ..statistics import ClusterStatistics
+
+WEIGHTS = ("free", "fixed")
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The path cut at k components."""
+
+    labels: NDArray[np.intp]
+    """For each component at the start, the one of the k it is part of."""
+    statistics: ClusterStatistics
+    mixture: Mixture
+
+
+@dataclass(frozen=True, eq=False)
+class MergePath:
+    """All merges from K components to one; `merge_path` makes it."""
+
+    family: ExponentialFamily
+    statistics: ClusterStatistics
+    criterion: Likelihood
+    merges: Merges
+    objectives: Array
+    """Complete log-likelihood (with the prior's penalty, if there is a prior) at k = K, K - 1, ..., 1 components."""
+    origin: Array | None
+    """Where the statistics are measured from."""
+    leaves: NDArray[np.intp]
+    """The label of the rows of each component at the start."""
+
+    @property
+    def n_components(self) -> NDArray[np.intp]:
+        """K, K - 1, ..., 1: the k of each objective."""
+        return np.arange(len(self.objectives), 0, -1)
+
+    @property
+    def losses(self) -> Array:
+        """What each merge costs the complete log-likelihood; negative where it gains."""
+        return -np.diff(self.objectives)
+
+    @property
+    def best(self) -> int:
+        """The k with the highest objective, the smallest on a tie."""
+        return int(self.n_components[::-1][np.argmax(self.objectives[::-1])])
+
+    def objective_at(self, k: int) -> float:
+        """The objective at k components."""
+        _check_level(k, len(self.objectives))
+        return float(self.objectives[len(self.objectives) - k])
+
+    def at(self, k: int) -> Level:
+        """The labels, statistics and mixture at k components."""
+        _check_level(k, len(self.objectives))
+        labels = self.merges.labels(k)
+        counts = np.bincount(labels, self.statistics.counts, k).astype(float)
+        sums = np.zeros((k, self.statistics.sums.shape[1]))
+        np.add.at(sums, labels, self.statistics.sums)
+        natural = self.criterion.dual_points(counts, sums)[1]
+        if self.origin is not None:
+            natural = self.family.natural_at_origin(natural, self.origin)
+        weights = counts / counts.sum() if self.criterion.free_weights else np.full(k, 1 / k)
+        return Level(labels, ClusterStatistics(counts, sums, 0.0), Mixture(self.family, weights, natural))
+
+    def labels_at(self, k: int, labels: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+        """The rows' labels at k components, from those the path began with."""
+        _check_level(k, len(self.objectives))
+        return self.merges.labels(k)[np.searchsorted(self.leaves, labels)]
+
+    def linkage(self) -> Array:
+        """SciPy's linkage matrix, for `scipy.cluster.hierarchy.dendrogram`; heights are losses."""
+        return self.merges.linkage()
+
+
+def merge_path(
+    statistics: ClusterStatistics,
+    family: ExponentialFamily,
+    *,
+    weights: str = "free",
+    prior_strength: float = 0.0,
+    prior_moment: Array | None = None,
+    origin: Array | None = None,
+    sum_log_carrier: float = 0.0,
+    leaves: NDArray[np.intp] | None = None,
+) -> MergePath:
+    """Merges components two by two, always where it costs the complete log-likelihood least, down to one.
+
+    With counts n_j and moments eta_j it is sum_j n_j [F*(eta_j) + log w_j] + sum k(x). `weights` are "free",
+    n_j / n, or "fixed": 1/k each, so that they have no say in who merges. `prior_strength` rows at `prior_moment` keep
+    small components regular. `origin` is where the rows were measured from, `sum_log_carrier` the sum of k(x).
+
+    >>> from kmle.families import Poisson
+    >>> statistics = ClusterStatistics(np.array([2.0, 3.0, 5.0]), np.array([[2.0], [3.5], [50.0]]), 0.0)
+    >>> path = merge_path(statistics, Poisson(n_features=1))
+    >>> path.objectives.round(3)
+    array([49.872, 53.222, 39.616])
+    >>> path.at(2).mixture
+    Mixture of 2 poisson: weights=[0.5 0.5], rate=[[1.1], [10.0]]
+    """
+    if weights not in WEIGHTS:
+        raise ValueError(f"weights is {weights!r}: it must be 'free' or 'fixed'")
+    if prior_strength > 0 and prior_moment is None:
+        raise ValueError("prior_strength is positive: give prior_moment, the mean statistic of all rows")
+    counts = np.asarray(statistics.counts, dtype=float)
+    sums = np.asarray(statistics.sums, dtype=float)
+    _check_statistics(counts, sums, family)
+    free = weights == "free"
+    criterion = Likelihood(family, free, prior_strength, 0.0 if prior_moment is None else prior_moment)
+    merges, values = agglomerate(criterion, counts, sums)
+    K, n = len(counts), counts.sum()
+    log_share = np.full(K, np.log(n)) if free else np.log(np.arange(K, 0, -1))
+    kept = float(values.sum()) - np.concatenate([[0.0], np.cumsum(merges.losses)])
+    objectives = kept - n * log_share + sum_log_carrier
+    return MergePath(
+        family, statistics, criterion, merges, objectives, origin, np.arange(K) if leaves is None else leaves
+    )
+
+
+def _check_statistics(counts: Array, sums: Array, family: ExponentialFamily) -> None:
+    if counts.ndim != 1 or len(counts) == 0 or sums.shape != (len(counts), family.order):
+        raise ValueError(
+            f"statistics have counts of shape {counts.shape} and sums of shape {sums.shape}; "
+            f"{family.name} needs (K,) and (K, {family.order})"
+        )
+    illegal = ~((counts > 0) & np.isfinite(counts) & np.isfinite(sums).all(axis=1))
+    if illegal.any():
+        raise ValueError(f"component {int(np.argmax(illegal))} has no rows, or sums that are not finite: leave it out")
+
+
+def _check_level(k: int, n_components: int) -> None:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= n_components:
+        raise ValueError(f"k is {k!r}: the path goes from {n_components} components to 1")

@@ -1,0 +1,140 @@
+"""Simpler mixtures near a given one: components that say much the same are put into one."""
+
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..divergences.shared import origin_of
+from ..merging import Merges, agglomerate
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from .component_clustering import Clustering, affordable, clustered, clustering_of, clusterings, nearest
+from .sides import SIDES, Laws, Side
+
+METHODS = ("clustering", "hierarchical")
+
+
+@dataclass(frozen=True, eq=False)
+class Simplification:
+    """A simpler mixture, and how it came about."""
+
+    mixture: Mixture
+    assignment: NDArray[np.intp]
+    """For each old component the new one that stands for it."""
+    loss: float
+    """The old components' weighted divergence, in nats, from (or of) those that stand for them."""
+    linkage: Array | None
+    """SciPy's linkage matrix of the components, for a dendrogram; None unless the method is "hierarchical"."""
+
+
+def simplify(
+    mixture: Mixture,
+    n_components: int | None = None,
+    *,
+    tolerance: float | None = None,
+    method: str = "clustering",
+    centroid: str = "right",
+    random_state: Any = None,
+    n_init: int = 1,
+) -> Simplification:
+    """The mixture with components put together until `n_components` are left, or the fewest with loss <= `tolerance`.
+
+    The loss is sum_j w_j KL(f_j : new) with the "right" centroid, which keeps the mixture's moments, that of
+    KL(new : f_j) with the "left", and the mean of the two with the "symmetric". "hierarchical" merges the cheapest pair
+    again and again; "clustering" improves on that by Bregman clustering of the components, and from `n_init` random
+    starts. As many components as there are, or more, change nothing.
+
+    >>> mixture = Mixture.from_source("poisson", [0.2, 0.3, 0.5], rate=[1.0, 1.1, 20.0])
+    >>> simpler = simplify(mixture, 2)
+    >>> simpler.mixture, simpler.assignment
+    (Mixture of 2 poisson: weights=[0.5 0.5], rate=[[1.06], [20.0]], array([0, 0, 1]))
+    """
+    _check_arguments(n_components, tolerance, method, centroid, n_init)
+    K = mixture.n_components
+    unchanged = Simplification(mixture, np.arange(K), 0.0, None)
+    enough = n_components is not None and n_components >= K
+    if enough and method == "clustering":
+        return unchanged
+    origin = origin_of(mixture)
+    family, side = mixture.family, SIDES[centroid]()
+    natural = mixture.natural if origin is None else family.natural_at_origin(mixture.natural, -origin)
+    all_laws = Laws.of(family, mixture.weights, natural)
+    # Components without weight have no say; they are assigned in the end.
+    alive = np.flatnonzero(mixture.weights > 0)
+    laws = all_laws[alive]
+    merges, _ = agglomerate(side.criterion(family), laws.weights, laws.weights[:, None] * side.points(laws))
+    linkage = merges.linkage() if method == "hierarchical" else None
+    if enough:
+        return replace(unchanged, linkage=linkage)
+    rng = np.random.default_rng(random_state)
+    found = _found(side, laws, merges, n_components, tolerance, method, n_init, rng)
+    if len(found.centres) == K:
+        return replace(unchanged, linkage=linkage)
+    assignment = nearest(side, all_laws, found.centres)[0]
+    assignment[alive] = found.labels
+    return Simplification(_mixture(mixture, origin, assignment, alive, found), assignment, found.loss, linkage)
+
+
+def _found(
+    side: Side,
+    laws: Laws,
+    merges: Merges,
+    n_components: int | None,
+    tolerance: float | None,
+    method: str,
+    n_init: int,
+    rng: np.random.Generator,
+) -> Clustering:
+    def merged(k: int) -> Clustering:
+        return clustering_of(side, laws, merges.labels(k))
+
+    if tolerance is None:
+        k = min(n_components or 1, len(laws))
+    else:
+        # The loss of the merges falls with k: the first k at which it is small enough.
+        k = 1 + bisect_left(range(1, len(laws)), True, key=lambda at: merged(at).loss <= tolerance)
+    if method == "hierarchical" or k == len(laws):
+        return merged(k)
+    if tolerance is not None and affordable(side, laws, k):
+        # Clustering may do with fewer.
+        found = next(found for found in clusterings(side, laws, merges, n_init, rng) if found.loss <= tolerance)
+    else:
+        found = clustered(side, laws, merges, k, n_init, rng)
+    return _by_first_member(found)
+
+
+def _by_first_member(found: Clustering) -> Clustering:
+    _, first = np.unique(found.labels, return_index=True)
+    order = np.argsort(first)
+    return Clustering(np.argsort(order)[found.labels], found.centres[order], found.loss)
+
+
+def _mixture(
+    mixture: Mixture, origin: Array | None, assignment: NDArray[np.intp], alive: NDArray[np.intp], found: Clustering
+) -> Mixture:
+    """The centres in the mixture's own coordinates; components that stand for themselves are as they were."""
+    k = len(found.centres)
+    natural = found.centres if origin is None else mixture.family.natural_at_origin(found.centres, origin)
+    counts = np.bincount(found.labels, minlength=k)
+    single = counts[found.labels] == 1
+    natural[found.labels[single]] = mixture.natural[alive[single]]
+    weights = np.bincount(assignment, mixture.weights, k)
+    return Mixture(mixture.family, weights / weights.sum(), natural)
+
+
+def _check_arguments(n_components: Any, tolerance: Any, method: str, centroid: str, n_init: Any) -> None:
+    if (n_components is None) == (tolerance is None):
+        raise ValueError("simplify needs n_components or tolerance, and not both")
+    for name, value, least in (("n_components", n_components, 1), ("n_init", n_init, 0)):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is not None and not (whole and value >= least):
+            raise ValueError(f"{name} is {value!r}: it must be a whole number, at least {least}")
+    if tolerance is not None and not tolerance >= 0:
+        raise ValueError(f"tolerance is {tolerance!r}: it must be a loss in nats, zero or more")
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}: it must be one of {', '.join(METHODS)}")
+    if centroid not in SIDES:
+        raise ValueError(f"centroid is {centroid!r}: it must be one of {', '.join(SIDES)}")
