@@ -58,7 +58,16 @@ def codes(cell):
 # Code -----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/families.md", "docs/inspection.md", "docs/plotting.md", "docs/simplification.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "docs/families.md",
+        "docs/inspection.md",
+        "docs/plotting.md",
+        "docs/simplification.md",
+    ],
+)
 def test_code_prints_what_the_page_shows(page):
     if page == "docs/plotting.md":
         pytest.importorskip("matplotlib")
