@@ -70,7 +70,7 @@ def codes(cell):
 )
 def test_code_prints_what_the_page_shows(page):
     if page == "docs/plotting.md":
-        pytest.importorskip("matplotlib")
+        pytest.importorskip("matplotlib").use("agg")
     blocks = fenced_blocks(page)
     names = {}
     shown = 0

@@ -1,4 +1,4 @@
-"""Pictures are drawn without a screen, and no figure outlives its test."""
+"""Pictures are drawn without a screen, and every test begins and ends with none open."""
 
 import os
 
@@ -9,6 +9,7 @@ os.environ["MPLBACKEND"] = "agg"
 
 @pytest.fixture(autouse=True)
 def _closed_figures():
-    yield
     plt = pytest.importorskip("matplotlib.pyplot")
+    plt.close("all")
+    yield
     plt.close("all")
