@@ -1,15 +1,15 @@
 """The pruned engine, for many components and few statistics: components are ruled out for whole groups of rows.
 
 A walk down a tree for every row costs more than trying all components. So rows are put in an order in which neighbours
-are close (halves of halves, as in a k-d tree) and cut into regions and groups; a component is tried in a group only if
-it may win somewhere in the group's box. For regions the components are looked at one by one, or through a tree over
-them.
+are close (halves of halves, as in a k-d tree) and cut into regions, districts and groups; a component is tried in a
+group only if it may win somewhere in the boxes of all three. For regions the components are looked at one by one, or
+through a tree over them.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import PackedRows, Plan, spatial_order
+from ..kernels import Boxes, PackedRows, Plan, spatial_order
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .component_tree import TREES, survivors
@@ -18,9 +18,11 @@ from .partition import Partition, Reordered
 from .rows import Rows
 from .tally import Tally
 
-# Rows of a box (one block of the kernels in float32, two in float64), and of a region with a list of candidates.
+# Rows of a group (one block of the kernels in float32, two in float64), of a district of groups, and of a region of
+# districts with a list of candidates.
 GROUP_ROWS = 64
-REGION_ROWS = 4096
+DISTRICT_ROWS = 512
+REGION_ROWS = 8192
 
 
 class PrunedEngine:
@@ -34,10 +36,9 @@ class PrunedEngine:
         self._order = spatial_order(columns, GROUP_ROWS)
         self._packed, low, high = self._pack(rows)
         self._mean, self._scale = rows.mean_statistic, np.maximum(rows.largest_statistic, 1e-300)
-        self._groups = _boxes(low, high)
-        step = REGION_ROWS // GROUP_ROWS
-        starts = np.arange(0, len(low), step)
-        self._regions = _boxes(np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts))
+        self._groups = _boxes(low, high, GROUP_ROWS)
+        self._districts = _boxes(low, high, DISTRICT_ROWS)
+        self._regions = _boxes(low, high, REGION_ROWS)
         self._tally = Tally(self._packed)
         self._partition: Reordered | None = None
 
@@ -69,18 +70,12 @@ class PrunedEngine:
         possible = self._possible(natural, bias)
         regions, candidates = np.nonzero(possible)
         starts = np.searchsorted(regions, np.arange(len(possible) + 1))
-        return Plan(
-            REGION_ROWS,
-            GROUP_ROWS,
-            starts.astype(np.int64),
-            candidates.astype(np.int32),
-            self._groups[0],
-            self._groups[1],
-        )
+        lists = starts.astype(np.int64), candidates.astype(np.int32)
+        return Plan(REGION_ROWS, *lists, self._districts, self._groups)
 
     def _possible(self, natural: Array, bias: Array) -> NDArray[np.bool_]:
         """Which components (regions, k) may win where."""
-        centres, halves = self._regions
+        centres, halves = self._regions.centres, self._regions.halves
         alive = np.flatnonzero(np.isfinite(bias))
         theta, b = natural[alive], bias[alive]
         magnitude = (np.abs(centres) + halves) @ np.abs(theta).max(axis=0) + np.abs(b).max()
@@ -107,8 +102,14 @@ class PrunedEngine:
         return self._dense.soft_pass(natural, bias, n_kept)
 
 
-def _boxes(low: Array, high: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Centres and half widths, the latter rounded up."""
+def _boxes(low: Array, high: Array, rows_each: int) -> Boxes:
+    """Centres and half widths, the latter rounded up, of boxes around those of groups."""
+    starts = np.arange(0, len(low), rows_each // GROUP_ROWS)
+    low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
     centres = 0.5 * (low + high)
     halves = np.maximum(high - centres, centres - low) * (1 + 1e-15)
-    return np.ascontiguousarray(centres, dtype=np.float64), np.ascontiguousarray(halves, dtype=np.float64)
+    return Boxes(
+        rows_each,
+        np.ascontiguousarray(centres, dtype=np.float64),
+        np.ascontiguousarray(halves, dtype=np.float64),
+    )

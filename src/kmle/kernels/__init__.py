@@ -5,12 +5,13 @@ log-density plus log-weight, up to a term of x alone.
 """
 
 from .columns import Survey, look_up, survey, tabulate
-from .packed import Clusters, PackedRows, Plan, spatial_order
+from .packed import Boxes, Clusters, PackedRows, Plan, spatial_order
 from .serving import backend, instruction_set, use, versions
 from .sorted import SortedRows, locate
 from .wide import WideRows
 
 __all__ = [
+    "Boxes",
     "Clusters",
     "PackedRows",
     "Plan",

@@ -37,19 +37,27 @@ class Clusters:
 
 
 @dataclass(frozen=True)
+class Boxes:
+    """Boxes of t(x), one for every `rows_each` rows: centres and half widths, both (m, D)."""
+
+    rows_each: int
+    centres: Floats
+    halves: Floats
+
+
+@dataclass(frozen=True)
 class Plan:
     """Which components to try where, for rows in an order in which neighbours are close.
 
     Regions of `rows_a_region` rows have lists of candidates, `candidates[starts[r] : starts[r + 1]]`, in increasing
-    order; groups of `rows_a_group` rows within them have boxes of t(x), by which the lists are cut further.
+    order; the boxes of districts, and of groups within those, cut the lists further.
     """
 
     rows_a_region: int
-    rows_a_group: int
     starts: NDArray[np.int64]
     candidates: NDArray[np.int32]
-    centres: Floats
-    halves: Floats
+    districts: Boxes
+    groups: Boxes
 
 
 class PackedRows:
@@ -155,9 +163,10 @@ class PackedRows:
         else:
             # The compiled blocks hold 256 bytes of each column.
             block = 256 // self.dtype.itemsize
-            sizes = (plan.rows_a_region // block, plan.rows_a_group // block)
-            lists = (plan.starts, plan.candidates, plan.centres, plan.halves)
-            changed = self._rows.pruned_pass(theta, b, *state, *sizes, *lists)
+            districts, groups = plan.districts, plan.groups
+            sizes = (size // block for size in (plan.rows_a_region, districts.rows_each, groups.rows_each))
+            boxes = (districts.centres, districts.halves, groups.centres, groups.halves)
+            changed = self._rows.pruned_pass(theta, b, *state, *sizes, plan.starts, plan.candidates, *boxes)
         _clear_empty(clusters)
         return int(changed)
 

@@ -110,11 +110,14 @@ class PackedRows:
         counts: Floats,
         sums: Floats,
         blocks_a_region: int,
+        blocks_a_district: int,
         blocks_a_group: int,
         starts: NDArray[np.int64],
         candidates: NDArray[np.int32],
-        centres: Floats,
-        halves: Floats,
+        district_centres: Floats,
+        district_halves: Floats,
+        group_centres: Floats,
+        group_halves: Floats,
     ) -> int:
         """A hard pass: which components need not be tried changes nothing but the time."""
         return self.hard_pass(natural, bias, labels, sizes, counts, sums, None)

@@ -195,14 +195,16 @@ public:
     std::int64_t pruned_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
                              const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
                              const Vector<double>& counts, const Matrix<double>& sums, std::size_t blocks_a_region,
-                             std::size_t blocks_a_group, const Vector<const std::int64_t>& starts,
-                             const Vector<const std::int32_t>& candidates, const Contiguous<2>& centres,
-                             const Contiguous<2>& halves) {
+                             std::size_t blocks_a_district, std::size_t blocks_a_group,
+                             const Vector<const std::int64_t>& starts, const Vector<const std::int32_t>& candidates,
+                             const Contiguous<2>& district_centres, const Contiguous<2>& district_halves,
+                             const Contiguous<2>& group_centres, const Contiguous<2>& group_halves) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<T> grouped(natural, bias);
         const Model<T> model = grouped.view();
-        const Plan plan = {blocks_a_region,   blocks_a_group, starts.data(), candidates.data(),
-                           centres.data(), halves.data()};
+        const Plan plan = {blocks_a_region, starts.data(), candidates.data(),
+                           Boxes{blocks_a_district, district_centres.data(), district_halves.data()},
+                           Boxes{blocks_a_group, group_centres.data(), group_halves.data()}};
         const std::size_t regions = starts.shape(0) - 1, cells = model.components * (order() + 1);
         const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * cells));
         const std::size_t count = std::min({most_tasks, affordable, std::max<std::size_t>(regions, 1)});
@@ -352,9 +354,10 @@ void define(nb::module_& module, const char* name) {
              nb::arg("sums").noconvert(), nb::arg("margins").noconvert().none())
         .def("pruned_pass", &Rows::pruned_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert(), nb::arg("blocks_a_region"), nb::arg("blocks_a_group"),
-             nb::arg("starts").noconvert(), nb::arg("candidates").noconvert(), nb::arg("centres").noconvert(),
-             nb::arg("halves").noconvert())
+             nb::arg("sums").noconvert(), nb::arg("blocks_a_region"), nb::arg("blocks_a_district"),
+             nb::arg("blocks_a_group"), nb::arg("starts").noconvert(), nb::arg("candidates").noconvert(),
+             nb::arg("district_centres").noconvert(), nb::arg("district_halves").noconvert(),
+             nb::arg("group_centres").noconvert(), nb::arg("group_halves").noconvert())
         .def("skipping_pass", &Rows::skipping_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("table").noconvert(),

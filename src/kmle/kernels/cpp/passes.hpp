@@ -71,14 +71,20 @@ struct HardTask {
     std::int64_t looked_at;  // rows whose scores were computed
 };
 
-// Which components to try where: rows lie in the order of their places in space, so that neighbours share a box.
+// Boxes of t(x) for stretches of `blocks_each` blocks.
+struct Boxes {
+    std::size_t blocks_each;
+    const double* centres;  // [stretch][statistic]
+    const double* halves;   // [stretch][statistic]: half the width of the box
+};
+
+// Which components to try where: rows lie in the order of their places in space, so that neighbours share a box. Regions
+// have lists of candidates, which are cut by the boxes of districts and then by those of groups within them.
 struct Plan {
-    std::size_t blocks_a_region;    // regions have lists of candidates ...
-    std::size_t blocks_a_group;     // ... and groups within them have boxes, by which the lists are cut further
-    const std::int64_t* starts;     // [region + 1]: where the candidates of each region start
-    const std::int32_t* candidates; // in increasing order within a region
-    const double* centres;          // [group][statistic]
-    const double* halves;           // [group][statistic]: half the width of the box
+    std::size_t blocks_a_region;
+    const std::int64_t* starts;      // [region + 1]: where the candidates of each region start
+    const std::int32_t* candidates;  // in increasing order within a region
+    Boxes districts, groups;
 };
 
 // By how much a row's lead over all others may have shrunk since it was last looked at: by its label and by how far its

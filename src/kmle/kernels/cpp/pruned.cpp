@@ -1,115 +1,147 @@
 // Hard passes that try, for each group of neighbouring rows, only components that may win there.
 
-#include "labelling.hpp"
-
-#include <memory>
 #include <cmath>
+#include <memory>
+
+#include "labelling.hpp"
 
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
 namespace {
 
-// Of the candidates, those that may win somewhere in a box. Whoever wins at its centre is the one to beat: another
-// component stays only if the difference of the two scores, a linear function of t, is positive somewhere in the box.
-template <class T>
-class Shortlist {
+// Some of the components, laid out so that loops run over them.
+class Candidates {
 public:
-    explicit Shortlist(const Model<T>& model)
-        : model_(model), natural_(model.padded() * model.order), bias_(model.padded()),
-          grouped_(model.padded() * model.order), grouped_bias_(model.padded()), names_(model.padded()),
-          by_statistic_(model.padded() * model.order), candidate_bias_(model.padded()), score_(model.padded()) {}
+    Candidates(std::size_t most, std::size_t order)
+        : most_(most), order_(order), names_(most), bias_(most), natural_(most * order) {}
 
-    // The candidates of a region, laid out so that the loops below run over them.
-    void enter(const std::int32_t* candidates, std::size_t count) {
-        candidates_ = candidates;
-        count_ = count;
-        for (std::size_t c = 0; c < count; ++c) {
-            const std::size_t j = static_cast<std::size_t>(candidates[c]);
-            candidate_bias_.get()[c] = model_.bias[j];
-            for (std::size_t f = 0; f < model_.order; ++f)
-                by_statistic_.get()[f * count + c] = model_.natural[j * model_.order + f];
-        }
+    void clear() { count_ = 0; }
+
+    template <class T>
+    void add(const Model<T>& model, std::size_t j) {
+        names_.get()[count_] = static_cast<std::int32_t>(j);
+        bias_.get()[count_] = model.bias[j];
+        for (std::size_t f = 0; f < order_; ++f) natural_.get()[f * most_ + count_] = model.natural[j * order_ + f];
+        ++count_;
     }
 
-    // Those of them that stay in one box.
-    void choose(const double* centre, const double* half, double doubt) {
-        const std::size_t order = model_.order;
-        double* score = score_.get();
-        std::copy_n(candidate_bias_.get(), count_, score);
-        for (std::size_t f = 0; f < order; ++f) {
-            const double* natural = by_statistic_.get() + f * count_;
-            const double at = centre[f];
-            for (std::size_t c = 0; c < count_; ++c) score[c] += natural[c] * at;
-        }
-        const std::size_t winner = static_cast<std::size_t>(std::max_element(score, score + count_) - score);
-        const double needed = score[winner] - 2 * doubt;
-        for (std::size_t f = 0; f < order; ++f) {
-            const double* natural = by_statistic_.get() + f * count_;
-            const double to_beat = natural[winner], room = half[f];
-            for (std::size_t c = 0; c < count_; ++c) score[c] += std::abs(natural[c] - to_beat) * room;
-        }
-        size_ = 0;
-        for (std::size_t c = 0; c < count_; ++c)
-            if (!(score[c] < needed)) add(candidates_[c]);
-        for (std::size_t s = size_; s < rounded_up(size_, group); ++s) {
-            grouped_bias_.get()[s] = -std::numeric_limits<T>::infinity();
-            for (std::size_t f = 0; f < order; ++f) grouped_.get()[place(s, f)] = T(0);
-        }
+    void add(const Candidates& from, std::size_t c) {
+        names_.get()[count_] = from.names_.get()[c];
+        bias_.get()[count_] = from.bias_.get()[c];
+        for (std::size_t f = 0; f < order_; ++f) natural_.get()[f * most_ + count_] = from.natural_.get()[f * most_ + c];
+        ++count_;
     }
 
-    Model<T> model() {
-        return {grouped_.get(), grouped_bias_.get(), natural_.get(), bias_.get(), model_.largest, model_.largest_bias,
-                size_,          model_.order};
-    }
-    const std::int32_t* names() { return names_.get(); }
+    std::size_t count() const { return count_; }
+    const std::int32_t* names() const { return names_.get(); }
+    const double* bias() const { return bias_.get(); }
+    const double* natural(std::size_t f) const { return natural_.get() + f * most_; }
 
 private:
-    std::size_t place(std::size_t s, std::size_t f) const {
-        return (s / group * model_.order + f) * group + s % group;
-    }
-
-    void add(std::int32_t component) {
-        const std::size_t j = static_cast<std::size_t>(component), order = model_.order, s = size_++;
-        names_.get()[s] = component;
-        bias_.get()[s] = model_.bias[j];
-        grouped_bias_.get()[s] = static_cast<T>(model_.bias[j]);
-        for (std::size_t f = 0; f < order; ++f) {
-            natural_.get()[s * order + f] = model_.natural[j * order + f];
-            grouped_.get()[place(s, f)] = static_cast<T>(model_.natural[j * order + f]);
-        }
-    }
-
-    const Model<T>& model_;
-    Buffer<double> natural_, bias_;  // of those that stay
-    Buffer<T> grouped_, grouped_bias_;
+    std::size_t most_, order_, count_ = 0;
     Buffer<std::int32_t> names_;
-    std::size_t size_ = 0;
-    Buffer<double> by_statistic_, candidate_bias_, score_;  // of the region's candidates
-    const std::int32_t* candidates_ = nullptr;
-    std::size_t count_ = 0;
+    Buffer<double> bias_, natural_;
+};
+
+// A box of t(x).
+struct Box {
+    const double *centre, *half;
+};
+
+double largest(const double* values, std::size_t count) {
+    constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
+    double top[apart];
+    std::fill_n(top, apart, -std::numeric_limits<double>::infinity());
+    std::size_t c = 0;
+    for (; c + apart <= count; c += apart)
+        for (std::size_t l = 0; l < apart; ++l) top[l] = values[c + l] > top[l] ? values[c + l] : top[l];
+    for (; c < count; ++c) top[0] = std::max(top[0], values[c]);
+    return *std::max_element(top, top + apart);
+}
+
+// Those of the candidates that may win somewhere in a box. Whoever wins at its centre is the one to beat: another stays
+// only if the difference of the two scores, a linear function of t, may be positive somewhere in the box.
+void narrow(const Candidates& from, const Box& box, std::size_t order, double doubt, double* score, Candidates& to) {
+    const std::size_t count = from.count();
+    std::copy_n(from.bias(), count, score);
+    for (std::size_t f = 0; f < order; ++f) {
+        const double* natural = from.natural(f);
+        const double at = box.centre[f];
+        for (std::size_t c = 0; c < count; ++c) score[c] += natural[c] * at;
+    }
+    const double best = largest(score, count), needed = best - 2 * doubt;
+    const std::size_t winner = static_cast<std::size_t>(std::find(score, score + count, best) - score);
+    for (std::size_t f = 0; f < order; ++f) {
+        const double* natural = from.natural(f);
+        const double to_beat = natural[winner], room = box.half[f];
+        for (std::size_t c = 0; c < count; ++c) score[c] += std::abs(natural[c] - to_beat) * room;
+    }
+    to.clear();
+    for (std::size_t c = 0; c < count; ++c)
+        if (!(score[c] < needed)) to.add(from, c);
+}
+
+// Candidates as a model of their own.
+template <class T>
+class FewComponents {
+public:
+    FewComponents(const Model<T>& all, std::size_t most)
+        : all_(all), natural_(most * all.order), bias_(most), grouped_(rounded_up(most, group) * all.order),
+          grouped_bias_(rounded_up(most, group)) {}
+
+    Model<T> of(const Candidates& candidates) {
+        const std::size_t count = candidates.count(), order = all_.order;
+        for (std::size_t s = 0; s < rounded_up(count, group); ++s) {
+            const bool real = s < count;
+            if (real) bias_.get()[s] = candidates.bias()[s];
+            grouped_bias_.get()[s] = real ? static_cast<T>(candidates.bias()[s]) : -std::numeric_limits<T>::infinity();
+            for (std::size_t f = 0; f < order; ++f) {
+                if (real) natural_.get()[s * order + f] = candidates.natural(f)[s];
+                grouped_.get()[(s / group * order + f) * group + s % group] =
+                    real ? static_cast<T>(candidates.natural(f)[s]) : T(0);
+            }
+        }
+        return {grouped_.get(), grouped_bias_.get(), natural_.get(), bias_.get(), all_.largest, all_.largest_bias,
+                count,          order};
+    }
+
+private:
+    const Model<T>& all_;
+    Buffer<double> natural_, bias_;
+    Buffer<T> grouped_, grouped_bias_;
 };
 
 }  // namespace
 
-// A hard pass that tries, for each group of neighbouring rows, only the components that may win there. The task's
-// blocks are regions here.
+// The task's blocks are regions here. A region's list of candidates is cut for each of its districts, and that for each
+// group of the district.
 template <class T>
 void pruned(const Packed<T>& packed, const Model<T>& model, const Plan& plan, HardTask& task) {
     auto work = std::make_unique<Workspace<T>>(packed.order, model.components);
-    Shortlist<T> shortlist(model);
-    const std::size_t order = packed.order;
+    const std::size_t order = packed.order, most = model.components;
+    Candidates in_region(most, order), in_district(most, order), in_group(most, order);
+    FewComponents<T> few(model, most);
+    Buffer<double> score(most);
+    const auto box = [&](const Boxes& boxes, std::size_t b) {
+        const std::size_t place = b / boxes.blocks_each * order;
+        return Box{boxes.centres + place, boxes.halves + place};
+    };
     for (std::size_t region = task.first_block; region < task.last_block; ++region) {
+        in_region.clear();
+        for (std::int64_t c = plan.starts[region]; c < plan.starts[region + 1]; ++c)
+            in_region.add(model, static_cast<std::size_t>(plan.candidates[c]));
         const std::size_t end = std::min(packed.blocks(), (region + 1) * plan.blocks_a_region);
-        shortlist.enter(plan.candidates + plan.starts[region],
-                        static_cast<std::size_t>(plan.starts[region + 1] - plan.starts[region]));
-        for (std::size_t b = region * plan.blocks_a_region; b < end; b += plan.blocks_a_group) {
-            const std::size_t box = b / plan.blocks_a_group, stop = std::min(end, b + plan.blocks_a_group);
-            double doubt = 0.0;
-            for (std::size_t c = b; c < stop; ++c) doubt = std::max(doubt, near_tie(packed, model, c));
-            shortlist.choose(plan.centres + box * order, plan.halves + box * order, doubt);
-            const Model<T> few = shortlist.model();
-            for (std::size_t c = b; c < stop; ++c) visit(packed, few, shortlist.names(), c, *work, task);
+        double doubt = 0.0;
+        for (std::size_t b = region * plan.blocks_a_region; b < end; ++b)
+            doubt = std::max(doubt, near_tie(packed, model, b));
+        for (std::size_t b = region * plan.blocks_a_region; b < end; b += plan.groups.blocks_each) {
+            if (b % plan.districts.blocks_each == 0)
+                narrow(in_region, box(plan.districts, b), order, doubt, score.get(), in_district);
+            narrow(in_district, box(plan.groups, b), order, doubt, score.get(), in_group);
+            const Model<T> left = few.of(in_group);
+            for (std::size_t c = b; c < std::min(end, b + plan.groups.blocks_each); ++c)
+                visit(packed, left, in_group.names(), c, *work, task);
         }
     }
 }

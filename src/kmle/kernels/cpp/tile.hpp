@@ -30,6 +30,7 @@ public:
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
     T* get() { return data_; }
+    const T* get() const { return data_; }
 
 private:
     T* data_;
