@@ -79,4 +79,6 @@ def finish(
         mean_entropy=problem.mean_entropy(parameters, softened),
         algorithm=name,
         engine=problem.engine.name,
+        n=problem.total,
+        prescribed_weights=problem.weights is not None,
     )

@@ -11,6 +11,7 @@ from ..assignment.problem import Parameters, Problem
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
+from .criteria import Criteria
 
 NO_LABEL_CHANGED = "exact local optimum: no label changed"
 NO_MOVE_GAINS = "exact local optimum: no single move gains"
@@ -97,6 +98,16 @@ class Fit:
     """How much in doubt the labels are: the mean entropy of the posteriors, in nats."""
     algorithm: str
     engine: str
+    n: float
+    """The number of rows, or their total weight."""
+    prescribed_weights: bool = False
+    """Whether the weights were given rather than learned."""
+
+    @property
+    def criteria(self) -> Criteria:
+        """AIC, AICc, BIC and ICL on the data of the fit."""
+        free = self.mixture.count_parameters(self.prescribed_weights)
+        return Criteria(self.log_likelihood, self.complete_log_likelihood, free, self.n)
 
     @property
     def converged(self) -> bool:

@@ -1,0 +1,1 @@
+"""Choosing among mixtures: criteria, candidates, the best of them."""
