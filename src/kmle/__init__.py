@@ -9,9 +9,10 @@ True
 from importlib.metadata import version
 
 from . import families
-from .estimator import KMLE, ExponentialFamilyMixture
+from .estimator import KMLE, ExponentialFamilyMixture, select
 from .mixture import Mixture
+from .selection.candidates import Selection
 
 __version__ = version("kmle")
 
-__all__ = ["KMLE", "ExponentialFamilyMixture", "Mixture", "__version__", "families"]
+__all__ = ["KMLE", "ExponentialFamilyMixture", "Mixture", "Selection", "__version__", "families", "select"]

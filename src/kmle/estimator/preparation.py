@@ -38,6 +38,11 @@ class Prepared:
         labels = fit.labels if isinstance(self.seen, slice) else fit.mixture.predict(self.rows)
         return replace(fit, labels=labels if self.few is None else labels[self.few.group], engine=self.engine)
 
+    def relabelled(self, fit: Fit) -> Fit:
+        """A fit whose labels were not kept, with a label for every row of the data."""
+        partition, _ = self.problem.assign(self.problem.from_mixture(fit.mixture))
+        return self.completed(replace(fit, labels=partition.labels))
+
 
 def prepared(
     family: ExponentialFamily,

@@ -45,20 +45,22 @@ class MixtureEstimator(ABC):
     verbose: int
     warm_start: bool
 
+    family_: ExponentialFamily
+
     # Fitting ----------------------------------------------------------------------------------------------------------
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learns the mixture of the rows of X; `sample_weight` counts rows, so 2 is a row twice. y is ignored."""
         rows, weights = self._checked_data(X, sample_weight)
         self._checked_arguments(rows.shape[0])
-        prepared = self._prepared(rows, weights, self.n_components)
+        prepared = self._prepared(rows, weights, self.n_components, threads_of(self.n_jobs))
         generators = np.random.default_rng(entropy_of(self.random_state)).spawn(self.n_init)
         fits = [self._fit_once(prepared, generator, restart) for restart, generator in enumerate(generators)]
         best = max(fits, key=lambda fit: fit.objective)
         self._take(prepared.completed(best))
         return self
 
-    def _prepared(self, rows: Array, weights: Array | None, n_components: int) -> Prepared:
+    def _prepared(self, rows: Array, weights: Array | None, n_components: int, n_threads: int) -> Prepared:
         """The learning problem of checked data, for mixtures of up to so many components."""
         return prepared(
             self.family_,
@@ -66,7 +68,7 @@ class MixtureEstimator(ABC):
             weights,
             prior_strength=self._prior_strength(),
             prescribed_weights=self._prescribed_weights(),
-            n_threads=threads_of(self.n_jobs),
+            n_threads=n_threads,
             n_components=n_components,
             assignment=self.assignment,
             may_compress=self._may_compress(),

@@ -3,23 +3,28 @@
 import numpy as np
 
 from ..assignment.problem import Parameters, Problem
-from .k_means import k_means
-from .k_mle_plus_plus import k_mle_plus_plus
+from .k_means import lloyd_steps
+from .k_mle_plus_plus import Spread, spread_over
 from .shrinking import SAMPLE_ROWS
 
 STEPS = 30
 # A run whose step gains less than this a row has shown what it is worth.
 SETTLED = 1e-5
-# Hard clusters are good seeds, but EM cannot always leave their basin; plain rows are worse, and freer.
-STARTS = (k_means, k_mle_plus_plus, k_mle_plus_plus)
 
 
 def short_em(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
     """A few EM steps from k-means and from k-MLE++ seeds; the parameters that then explain the rows best."""
-    if n_components == 1:
-        return k_mle_plus_plus(problem, 1, rng)
     sample = sampled(problem, rng)
-    return best_of([start(sample, n_components, rng) for start in STARTS], sample)
+    spread = spread_over(sample, n_components, rng)
+    if n_components == 1:
+        return spread.parameters(sample, 1, rng)
+    return best_of(several_starts(sample, spread, n_components, rng), sample)
+
+
+def several_starts(problem: Problem, spread: Spread, n_components: int, rng: np.random.Generator) -> list[Parameters]:
+    """Hard clusters, which are good starts that EM cannot always leave; and plain rows, which are freer."""
+    seeds = [spread.parameters(problem, n_components, rng) for _ in range(3)]
+    return [lloyd_steps(problem, seeds[0]), *seeds[1:]]
 
 
 def sampled(problem: Problem, rng: np.random.Generator) -> Problem:
