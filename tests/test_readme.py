@@ -24,6 +24,7 @@ PAGES = [
     "CONTRIBUTING.md",
     "docs/families.md",
     "docs/learning.md",
+    "docs/selection.md",
     "docs/errata.md",
     "examples/data/README.md",
 ]
@@ -55,7 +56,7 @@ def codes(cell):
 # Code -----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/families.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/families.md", "docs/selection.md"])
 def test_code_prints_what_the_page_shows(page):
     blocks = fenced_blocks(page)
     names = {}

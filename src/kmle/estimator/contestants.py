@@ -59,7 +59,7 @@ def families_of(families: Families | None, X: ArrayLike) -> dict[str, Exponentia
     for place, family in enumerate(resolved):
         if family in resolved[:place]:
             raise ValueError(f"families has {family.name} twice: name each once")
-    check_comparable(resolved)
+    check_comparable(resolved, settled=False)
     names = [family.name for family in resolved]
     return {
         name if names.count(name) == 1 else _told_apart(family): family
@@ -89,7 +89,7 @@ def admitted(
         try:
             rows, weights = model._checked_data(data, sample_weight)
         except (TypeError, ValueError) as error:
-            refused.append(Candidate(name, family, None, note=str(error).splitlines()[0]))
+            refused.append(Candidate(name, family, None, note=" ".join(str(error).split())))
             continue
         model._checked_arguments(rows.shape[0])
         if contestants and hasattr(contestants[0].model, "feature_names_in_"):

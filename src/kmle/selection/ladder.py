@@ -15,7 +15,7 @@ from ..seeding.short_em import SETTLED, em_steps, sampled, several_starts
 from .neighbours import grown, merged
 
 # Starts grown from the mixture of the rung below, for each fresh start asked for.
-GROWN = 2
+GROWN = 5
 HARD_STEPS = 30
 
 Learn = Callable[[Parameters], Fit]
@@ -90,6 +90,10 @@ class Ladder:
     def _down(self, lower: Rung, upper: Rung) -> None:
         assert lower.fit is not None  # every rung was fitted on the way up
         assert upper.fit is not None
+        if upper.fit.mixture.n_components <= lower.n_components:  # so many died that it belongs on either rung
+            if self.value(upper.fit) > self.value(lower.fit):
+                lower.fit = upper.fit
+            return
         start = merged(self._sample, self.problem.from_mixture(upper.fit.mixture), lower.n_components)
         _, present = self._short_run(self._sample, self.problem.from_mixture(lower.fit.mixture))
         promising, reached = self._short_run(self._sample, start)
@@ -102,7 +106,7 @@ class Ladder:
         assert upper.fit is not None
         if self.value(upper.fit) < self.value(lower.fit):
             self._keep(upper, self._grown(lower.fit, upper.n_components))
-        if self.value(upper.fit) < self.value(lower.fit):
+        if self.value(upper.fit) <= self.value(lower.fit):
             upper.fit = lower.fit
             upper.note = f"nothing gained over {lower.fit.mixture.n_components} components"
 

@@ -16,6 +16,8 @@ from ..families.support import (
 )
 
 REAL_NUMBERS, COUNTS = "densities of real numbers", "probabilities of counts"
+# What a multinomial law is while rows differ in their totals, or before data has shown that they do not.
+COUNTS_GIVEN_TOTALS = "probabilities of counts given their totals"
 
 
 def measure_of(support: Support) -> str:
@@ -27,15 +29,16 @@ def measure_of(support: Support) -> str:
     """
     if isinstance(support, Blocks):
         kinds = [measure_of(block) for block in support.supports]
-        same = set(kinds) == {REAL_NUMBERS} or set(kinds) == {COUNTS}
-        widths = zip(kinds, support.widths, strict=True)
-        return kinds[0] if same else ", ".join(f"{kind} in {width} columns" for kind, width in widths)
-    if isinstance(support, CountVectors):
-        return COUNTS if support.total is not None else "probabilities of counts given their totals"
+        if set(kinds) in ({REAL_NUMBERS}, {COUNTS}):
+            return kinds[0]
+        return ", ".join(f"{kind} in {width} columns" for kind, width in zip(kinds, support.widths, strict=True))
+    if isinstance(support, CountVectors) and support.total is None:
+        return COUNTS_GIVEN_TOTALS
     words: dict[type[Support], str] = {
         Angles: "densities of angles",
         Interval: REAL_NUMBERS,
         Integers: COUNTS,
+        CountVectors: COUNTS,
         Simplex: "densities of proportions",
         UnitSphere: "densities of directions",
         PositiveDefinite: "densities of matrices",
@@ -43,13 +46,17 @@ def measure_of(support: Support) -> str:
     return words.get(type(support), support.description)
 
 
-def check_comparable(families: Sequence[ExponentialFamily]) -> None:
-    """One sentence when the likelihoods of two of the families do not compare."""
-    first = families[0]
-    measure = measure_of(first.support)
-    for other in families[1:]:
-        if measure_of(other.support) != measure:
+def check_comparable(families: Sequence[ExponentialFamily], settled: bool = True) -> None:
+    """One sentence when the likelihoods of two of the families do not compare.
+
+    Families that are not `settled` have not seen the data: what it might still tell them is given the benefit of doubt.
+    """
+    measures = [measure_of(family.support) for family in families]
+    if not settled:
+        measures = [measure.replace(COUNTS_GIVEN_TOTALS, COUNTS) for measure in measures]
+    for family, measure in zip(families, measures, strict=True):
+        if measure != measures[0]:
             raise ValueError(
-                f"families mixes {measure} ({first.name}) with {measure_of(other.support)} ({other.name}), "
+                f"families mixes {measures[0]} ({families[0].name}) with {measure} ({family.name}), "
                 "whose likelihoods do not compare: select among families of one kind at a time"
             )

@@ -1,6 +1,5 @@
 """The picture of a selection: a criterion against the number of components, a line for each family."""
 
-from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,33 +9,45 @@ from .candidates import Candidate, Selection
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# The palette of Okabe and Ito, told apart by colour-blind readers; markers tell the lines apart in print.
+# The palette of Okabe and Ito, told apart by colour-blind readers; markers and dashes tell the lines apart in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MARKERS = "osD^vP*X"
+MARKERS = "osD^vPX"
+DASHES = ("-", "--", ":")
+TITLES = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "icl": "ICL"}
 
 
 def plot_selection(selection: Selection, ax: "Axes | None" = None) -> "Axes":
-    """Draws the selection; the best candidate is ringed and named."""
+    """Draws the selection with the best candidate ringed; families far above it are named, not shown."""
     try:
         from matplotlib import pyplot
         from matplotlib.ticker import MaxNLocator
     except ImportError:
         raise ImportError("Selection.plot needs matplotlib: pip install 'kmle[plot]'") from None
     if ax is None:
-        _, ax = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+        _, ax = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
     lines = lines_of(selection)
-    styles = zip(lines.items(), cycle(COLOURS), cycle(MARKERS), strict=False)
-    for (name, line), colour, marker in styles:
-        sizes, values = zip(*((c.n_components, c.value(selection.criterion)) for c in line), strict=True)
-        ax.plot(sizes, values, color=colour, marker=marker, markersize=5, linewidth=1.5, label=name)
+    low, high = shown_range(selection, lines)
+    for place, (name, line) in enumerate(lines.items()):
+        values = [candidate.value(selection.criterion) for candidate in line]
+        turn, style = divmod(place, len(COLOURS))
+        ax.plot(
+            [candidate.n_components for candidate in line],
+            values,
+            color=COLOURS[style],
+            marker=MARKERS[style],
+            linestyle=DASHES[turn % len(DASHES)],
+            markersize=5,
+            linewidth=1.5,
+            label=name if min(values) <= high else f"{name} (above)",
+        )
     best = selection.best
-    lowest = best.value(selection.criterion)
-    title = f"best: {best.name}, k = {best.n_components}"
-    ax.plot([best.n_components], [lowest], "o", markersize=14, fillstyle="none", color="black", label=title)
-    ax.set_ylim(*shown_range(selection, lines))
+    ring = {"marker": "o", "markersize": 14, "fillstyle": "none", "color": "black", "linestyle": "none"}
+    title = f"best: {best.name}, {best.n_components}"
+    ax.plot([best.n_components], [best.value(selection.criterion)], label=title, **ring)
+    ax.set_ylim(low, high)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("number of components")
-    ax.set_ylabel(f"{selection.criterion.upper().replace('AICC', 'AICc')} (lower is better)")
+    ax.set_ylabel(f"{TITLES[selection.criterion]} (lower is better)")
     ax.grid(alpha=0.3)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -44,7 +55,7 @@ def plot_selection(selection: Selection, ax: "Axes | None" = None) -> "Axes":
 
 
 def lines_of(selection: Selection) -> dict[str, list[Candidate]]:
-    """The fitted candidates of each family whose criterion is finite, those of the best family first."""
+    """The candidates of each family with a finite criterion, families in order of their best."""
     lines: dict[str, list[Candidate]] = {}
     for candidate in selection.ranking:
         if np.isfinite(candidate.value(selection.criterion)):
@@ -53,9 +64,10 @@ def lines_of(selection: Selection) -> dict[str, list[Candidate]]:
 
 
 def shown_range(selection: Selection, lines: dict[str, list[Candidate]]) -> tuple[float, float]:
-    """Limits in which every family's best and the best family's whole line are seen."""
+    """The best family's whole line with some air; everything when that line is flat."""
     values = {name: [c.value(selection.criterion) for c in line] for name, line in lines.items()}
-    low = selection.best.value(selection.criterion)
-    top = max(max(values[selection.best.name]), *(min(line) for line in values.values()))
-    margin = 0.06 * (top - low) or 1.0
-    return low - margin, top + margin
+    low, top = min(values[selection.best.name]), max(values[selection.best.name])
+    if top == low:
+        top = max(max(line) for line in values.values())
+    air = 0.06 * (top - low) or 1.0
+    return low - air, top + air
