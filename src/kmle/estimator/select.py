@@ -55,49 +55,53 @@ def select(
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: it must be one of {', '.join(CRITERIA)}")
-    algorithm = _algorithm(algorithm, criterion)
-    whole_number("n_init", n_init, 1)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise ValueError(f"progress is {progress!r}: it must be True, False, or a function of (done, total, candidate)")
-    sizes, threads = _sizes(n_components), threads_of(n_jobs)
-    generator = np.random.default_rng(entropy_of(random_state))
-    kind = KMLE if algorithm in HARD else ExponentialFamilyMixture
+    whole_number("n_init", n_init, 1)
     settings = {
-        "algorithm": algorithm,
+        "algorithm": _algorithm(algorithm, criterion),
         "n_init": n_init,
         "prior_strength": prior_strength,
         "n_jobs": n_jobs,
         "random_state": random_state,
     }
+    kind = KMLE if settings["algorithm"] in HARD else ExponentialFamilyMixture
+    sizes, threads = _sizes(n_components), threads_of(n_jobs)
+    generator = np.random.default_rng(entropy_of(random_state))
     asked = families_of(families, X)
     contestants, refused = admitted(asked, X, sample_weight, kind, settings)
-    n_rows = contestants[0].rows.shape[0]
-    tried = [size for size in sizes if size <= n_rows]
-    if not tried:
-        raise ValueError(f"n_components starts at {sizes[0]} but there are only {n_rows} rows: ask for fewer")
+    tried, untried = _within_rows(sizes, contestants)
     at_once = min(threads, len(contestants))
     report = Report(progress, verbose, criterion, len(contestants) * (2 * len(tried) - 1))
     climbs = (
         delayed(_climbed)(contestant, tried, criterion, max(1, threads // at_once), rng, report)
         for contestant, rng in zip(contestants, generator.spawn(len(contestants)), strict=True)
     )
-    fitted = [candidate for rungs in Parallel(n_jobs=at_once, prefer="threads")(climbs) for candidate in rungs]
+    fitted = [candidate for rungs in Parallel(n_jobs=at_once, require="sharedmem")(climbs) for candidate in rungs]
     report.end()
     best = min(fitted, key=lambda candidate: candidate.value(criterion))
     if not np.isfinite(best.value(criterion)):
-        raise ValueError(f"{criterion} is infinite for every candidate: {n_rows} rows are too few for it, use 'bic'")
+        raise ValueError(f"{criterion} is infinite for every candidate: there are too few rows for it, use 'bic'")
     model: Any = next(contestant.model for contestant in contestants if contestant.name == best.name)
     model.n_components = best.n_components
     model._take(best.fit)
-    too_large = f"more components than the {n_rows} rows"
-    untried = [
-        Candidate(contestant.name, contestant.model.family_, size, note=too_large)
-        for contestant in contestants
-        for size in sizes[len(tried) :]
-    ]
     places = {name: place for place, name in enumerate(asked)}
     everyone = sorted([*fitted, *untried, *refused], key=lambda candidate: places[candidate.name])
     return Selection(tuple(everyone), best, model, criterion)
+
+
+def _within_rows(sizes: list[int], contestants: list[Contestant]) -> tuple[list[int], list[Candidate]]:
+    """The numbers of components there are rows for, and what is said of the others."""
+    n_rows = contestants[0].rows.shape[0]
+    tried = [size for size in sizes if size <= n_rows]
+    if not tried:
+        raise ValueError(f"n_components starts at {sizes[0]} but there are only {n_rows} rows: ask for fewer")
+    note = f"more components than the {n_rows} rows"
+    return tried, [
+        Candidate(contestant.name, contestant.model.family_, size, note=note)
+        for contestant in contestants
+        for size in sizes[len(tried) :]
+    ]
 
 
 def _climbed(

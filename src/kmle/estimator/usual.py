@@ -34,12 +34,12 @@ def usual_families(X: ArrayLike) -> tuple[str, ...]:
     if np.ndim(X) == 3:
         return ("wishart", "inverse-wishart")
     try:
-        rows = np.asarray(X, dtype=float)
+        rows = np.asarray(X)
+        rows = rows if rows.dtype.kind in "fiu" else rows.astype(float)
     except (TypeError, ValueError):
         return ("gaussian",)  # whose own check says which entry is no number
-    rows = rows[:, None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
-        return ("gaussian",)
+        return ("gaussian",)  # as above
     return _names(rows)
 
 

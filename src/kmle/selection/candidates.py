@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """A family and a number of components, with the best fit found; without one, `note` says why.
 
@@ -37,7 +37,7 @@ class Candidate:
         return float("inf") if self.criteria is None else self.criteria.value(criterion)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Selection:
     """All candidates in the order families were given, and the one with the lowest criterion.
 

@@ -36,6 +36,7 @@ class Rung:
 class Ladder:
     """Climbs from few components to many and back down; the likelihood never falls with their number.
 
+    `learn` takes a start to its end; `hard` says that the complete likelihood counts; `report` hears of every step.
     Fresh seeds are tried at every rung. On the way up the mixture of the rung below, with components added, is one
     more start; on the way down that of the rung above, with components merged. Starts are compared by short runs, on a
     sample when there are many rows; the most promising one is learned from.
@@ -47,7 +48,7 @@ class Ladder:
     hard: bool
     n_init: int
     rng: np.random.Generator
-    report: Callable[[Rung], None] = lambda rung: None
+    report: Callable[[Rung], None]
     rungs: list[Rung] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,12 +80,12 @@ class Ladder:
 
     def _up(self, rung: Rung, below: Rung | None) -> None:
         k = rung.n_components
-        starts = []
-        for _ in range(self.n_init):
+        starts = [] if k > 1 else [self._spread.parameters(self._sample, 1, self.rng)]
+        for _ in range(self.n_init if k > 1 else 0):
             starts += several_starts(self._sample, self._spread, k, self.rng)
             if below is not None and below.fit is not None:
                 starts += [self._grown(below.fit, k) for _ in range(GROWN)]
-        ends = [self._short_run(self._sample, start) for start in starts[: 1 if k == 1 else None]]
+        ends = [self._short_run(self._sample, start) for start in starts]
         self._keep(rung, max(ends, key=lambda end: end[1])[0])
 
     def _down(self, lower: Rung, upper: Rung) -> None:
@@ -108,7 +109,8 @@ class Ladder:
             self._keep(upper, self._grown(lower.fit, upper.n_components))
         if self.value(upper.fit) <= self.value(lower.fit):
             upper.fit = lower.fit
-            upper.note = f"nothing gained over {lower.fit.mixture.n_components} components"
+            k = lower.fit.mixture.n_components
+            upper.note = f"nothing gained over {k} component{'s' if k > 1 else ''}"
 
     def _grown(self, fit: Fit, n_components: int) -> Parameters:
         return grown(self._sample, self.problem.from_mixture(fit.mixture), self._spread, n_components, self.rng)
@@ -118,7 +120,7 @@ class Ladder:
         fit = self.learn(start)
         if rung.fit is None or self.value(fit) > self.value(rung.fit):
             # Labels of many fits would take more room than the data; those of the winner are found again.
-            rung.fit = replace(fit, labels=fit.labels[:0])
+            rung.fit = replace(fit, labels=fit.labels[:0].copy())
 
 
 @contextmanager
