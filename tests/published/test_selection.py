@@ -35,12 +35,11 @@ def test_old_faithful():
 
 
 def test_iris():
-    """Rounded widths make a few rows equal: with next to no prior a component settles on them."""
+    """Widths rounded to 0.1 make many rows equal: no component may settle on those."""
     selection = chosen(IRIS, GAUSSIANS, n_init=3)
     assert (selection.best.name, selection.best.n_components) == ("gaussian", 2)
-    assert selection.best.criteria.bic == pytest.approx(574.0178, abs=0.2)
-    assert value(selection, 3) == pytest.approx(580.8396, abs=0.5)
-    assert chosen(IRIS, sizes=(1, 2), prior_strength=1e-5).best.criteria.bic == pytest.approx(574.0178, abs=1e-3)
+    assert selection.best.criteria.bic == pytest.approx(574.0178, abs=0.01)
+    assert value(selection, 3) == pytest.approx(580.8396, abs=0.01)
 
 
 def test_nclus():

@@ -189,6 +189,12 @@ class Problem:
         """The same problem with its first row only: family, prior, origin and weights without the data."""
         return self.on_rows(np.array([0]))
 
+    def with_prior_strength(self, prior_strength: float) -> "Problem":
+        """The same problem, rows and engine shared, with another weight on the prior."""
+        other = copy(self)
+        other.prior_strength = prior_strength
+        return other
+
     def on_rows(self, indices: NDArray[np.intp]) -> "Problem":
         """The same problem on chosen rows: family, prior, origin and weights are those of all."""
         part = copy(self)

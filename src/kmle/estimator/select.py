@@ -32,7 +32,7 @@ def select(
     algorithm: str | None = None,
     n_init: int = 1,
     sample_weight: ArrayLike | None = None,
-    prior_strength: float = 1e-2,
+    prior_strength: float = 1e-3,
     n_jobs: int | None = None,
     random_state: Any = None,
     progress: bool | Progress | None = None,
@@ -49,9 +49,8 @@ def select(
     `families` are names or objects whose likelihoods compare; None takes the usual ones for data like this. One that
     cannot hold the data is left out with a note. `algorithm` None is "em" for aic, aicc and bic, which are of the
     mixture's likelihood, and "k-mle" for icl, which is of the complete one. Every number of components is tried from
-    `n_init` sets of fresh seeds and from its neighbours' mixtures. `prior_strength` is more than that of a single fit,
-    as the best of many fits may owe its place to a few rows that rounding made equal. `progress` is True for a line on
-    stderr, or a function of (steps done, steps in all, candidate); `verbose` prints a line for every step.
+    `n_init` sets of fresh seeds and from its neighbours' mixtures. `progress` is True for a line on stderr, or a
+    function of (steps done, steps in all, candidate); `verbose` prints a line for every step.
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: it must be one of {', '.join(CRITERIA)}")

@@ -51,9 +51,12 @@ class Selection:
 
     @property
     def ranking(self) -> tuple[Candidate, ...]:
-        """The candidates that were fitted, best first."""
-        fitted = [candidate for candidate in self.candidates if candidate.fit is not None]
-        return tuple(sorted(fitted, key=lambda candidate: candidate.value(self.criterion)))
+        """The candidates that were fitted, best first; one that more components did not help appears once."""
+        distinct: dict[int, Candidate] = {}
+        for candidate in self.candidates:
+            if candidate.fit is not None:
+                distinct.setdefault(id(candidate.fit.mixture), candidate)
+        return tuple(sorted(distinct.values(), key=lambda candidate: candidate.value(self.criterion)))
 
     def to_frame(self) -> "DataFrame":
         """One row a candidate, in order; needs pandas."""

@@ -16,6 +16,9 @@ from .neighbours import grown, merged
 
 # Starts grown from the mixture of the rung below, for each fresh start asked for.
 GROWN = 5
+# Starts are compared under at least this much prior. A component on a few rows that rounding made equal has an enormous
+# likelihood, and of many starts the best would be of that kind.
+SEARCH_PRIOR = 0.01
 HARD_STEPS = 30
 
 Learn = Callable[[Parameters], Fit]
@@ -53,7 +56,8 @@ class Ladder:
 
     def __post_init__(self) -> None:
         self.rungs = [Rung(size) for size in sorted(self.sizes)]
-        self._sample: Problem = sampled(self.problem, self.rng)
+        searched = self.problem.with_prior_strength(max(SEARCH_PRIOR, self.problem.prior_strength))
+        self._sample: Problem = sampled(searched, self.rng)
         self._spread: Spread = spread_over(self._sample, self.rungs[-1].n_components, self.rng)
         self._short_run: ShortRun = hard_steps if self.hard else em_steps
 

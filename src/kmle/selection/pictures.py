@@ -57,10 +57,10 @@ def plot_selection(selection: Selection, ax: "Axes | None" = None) -> "Axes":
 def lines_of(selection: Selection) -> dict[str, list[Candidate]]:
     """The candidates of each family with a finite criterion, families in order of their best."""
     lines: dict[str, list[Candidate]] = {}
-    for candidate in selection.ranking:
+    for candidate in selection.candidates:
         if np.isfinite(candidate.value(selection.criterion)):
             lines.setdefault(candidate.name, []).append(candidate)
-    return {name: sorted(line, key=lambda c: c.n_components or 0) for name, line in lines.items()}
+    return dict(sorted(lines.items(), key=lambda item: min(c.value(selection.criterion) for c in item[1])))
 
 
 def shown_range(selection: Selection, lines: dict[str, list[Candidate]]) -> tuple[float, float]:
