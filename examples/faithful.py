@@ -13,7 +13,7 @@ from kmle import KMLE, ExponentialFamilyMixture
 def main() -> None:
     X = np.loadtxt(Path(__file__).parent / "data" / "faithful.csv", delimiter=",", skiprows=1)
     hard = KMLE(n_components=2, family="gaussian", random_state=0).fit(X)
-    soft = ExponentialFamilyMixture(n_components=2, family="gaussian", random_state=0).fit(X)
+    soft = ExponentialFamilyMixture(n_components=2, family="gaussian", init=hard.mixture_).fit(X)
     print(f"{len(X)} eruptions of Old Faithful: minutes of eruption, minutes of waiting\n")
     for title, model in (("k-MLE", hard), ("EM", soft)):
         fit = model.fit_

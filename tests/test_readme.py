@@ -27,6 +27,7 @@ PAGES = [
     "docs/inspection.md",
     "docs/plotting.md",
     "docs/simplification.md",
+    "docs/selection.md",
     "docs/errata.md",
     "examples/data/README.md",
 ]
@@ -66,6 +67,7 @@ def codes(cell):
         "docs/inspection.md",
         "docs/plotting.md",
         "docs/simplification.md",
+        "docs/selection.md",
     ],
 )
 def test_code_prints_what_the_page_shows(page):

@@ -9,9 +9,9 @@ True
 from importlib.metadata import version
 
 from . import divergences, families, inspection
-from .estimator import KMLE, ExponentialFamilyMixture
+from .estimator import KMLE, ExponentialFamilyMixture, select
 from .mixture import Mixture
-from .selection import certify, kernel_density, merge_path, simplify
+from .selection import Selection, certify, kernel_density, merge_path, simplify
 
 __version__ = version("kmle")
 
@@ -19,6 +19,7 @@ __all__ = [
     "KMLE",
     "ExponentialFamilyMixture",
     "Mixture",
+    "Selection",
     "__version__",
     "certify",
     "divergences",
@@ -26,5 +27,6 @@ __all__ = [
     "inspection",
     "kernel_density",
     "merge_path",
+    "select",
     "simplify",
 ]

@@ -76,7 +76,12 @@ class Mixture:
     @property
     def n_parameters(self) -> int:
         """Free parameters: those of every component, and all weights but one."""
-        return self.n_components * self.family.n_parameters + self.n_components - 1
+        return self.count_parameters()
+
+    def count_parameters(self, prescribed_weights: bool = False) -> int:
+        """Free parameters; weights that were prescribed are none."""
+        free_weights = 0 if prescribed_weights else self.n_components - 1
+        return self.n_components * self.family.n_parameters + free_weights
 
     @property
     def source(self) -> dict[str, Array]:

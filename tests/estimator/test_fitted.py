@@ -50,6 +50,11 @@ def test_criteria_by_hand():
     assert model.aic(X) == pytest.approx(-2 * likelihood + 2 * free, rel=1e-12)
     assert model.bic(X) == pytest.approx(-2 * likelihood + free * np.log(5), rel=1e-12)
     assert model.icl(X) == pytest.approx(-2 * complete + free * np.log(5), rel=1e-12)
+    assert model.aicc(X) == pytest.approx(
+        -2 * likelihood + 2 * free + 2 * free * (free + 1) / (5 - free - 1), rel=1e-12
+    )
+    for name in ("aic", "aicc", "bic", "icl"):
+        assert getattr(model.fit_.criteria, name) == pytest.approx(getattr(model, name)(X), rel=1e-12)
     assert model.complete_log_likelihood(X) == pytest.approx(complete, rel=1e-12)
 
 
@@ -189,6 +194,13 @@ def test_progress_goes_to_stderr_when_asked_for(Model, capsys):
     assert err.splitlines()[0].startswith("iteration 1: objective -")
     Model(2, family="poisson", random_state=0, verbose=2, n_init=2).fit(COUNTS)
     assert "start 2 of 2, iteration 1: objective -" in capsys.readouterr().err
+
+
+@BOTH
+def test_progress_ends_with_the_engine_of_the_fit(Model, capsys):
+    model = Model(2, family="poisson", random_state=0, verbose=1).fit(COUNTS)
+    assert "distinct rows" in model.fit_.engine
+    assert f", {model.fit_.engine} engine, " in capsys.readouterr().err.splitlines()[-1]
 
 
 # Online ---------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from kmle import families as f
 from kmle.assignment.problem import Problem
 from kmle.seeding import SEEDINGS, shrinking
 from kmle.seeding.grid import weight_grid
-from kmle.seeding.k_mle_plus_plus import spread_seeds
+from kmle.seeding.k_mle_plus_plus import spread_over
 from learning.drawing import drawn_rows, started
 
 
@@ -106,7 +106,7 @@ def test_rounding_chooses_no_seed():
         for rows, w in ((X[::-1], weights[::-1].astype(float)), (np.repeat(X, weights, axis=0), None)):
             problem = Problem(f.Gaussian(n_features=30), np.ascontiguousarray(rows), w, 1e-3)
             draws = np.random.default_rng(5)
-            chosen.append(spread_seeds(problem, shrinking.seed_candidates(problem, 8, draws), 8, draws))
+            chosen.append(spread_over(problem, 8, draws).seeds(8, draws))
         assert chosen[0] == chosen[1]
 
 

@@ -103,7 +103,7 @@ def test_iris_simpler(family, printed, converged):
 
 def test_galaxies():
     """K. Roeder (1990), JASA 85, 617-624, in thousands of km/s, with the misprint of row 78 as mclust has it."""
-    model = fitted(GALAXIES, 3, n_init=20, init="k-mle++")
+    model = fitted(GALAXIES, 3)
     assert_reaches(model, -203.1792, -203.179228)
     assert model.bic(GALAXIES) == pytest.approx(441.6122, abs=1e-4)
     order = np.argsort(model.mixture_.source["mean"].ravel())
@@ -116,7 +116,7 @@ def test_galaxies_corrected():
     corrected = GALAXIES.copy()
     assert corrected[77, 0] == 26.69
     corrected[77] = 26.96
-    assert fitted(corrected, 3, n_init=20, init="k-mle++").fit_.log_likelihood == pytest.approx(-203.481980, abs=1e-6)
+    assert fitted(corrected, 3).fit_.log_likelihood == pytest.approx(-203.481980, abs=1e-6)
 
 
 # Nclus ----------------------------------------------------------------------------------------------------------------

@@ -199,10 +199,22 @@ class Problem:
 
     def without_rows(self) -> "Problem":
         """The same problem with its first row only: family, prior, origin and weights without the data."""
-        light = copy(self)
-        light.rows = self.rows.subset(np.array([0]))
-        light.engine = plain_engine(light.rows)
-        return light
+        return self.on_rows(np.array([0]))
+
+    def with_prior_strength(self, prior_strength: float) -> "Problem":
+        """The same problem, rows and engine shared, with another weight on the prior."""
+        other = copy(self)
+        other.prior_strength = prior_strength
+        return other
+
+    def on_rows(self, indices: NDArray[np.intp]) -> "Problem":
+        """The same problem on chosen rows: family, prior, origin and weights are those of all."""
+        part = copy(self)
+        part.rows = self.rows.subset(indices)
+        part.engine = plain_engine(part.rows)
+        part.total = part.rows.total
+        part.sum_log_carrier = part.rows.sum_log_carrier()
+        return part
 
     # Between the rows' origin and the user's coordinates -------------------------------------------------------------
 

@@ -1,6 +1,7 @@
-"""The scikit-learn surface: `KMLE`, the hard clusterer, and `ExponentialFamilyMixture`, the density model."""
+"""The scikit-learn surface: `KMLE`, the hard clusterer, `ExponentialFamilyMixture`, the density model, and `select`."""
 
 from .hard import KMLE
+from .select import select
 from .soft import ExponentialFamilyMixture
 
-__all__ = ["KMLE", "ExponentialFamilyMixture"]
+__all__ = ["KMLE", "ExponentialFamilyMixture", "select"]

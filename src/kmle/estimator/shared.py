@@ -2,28 +2,25 @@
 
 import sys
 from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..assignment.choose import ENGINES
-from ..assignment.compression import Compressed, compressed
 from ..assignment.problem import Parameters, Problem
 from ..families import ExponentialFamily, resolve
 from ..families.checking import as_rows, check_sample_weight
 from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
 from ..learning import Algorithm, Certificate, Exact, Fit, Online, certificate, run
+from ..learning.criteria import Criteria
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..seeding import SEEDINGS
 from .arguments import entropy_of, reporter, threads_of, weights_of, whole_number
-
-# Which rows a fit looks at: all, or those of positive weight.
-Seen: TypeAlias = slice | NDArray[np.bool_]
+from .preparation import Prepared, Seen, prepared
 
 
 class MixtureEstimator(ABC):
@@ -48,62 +45,56 @@ class MixtureEstimator(ABC):
     verbose: int
     warm_start: bool
 
+    family_: ExponentialFamily
+
     # Fitting ----------------------------------------------------------------------------------------------------------
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learns the mixture of the rows of X; `sample_weight` counts rows, so 2 is a row twice. y is ignored."""
         rows, weights = self._checked_data(X, sample_weight)
         self._checked_arguments(rows.shape[0])
-        few = self._compressed(rows, weights)
-        X, multiplicity = (rows, weights) if few is None else (few.X, few.weights)
-        seen = slice(None) if multiplicity is None or multiplicity.all() else multiplicity > 0
-        problem = Problem(
-            self.family_,
-            X[seen],
-            None if multiplicity is None else multiplicity[seen],
-            self._prior_strength(),
-            self._prescribed_weights(),
-            n_threads=threads_of(self.n_jobs),
-            n_components=self.n_components,
-            assignment="auto" if self.assignment == "compressed" else self.assignment,
-        )
+        prepared = self._prepared(rows, weights, self.n_components, threads_of(self.n_jobs))
         generators = np.random.default_rng(entropy_of(self.random_state)).spawn(self.n_init)
-        fits = [self._fit_once(problem, generator, restart, seen) for restart, generator in enumerate(generators)]
+        fits = [self._fit_once(prepared, generator, restart) for restart, generator in enumerate(generators)]
         best = max(fits, key=lambda fit: fit.objective)
-        if not isinstance(seen, slice):
-            best = replace(best, labels=best.mixture.predict(X))
-        if few is not None:
-            best = replace(best, labels=few.spread(best.labels), engine=f"{best.engine} on {len(X)} distinct rows")
-        self._take(best, problem)
+        self._take(prepared.completed(best))
         return self
 
-    def _compressed(self, rows: Array, weights: Array | None) -> Compressed | None:
-        """Distinct rows, where that is asked for or pays; rows that carry labels of their own are left alone."""
-        labelled = not isinstance(self.init, str | Mixture)
-        online = isinstance(self.algorithm, Online) or self.algorithm == "online"
-        if labelled or online or issparse(rows) or self.assignment not in ("auto", "compressed"):
-            return None
-        return compressed(rows, weights, threads_of(self.n_jobs))
-
-    def _fit_once(self, problem: Problem, rng: np.random.Generator, restart: int, seen: Seen) -> Fit:
-        start = self._start(problem, rng, seen)
-        algorithm = self._algorithm(rng)
-        # An online fit ends when its batches do, the others after max_iter steps at the latest.
-        limit = sys.maxsize if isinstance(algorithm, Online) else self.max_iter
-        fit = run(
-            algorithm,
-            problem,
-            start,
-            max_iter=limit,
-            tol=self.tol,
-            progress=reporter(self.verbose, restart, self.n_init),
+    def _prepared(self, rows: Array, weights: Array | None, n_components: int, n_threads: int) -> Prepared:
+        """The learning problem of checked data, for mixtures of up to so many components."""
+        return prepared(
+            self.family_,
+            rows,
+            weights,
+            prior_strength=self._prior_strength(),
+            prescribed_weights=self._prescribed_weights(),
+            n_threads=n_threads,
+            n_components=n_components,
+            assignment=self.assignment,
+            may_compress=self._may_compress(),
         )
+
+    def _may_compress(self) -> bool:
+        """Rows that carry labels of their own, or come one after the other, are not merged into distinct ones."""
+        online = isinstance(self.algorithm, Online) or self.algorithm == "online"
+        return isinstance(self.init, str | Mixture) and not online
+
+    def _fit_once(self, prepared: Prepared, rng: np.random.Generator, restart: int) -> Fit:
+        start = self._start(prepared.problem, rng, prepared.seen)
+        fit = self._run(prepared.problem, start, rng, reporter(self.verbose, restart, self.n_init))
         if self.verbose:
-            told = f"{fit.stop_reason} after {fit.n_iter} iterations, {fit.engine} engine, {fit.seconds:.3f} s"
+            told = f"{fit.stop_reason} after {fit.n_iter} iterations, {prepared.engine} engine, {fit.seconds:.3f} s"
             print(told, file=sys.stderr, flush=True)
         return fit
 
-    def _take(self, fit: Fit, problem: Problem) -> None:
+    def _run(self, problem: Problem, start: Parameters, rng: np.random.Generator, progress: Any = None) -> Fit:
+        """The algorithm asked for, from this start to its end."""
+        algorithm = self._algorithm(rng)
+        # An online fit ends when its batches do, the others after max_iter steps at the latest.
+        limit = sys.maxsize if isinstance(algorithm, Online) else self.max_iter
+        return run(algorithm, problem, start, max_iter=limit, tol=self.tol, progress=progress)
+
+    def _take(self, fit: Fit) -> None:
         self.fit_ = fit
         self.mixture_ = fit.mixture
         self.labels_ = fit.labels
@@ -112,9 +103,9 @@ class MixtureEstimator(ABC):
         self.converged_ = fit.converged
         self.history_ = fit.objectives
         self.objective_ = fit.objective
-        self.notes_ = self._notes(fit, problem)
+        self.notes_ = self._notes(fit)
 
-    def _notes(self, fit: Fit, problem: Problem) -> list[str]:
+    def _notes(self, fit: Fit) -> list[str]:
         notes = []
         missing = self.n_components - fit.mixture.n_components
         if missing > 0:
@@ -293,21 +284,31 @@ class MixtureEstimator(ABC):
         rows = self._fitted_rows(X)
         return self.mixture_.complete_log_likelihood(rows)
 
-    def _penalised(self, X: ArrayLike, log_likelihood: float, cost: float) -> float:
-        return -2 * log_likelihood + cost * self.mixture_.n_parameters
+    def criteria(self, X: ArrayLike) -> Criteria:
+        """All criteria on X at once: AIC, AICc, BIC and ICL; lower is better."""
+        rows = self._fitted_rows(X)
+        return Criteria(
+            log_likelihood=float(self.mixture_.log_density(rows).sum()),
+            complete_log_likelihood=self.mixture_.complete_log_likelihood(rows),
+            n_parameters=self.mixture_.count_parameters(prescribed_weights=self.weights is not None),
+            n=rows.shape[0],
+        )
 
     def aic(self, X: ArrayLike) -> float:
         """Akaike's criterion on X: lower is better."""
-        return self._penalised(X, float(self.score_samples(X).sum()), 2.0)
+        return self.criteria(X).aic
+
+    def aicc(self, X: ArrayLike) -> float:
+        """Akaike's criterion on X, corrected for small samples: lower is better, infinite with too many parameters."""
+        return self.criteria(X).aicc
 
     def bic(self, X: ArrayLike) -> float:
         """Schwarz's criterion on X: lower is better."""
-        densities = self.score_samples(X)
-        return self._penalised(X, float(densities.sum()), float(np.log(len(densities))))
+        return self.criteria(X).bic
 
     def icl(self, X: ArrayLike) -> float:
         """The integrated complete likelihood criterion on X: BIC with the complete likelihood, lower is better."""
-        return self._penalised(X, self.complete_log_likelihood(X), float(np.log(self._fitted_rows(X).shape[0])))
+        return self.criteria(X).icl
 
     def certify(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:
         """What can be said for sure about the fit on the rows it was learned from: see `kmle.certify`."""

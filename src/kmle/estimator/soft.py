@@ -14,7 +14,7 @@ from .shared import MixtureEstimator
 
 
 class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  # type: ignore[misc]
-    """A density model: soft (or sparse) EM for any exponential family, started from a hard clustering.
+    """A density model: soft (or sparse) EM for any exponential family, started from the best of several short runs.
 
     >>> X = [[1], [2], [1], [30], [28], [33]]
     >>> model = ExponentialFamilyMixture(n_components=2, family="poisson", random_state=0).fit(X)
@@ -22,8 +22,8 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
     [0.5, 0.5]
 
     `algorithm` is "em" or "sparse-em" (only the `n_kept` largest responsibilities of a row count). The default `init`,
-    "k-means", is k-MLE with equal weights from k-MLE++ seeds: it brings EM close to its optimum at a fraction of the
-    cost. The other arguments are those of `KMLE`; `tol` is the gain in log-likelihood a row below which EM stops.
+    "short-em", makes a few EM steps from k-means (k-MLE with equal weights) and from k-MLE++ seeds and goes on from the
+    best. The other arguments are those of `KMLE`; `tol` is the gain in log-likelihood a row below which EM stops.
     """
 
     _algorithms = ("em", "sparse-em")
@@ -35,7 +35,7 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
         family: str | ExponentialFamily = "gaussian",
         algorithm: str | Algorithm = "em",
         n_kept: int = 2,
-        init: str | ArrayLike | Mixture = "k-means",
+        init: str | ArrayLike | Mixture = "short-em",
         weights: str | ArrayLike | None = None,
         prior_strength: float = 1e-3,
         empty: str = "drop",

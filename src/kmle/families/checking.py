@@ -103,13 +103,16 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array |
 
 def check_facts(family: FamilyContract) -> None:
     """The fixed facts of a family, inside their domains."""
-    if family.n_features is not None and (family.n_features != int(family.n_features) or family.n_features < 1):
-        raise ValueError(
-            f"n_features is {family.n_features}: {family.name} needs a whole number of columns, at least 1"
-        )
+    columns: object = family.n_features
+    if columns is not None and (isinstance(columns, bool) or not isinstance(columns, int | np.integer) or columns < 1):
+        raise ValueError(f"n_features is {columns!r}: {family.name} needs a whole number of columns, at least 1")
     for name, domain in family.fixed.items():
         value = getattr(family, name)
-        if value is not None and (not np.isfinite(value) or domain.outside(np.array([[value]], dtype=float)).any()):
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            raise ValueError(f"{name} is {value!r}: {family.name} needs a single number")
+        if not np.isfinite(value) or domain.outside(np.array([[value]], dtype=float)).any():
             raise ValueError(f"{name} is {value}: {family.name} needs {domain.description}")
 
 

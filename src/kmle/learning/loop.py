@@ -86,6 +86,7 @@ def finish(
         algorithm=algorithm.name,
         engine=problem.engine.name,
         prior_strength=problem.prior_strength,
-        weights_held=problem.weights is not None,
         n_kept=algorithm.n_kept if isinstance(algorithm, SoftEM) else None,
+        n=problem.total,
+        prescribed_weights=problem.weights is not None,
     )

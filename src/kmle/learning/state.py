@@ -11,6 +11,7 @@ from ..assignment.problem import Parameters, Problem
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
+from .criteria import Criteria
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -99,15 +100,23 @@ class Fit:
     algorithm: str
     engine: str
     prior_strength: float
-    weights_held: bool
-    """Whether the weights were prescribed."""
     n_kept: int | None
     """How many responsibilities of a row counted (sparse EM); None is all."""
+    n: float
+    """The number of rows, or their total weight."""
+    prescribed_weights: bool = False
+    """Whether the weights were given rather than learned."""
 
     @property
     def includes_penalty(self) -> bool:
         """Whether the objective includes the prior's penalty (it does when prior_strength is positive)."""
         return self.prior_strength > 0
+
+    @property
+    def criteria(self) -> Criteria:
+        """AIC, AICc, BIC and ICL on the data of the fit."""
+        free = self.mixture.count_parameters(self.prescribed_weights)
+        return Criteria(self.log_likelihood, self.complete_log_likelihood, free, self.n)
 
     @property
     def converged(self) -> bool:
@@ -129,7 +138,7 @@ class Fit:
             sample_weight,
             algorithm=self.algorithm,
             prior_strength=self.prior_strength,
-            weights_held=self.weights_held,
+            weights_held=self.prescribed_weights,
             n_kept=self.n_kept,
             optimum=self.objective if self.stop_reason == GLOBAL_OPTIMUM else None,
         )

@@ -13,6 +13,7 @@ from .k_mle_plus_plus import k_mle_plus_plus
 from .quantile import quantile
 from .random_rows import random_rows
 from .restricted import restricted
+from .short_em import short_em
 
 Seeding: TypeAlias = Callable[[Problem, int, np.random.Generator], Parameters]
 
@@ -22,6 +23,7 @@ SEEDINGS: dict[str, Seeding] = {
     "restricted": restricted,
     "quantile": quantile,
     "k-means": k_means,
+    "short-em": short_em,
     "grid": grid,
     "agglomerative": agglomerative,
 }

@@ -10,7 +10,11 @@ STEPS = 50
 
 def k_means(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Seeds improved by a few assign-and-update steps; weights are the shares of the clusters found."""
-    parameters = k_mle_plus_plus(problem, n_components, rng)
+    return lloyd_steps(problem, k_mle_plus_plus(problem, n_components, rng))
+
+
+def lloyd_steps(problem: Problem, parameters: Parameters) -> Parameters:
+    """A few assign-and-update steps with the weights held, then the shares of the clusters as weights."""
     previous = None
     for _ in range(STEPS):
         partition, statistics = problem.assign(parameters)

@@ -5,6 +5,8 @@ so far. Of several candidates the one that lowers the total divergence most is k
 variant). Shrinking makes the divergences finite for every family.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,36 +20,57 @@ ROUNDING = 8 * np.finfo(float).eps
 
 def k_mle_plus_plus(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Seeds spread by the divergence of the family itself; fewer than asked when there are no more distinct rows."""
-    candidates = seed_candidates(problem, n_components, rng)
-    return parameters_at(problem, candidates.moments[spread_seeds(problem, candidates, n_components, rng)])
+    return spread_over(problem, n_components, rng).parameters(problem, n_components, rng)
 
 
-def spread_seeds(problem: Problem, candidates: Candidates, n_components: int, rng: np.random.Generator) -> list[int]:
-    """Places of the seeds among the candidates."""
-    moments, weights = candidates.moments, candidates.weights
-    natural = problem.family.natural_from_moment(moments)
-    # B_F*(y : c) = F*(y) - F*(c) - <y - c, theta_c> = F*(y) + F(theta_c) - <y, theta_c>.
-    normalizer = problem.family.log_normalizer(natural)
-    conjugate = np.einsum("nd,nd->n", natural, moments) - normalizer
-    # What rounding may do to the total divergence from a seed: little, unless the law of all rows is degenerate.
-    doubt = ROUNDING * weights.sum() * (np.abs(natural) @ np.abs(moments).max(axis=0) + np.abs(normalizer))
+@dataclass(frozen=True)
+class Spread:
+    """Candidate rows and what their divergences need; computed once, they serve any number of draws."""
 
-    def divergence_to(centres: NDArray[np.intp]) -> Array:
-        """(centres, n) divergences of all candidates, weighted."""
-        values = conjugate + normalizer[centres, None] - natural[centres] @ moments.T
-        return np.maximum(values, 0.0) * weights
+    candidates: Candidates
+    natural: Array
+    normalizer: Array
+    conjugate: Array
+    doubt: Array
+    """What rounding may do to the total divergence from each: little, unless the law of all rows is degenerate."""
 
-    seeds = [int(drawn(weights, rng)[0])]
-    nearest = divergence_to(np.array(seeds))[0]
-    nearest[seeds] = 0.0
-    n_trials = 2 + int(np.log(n_components))
-    while len(seeds) < n_components and nearest.sum() > 0:
-        trials = drawn(nearest, rng, n_trials)
-        remaining = np.minimum(nearest, divergence_to(trials))
+    def divergence_to(self, natural: Array, normalizer: Array) -> Array:
+        """(c, n) divergences of all candidates to c laws, weighted."""
+        # B_F*(y : c) = F*(y) - F*(c) - <y - c, theta_c> = F*(y) + F(theta_c) - <y, theta_c>.
+        values = self.conjugate + normalizer[:, None] - natural @ self.candidates.moments.T
+        return np.maximum(values, 0.0) * self.candidates.weights
+
+    def parameters(self, problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+        """Fresh seeds with equal (or the prescribed) weights."""
+        return parameters_at(problem, self.candidates.moments[self.seeds(n_components, rng)])
+
+    def seeds(self, n_components: int, rng: np.random.Generator) -> list[int]:
+        """Places of the seeds among the candidates."""
+        seeds = [int(drawn(self.candidates.weights, rng)[0])]
+        nearest = self.divergence_to(self.natural[seeds], self.normalizer[seeds])[0]
+        nearest[seeds] = 0.0
+        while len(seeds) < n_components and nearest.sum() > 0:
+            place, nearest = self.next_seed(nearest, n_components, rng)
+            seeds.append(place)
+            nearest[seeds] = 0.0
+        return seeds
+
+    def next_seed(self, nearest: Array, n_components: int, rng: np.random.Generator) -> tuple[int, Array]:
+        """The best of a few candidates drawn by their divergence to what is there, and the divergences after it."""
+        trials: NDArray[np.intp] = drawn(nearest, rng, 2 + int(np.log(n_components)))
+        remaining = np.minimum(nearest, self.divergence_to(self.natural[trials], self.normalizer[trials]))
         totals = remaining.sum(axis=1)
         # Of totals that rounding cannot tell apart the first one drawn is the best.
-        best = int(np.argmax(totals <= totals.min() + doubt[trials].max()))
-        seeds.append(int(trials[best]))
-        nearest = remaining[best]
-        nearest[seeds] = 0.0
-    return seeds
+        best = int(np.argmax(totals <= totals.min() + self.doubt[trials].max()))
+        return int(trials[best]), remaining[best]
+
+
+def spread_over(problem: Problem, n_components: int, rng: np.random.Generator) -> Spread:
+    """All distinct rows, or a sample of many, ready to draw seeds from."""
+    candidates = seed_candidates(problem, n_components, rng)
+    moments = candidates.moments
+    natural = problem.family.natural_from_moment(moments)
+    normalizer = problem.family.log_normalizer(natural)
+    conjugate = np.einsum("nd,nd->n", natural, moments) - normalizer
+    largest = np.abs(natural) @ np.abs(moments).max(axis=0) + np.abs(normalizer)
+    return Spread(candidates, natural, normalizer, conjugate, ROUNDING * candidates.weights.sum() * largest)

@@ -1,0 +1,110 @@
+"""Who takes part in a selection: families that can hold the data, each with its checked rows and an estimator."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..families import ExponentialFamily, resolve
+from ..learning import Fit
+from ..learning.state import ITERATION_LIMIT
+from ..numerics.arrays import Array
+from ..selection.candidates import Candidate
+from ..selection.ladder import Rung
+from ..selection.measures import check_comparable
+from .preparation import Prepared
+from .shared import MixtureEstimator
+from .usual import usual_families
+
+Families = Iterable[str | ExponentialFamily] | str | ExponentialFamily
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A family with the data it was admitted to; its estimator has every setting but the number of components."""
+
+    name: str
+    model: MixtureEstimator
+    rows: Array
+    weights: Array | None
+
+    def prepared(self, n_components: int, n_threads: int) -> Prepared:
+        """The learning problem, made once for all numbers of components up to this."""
+        return self.model._prepared(self.rows, self.weights, n_components, n_threads)
+
+    def candidate(self, rung: Rung) -> Candidate:
+        """A rung of the ladder as users see it."""
+        assert rung.fit is not None  # a rung is shown once it is fitted
+        note = rung.note or _note(rung.fit, rung.n_components)
+        family = self.model.family_
+        return Candidate(self.name, family, rung.n_components, rung.fit, rung.fit.criteria, rung.seconds, note)
+
+
+def _note(fit: Fit, n_components: int) -> str:
+    missing = n_components - fit.mixture.n_components
+    if missing > 0:
+        return f"{missing} of {n_components} components left"
+    return "iteration limit reached" if fit.stop_reason == ITERATION_LIMIT else ""
+
+
+def families_of(families: Families | None, X: ArrayLike) -> dict[str, ExponentialFamily]:
+    """The families asked for, or the usual ones for data like this, each under a name of its own."""
+    if families is None:
+        families = usual_families(X)
+    listed = [families] if isinstance(families, str | ExponentialFamily) else list(families)
+    if not listed:
+        raise ValueError("families is empty: name at least one, or leave it out for the usual ones")
+    resolved = [resolve(family) for family in listed]
+    for place, family in enumerate(resolved):
+        if family in resolved[:place]:
+            raise ValueError(f"families has {family.name} twice: name each once")
+    check_comparable(resolved, settled=False)
+    names = [family.name for family in resolved]
+    return {
+        name if names.count(name) == 1 else _told_apart(family): family
+        for name, family in zip(names, resolved, strict=True)
+    }
+
+
+def _told_apart(family: ExponentialFamily) -> str:
+    facts = [f"{field.name}={getattr(family, field.name)}" for field in fields(family)]
+    return f"{family.name} ({', '.join(fact for fact in facts if not fact.endswith('=None'))})"
+
+
+def admitted(
+    families: Mapping[str, ExponentialFamily],
+    X: ArrayLike,
+    sample_weight: ArrayLike | None,
+    kind: type[Any],
+    settings: Mapping[str, Any],
+) -> tuple[list[Contestant], list[Candidate]]:
+    """The families whose support holds the data, and the others with the reason; if there are only others, an error."""
+    contestants: list[Contestant] = []
+    refused: list[Candidate] = []
+    for name, family in families.items():
+        model: Any = kind(1, family=family, **settings)
+        # Converted once: later families look at the rows of the first one admitted.
+        data = contestants[0].rows if contestants else X
+        try:
+            rows, weights = model._checked_data(data, sample_weight)
+        except (TypeError, ValueError) as error:
+            refused.append(Candidate(name, family, None, note=" ".join(str(error).split())))
+            continue
+        model._checked_arguments(rows.shape[0])
+        if contestants and hasattr(contestants[0].model, "feature_names_in_"):
+            model.feature_names_in_ = contestants[0].model.feature_names_in_
+        contestants.append(Contestant(name, model, rows, weights))
+    if not contestants:
+        raise ValueError(_told_together(refused))
+    check_comparable([contestant.model.family_ for contestant in contestants])
+    return contestants, refused
+
+
+def _told_together(refused: list[Candidate]) -> str:
+    """One sentence for the reasons of all."""
+    reasons = list(dict.fromkeys(candidate.note for candidate in refused))
+    if len(reasons) == 1:
+        return reasons[0]
+    told = "; ".join(f"{candidate.name}: {candidate.note}" for candidate in refused)
+    return f"none of the families can hold the data ({told})"

@@ -1,0 +1,179 @@
+"""`select`: which family, and how many components."""
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.parallel import Parallel, delayed
+
+from ..selection.candidates import Candidate, Selection
+from ..selection.criteria import CRITERIA
+from ..selection.ladder import Ladder
+from .arguments import entropy_of, threads_of, whole_number
+from .contestants import Contestant, Families, admitted, families_of
+from .hard import KMLE
+from .soft import ExponentialFamilyMixture
+
+HARD, SOFT = ("k-mle", "hard-em", "hartigan", "swap"), ("em", "sparse-em")
+
+Progress = Callable[[int, int, Candidate], Any]
+
+
+def select(
+    X: ArrayLike,
+    families: Families | None = None,
+    n_components: Iterable[int] | int = range(1, 11),
+    criterion: str = "bic",
+    *,
+    algorithm: str | None = None,
+    n_init: int = 1,
+    sample_weight: ArrayLike | None = None,
+    prior_strength: float = 1e-3,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    progress: bool | Progress | None = None,
+    verbose: int = 0,
+) -> Selection:
+    """The family and number of components with the lowest criterion: "aic", "aicc", "bic" or "icl".
+
+    >>> from kmle import Mixture
+    >>> X = Mixture.from_source("poisson", [0.4, 0.6], rate=[3.0, 40.0]).sample(500, random_state=0)
+    >>> chosen = select(X, ("poisson", "geometric"), range(1, 4), random_state=0)
+    >>> chosen.best.name, chosen.best.n_components
+    ('poisson', 2)
+
+    `families` are names or objects whose likelihoods compare; None takes the usual ones for data like this. One that
+    cannot hold the data is left out with a note. `algorithm` None is "em" for aic, aicc and bic, which are of the
+    mixture's likelihood, and "k-mle" for icl, which is of the complete one. Every number of components is tried from
+    `n_init` sets of fresh seeds and from its neighbours' mixtures. `progress` is True for a line on stderr, or a
+    function of (steps done, steps in all, candidate); `verbose` prints a line for every step.
+    """
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion is {criterion!r}: it must be one of {', '.join(CRITERIA)}")
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise ValueError(f"progress is {progress!r}: it must be True, False, or a function of (done, total, candidate)")
+    whole_number("n_init", n_init, 1)
+    settings = {
+        "algorithm": _algorithm(algorithm, criterion),
+        "n_init": n_init,
+        "prior_strength": prior_strength,
+        "n_jobs": n_jobs,
+        "random_state": random_state,
+    }
+    kind = KMLE if settings["algorithm"] in HARD else ExponentialFamilyMixture
+    sizes, threads = _sizes(n_components), threads_of(n_jobs)
+    generator = np.random.default_rng(entropy_of(random_state))
+    asked = families_of(families, X)
+    contestants, refused = admitted(asked, X, sample_weight, kind, settings)
+    tried, untried = _within_rows(sizes, contestants)
+    at_once = min(threads, len(contestants))
+    report = Report(progress, verbose, criterion, len(contestants) * (2 * len(tried) - 1))
+    climbs = (
+        delayed(_climbed)(contestant, tried, criterion, max(1, threads // at_once), rng, report)
+        for contestant, rng in zip(contestants, generator.spawn(len(contestants)), strict=True)
+    )
+    fitted = [candidate for rungs in Parallel(n_jobs=at_once, require="sharedmem")(climbs) for candidate in rungs]
+    report.end()
+    best = min(fitted, key=lambda candidate: candidate.value(criterion))
+    if not np.isfinite(best.value(criterion)):
+        raise ValueError(f"{criterion} is infinite for every candidate: there are too few rows for it, use 'bic'")
+    model: Any = next(contestant.model for contestant in contestants if contestant.name == best.name)
+    model.n_components = best.n_components
+    model._take(best.fit)
+    places = {name: place for place, name in enumerate(asked)}
+    everyone = sorted([*fitted, *untried, *refused], key=lambda candidate: places[candidate.name])
+    return Selection(tuple(everyone), best, model, criterion)
+
+
+def _within_rows(sizes: list[int], contestants: list[Contestant]) -> tuple[list[int], list[Candidate]]:
+    """The numbers of components there are rows for, and what is said of the others."""
+    n_rows = contestants[0].rows.shape[0]
+    tried = [size for size in sizes if size <= n_rows]
+    if not tried:
+        raise ValueError(f"n_components starts at {sizes[0]} but there are only {n_rows} rows: ask for fewer")
+    note = f"more components than the {n_rows} rows"
+    return tried, [
+        Candidate(contestant.name, contestant.model.family_, size, note=note)
+        for contestant in contestants
+        for size in sizes[len(tried) :]
+    ]
+
+
+def _climbed(
+    contestant: Contestant,
+    sizes: list[int],
+    criterion: str,
+    n_threads: int,
+    rng: np.random.Generator,
+    report: "Report",
+) -> list[Candidate]:
+    """The candidates of one family, its best one with labels; the problem they are learned from is made once."""
+    model = contestant.model
+    prepared = contestant.prepared(sizes[-1], n_threads)
+    ladder = Ladder(
+        prepared.problem,
+        sizes,
+        learn=lambda start: model._run(prepared.problem, start, rng),
+        hard=model.algorithm in HARD,
+        n_init=model.n_init,
+        rng=rng,
+        report=lambda rung: report.step(contestant.candidate(rung)),
+    )
+    candidates = [contestant.candidate(rung) for rung in ladder.climb()]
+    best = min(candidates, key=lambda candidate: candidate.value(criterion))
+    return [replace(c, fit=prepared.relabelled(c.fit)) if c is best and c.fit else c for c in candidates]
+
+
+def _algorithm(algorithm: str | None, criterion: str) -> str:
+    if algorithm is None:
+        return "k-mle" if criterion == "icl" else "em"
+    if algorithm not in (*HARD, *SOFT):
+        raise ValueError(f"algorithm is {algorithm!r}: select has {', '.join((*HARD, *SOFT))}")
+    return algorithm
+
+
+def _sizes(n_components: Iterable[int] | int) -> list[int]:
+    """Numbers of components, each once, from few to many."""
+    try:
+        sizes = list(n_components)  # type: ignore[arg-type]
+    except TypeError:
+        sizes = [n_components]  # type: ignore[list-item]
+    if not sizes:
+        raise ValueError("n_components is empty: give at least one number of components")
+    for size in sizes:
+        whole_number("n_components", size, 1)
+    return sorted({int(size) for size in sizes})
+
+
+@dataclass
+class Report:
+    """Tells how far the work is, from whichever thread."""
+
+    progress: bool | Progress | None
+    verbose: int
+    criterion: str
+    total: int
+    done: int = 0
+    lock: Lock = field(default_factory=Lock)
+
+    def step(self, candidate: Candidate) -> None:
+        """One rung more."""
+        with self.lock:
+            self.done += 1
+            told = f"{self.done} of {self.total}: {candidate.name}, k = {candidate.n_components}, "
+            told += f"{self.criterion} {candidate.value(self.criterion):.2f}"
+            if callable(self.progress):
+                self.progress(self.done, self.total, candidate)
+            if self.verbose:
+                print(told, file=sys.stderr, flush=True)
+            elif self.progress is True:
+                print(f"\r{told:<70}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Ends the line that was written over."""
+        if self.progress is True and not self.verbose:
+            print(file=sys.stderr, flush=True)

@@ -1,0 +1,58 @@
+"""Short runs of EM from several seeds, the most promising kept (Biernacki, Celeux and Govaert, 2003)."""
+
+import numpy as np
+
+from ..assignment.problem import Parameters, Problem
+from .k_means import lloyd_steps
+from .k_mle_plus_plus import Spread, spread_over
+from .shrinking import SAMPLE_ROWS
+
+STEPS = 30
+# A run whose step gains less than this a row has shown what it is worth.
+SETTLED = 1e-5
+
+
+def short_em(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+    """A few EM steps from k-means and from k-MLE++ seeds; the parameters that then explain the rows best."""
+    sample = sampled(problem, rng)
+    spread = spread_over(sample, n_components, rng)
+    if n_components == 1:
+        return spread.parameters(sample, 1, rng)
+    return best_of(several_starts(sample, spread, n_components, rng), sample)
+
+
+def several_starts(problem: Problem, spread: Spread, n_components: int, rng: np.random.Generator) -> list[Parameters]:
+    """Hard clusters, which are good starts that EM cannot always leave; and plain rows, which are freer."""
+    seeds = [spread.parameters(problem, n_components, rng) for _ in range(3)]
+    return [lloyd_steps(problem, seeds[0]), *seeds[1:]]
+
+
+def sampled(problem: Problem, rng: np.random.Generator) -> Problem:
+    """The problem itself, or on a random sample of its rows when there are many."""
+    n = len(problem.rows)
+    return problem if n <= SAMPLE_ROWS else problem.on_rows(np.sort(rng.choice(n, SAMPLE_ROWS, replace=False)))
+
+
+def best_of(starts: list[Parameters], problem: Problem) -> Parameters:
+    """Where a few EM steps lead from each start: the first of those that explain the rows best.
+
+    Starts on their way to one optimum differ by less than a step is worth; taking the first of them, rather than the
+    one rounding favours, keeps the answer the same for the same rows in another layout.
+    """
+    ends = [em_steps(problem, start) for start in starts]
+    enough = max(objective for _, objective in ends) - SETTLED * problem.total
+    return next(parameters for parameters, objective in ends if objective >= enough)
+
+
+def em_steps(problem: Problem, parameters: Parameters) -> tuple[Parameters, float]:
+    """Parameters after a few EM steps, and their objective."""
+    statistics = problem.soften(parameters)
+    objective = problem.incomplete_objective(parameters, statistics)
+    for _ in range(STEPS):
+        log_weights = problem.log_weights(statistics.weights())
+        parameters = Parameters(problem.updated_natural(parameters, statistics), log_weights)
+        statistics = problem.soften(parameters)
+        before, objective = objective, problem.incomplete_objective(parameters, statistics)
+        if objective - before <= SETTLED * problem.total:
+            break
+    return parameters, objective

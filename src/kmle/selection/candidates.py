@@ -1,0 +1,130 @@
+"""The outcome of a selection, as a value: every candidate, the best one, a table and a picture."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..families import ExponentialFamily
+from ..learning import Fit
+from .criteria import Criteria
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+# Rows of the printed table.
+SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A family and a number of components, with the best fit found; without one, `note` says why.
+
+    `n_components` is None for a family that was left out. Only the best fit of each family carries labels; those of any
+    other are `candidate.fit.mixture.predict(X)`.
+    """
+
+    name: str
+    """The family's short name, with its facts where two of the families share it."""
+    family: ExponentialFamily
+    n_components: int | None
+    fit: Fit | None = None
+    criteria: Criteria | None = None
+    seconds: float = 0.0
+    note: str = ""
+
+    def value(self, criterion: str) -> float:
+        """A criterion by its name; infinite without a fit."""
+        return float("inf") if self.criteria is None else self.criteria.value(criterion)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """All candidates in the order families were given, and the one with the lowest criterion.
+
+    `best_estimator` is fitted: it predicts, scores and samples as it is.
+    """
+
+    candidates: tuple[Candidate, ...]
+    best: Candidate
+    best_estimator: Any
+    criterion: str
+
+    @property
+    def ranking(self) -> tuple[Candidate, ...]:
+        """The candidates that were fitted, best first; one that more components did not help appears once."""
+        distinct: dict[int, Candidate] = {}
+        for candidate in self.candidates:
+            if candidate.fit is not None:
+                distinct.setdefault(id(candidate.fit.mixture), candidate)
+        return tuple(sorted(distinct.values(), key=lambda candidate: candidate.value(self.criterion)))
+
+    def to_frame(self) -> "DataFrame":
+        """One row a candidate, in order; needs pandas."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("Selection.to_frame needs pandas: pip install pandas") from None
+        frame = pd.DataFrame([_record(candidate) for candidate in self.candidates])
+        return frame.astype({"n_components": "Int64", "n_parameters": "Int64"})
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """The criterion against the number of components, a line for each family; needs matplotlib."""
+        from .pictures import plot_selection
+
+        return plot_selection(self, ax)
+
+    def __str__(self) -> str:
+        rows = [("family", "k", "log-likelihood", "parameters", self.criterion, "behind")]
+        lowest = self.best.value(self.criterion)
+        for candidate in self.ranking[:SHOWN]:
+            assert candidate.criteria is not None  # a fit has them
+            value = candidate.value(self.criterion)
+            rows.append(
+                (
+                    candidate.name,
+                    str(candidate.n_components),
+                    f"{candidate.criteria.log_likelihood:.2f}",
+                    str(candidate.criteria.n_parameters),
+                    f"{value:.2f}",
+                    f"{value - lowest:.2f}",
+                )
+            )
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [f"{row[0]:<{widths[0]}}" + "".join(f"  {c:>{w}}" for c, w in _rest(row, widths)) for row in rows]
+        hidden = len(self.ranking) - SHOWN
+        if hidden > 0:
+            lines.append(f"... and {hidden} more")
+        left_out = [f"{c.name} was left out: {c.note}." for c in self.candidates if c.n_components is None]
+        return "\n".join([*lines, *left_out, self.sentence])
+
+    __repr__ = __str__
+
+    @property
+    def sentence(self) -> str:
+        """The winner, and by how much."""
+        best = self.best
+        components = "1 component" if best.n_components == 1 else f"{best.n_components} components"
+        told = f"By {self.criterion} the best is {best.name} with {components}"
+        others = [c for c in self.ranking if c is not best]
+        if not others:
+            return f"{told}, the only candidate."
+        second = others[0]
+        lead = second.value(self.criterion) - best.value(self.criterion)
+        return f"{told}, {lead:.2f} ahead of {second.name} with {second.n_components}."
+
+
+def _rest(row: tuple[str, ...], widths: list[int]) -> list[tuple[str, int]]:
+    return list(zip(row[1:], widths[1:], strict=True))
+
+
+def _record(candidate: Candidate) -> dict[str, Any]:
+    """A row of the table; what a candidate without a fit does not have is missing."""
+    criteria = candidate.criteria
+    names = ("log_likelihood", "complete_log_likelihood", "n_parameters", "aic", "aicc", "bic", "icl")
+    return {
+        "family": candidate.name,
+        "n_components": candidate.n_components,
+        **{name: None if criteria is None else getattr(criteria, name) for name in names},
+        "seconds": candidate.seconds,
+        "note": candidate.note,
+    }
