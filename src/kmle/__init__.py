@@ -6,12 +6,35 @@
 True
 """
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from . import families
-from .estimator import KMLE, ExponentialFamilyMixture
-from .mixture import Mixture
+if TYPE_CHECKING:
+    from . import families
+    from .estimator import KMLE, ExponentialFamilyMixture
+    from .mixture import Mixture
 
-__version__ = version("kmle")
+    __version__: str
 
 __all__ = ["KMLE", "ExponentialFamilyMixture", "Mixture", "__version__", "families"]
+
+# Where each public name lives. Names are fetched when first asked for, so that `kmle --help` need not load SciPy and
+# scikit-learn.
+_HOMES = {"KMLE": "estimator", "ExponentialFamilyMixture": "estimator", "Mixture": "mixture"}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        value: Any = import_module("importlib.metadata").version(__name__)
+    elif name == "families":
+        value = import_module(".families", __name__)
+    elif name in _HOMES:
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
