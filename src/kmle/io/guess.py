@@ -58,7 +58,7 @@ def guess_family(X: Array, columns: Sequence[str] | None = None) -> Guess:
     >>> guess_family(np.array([[3.0], [0.0], [7.0]]), ["visits"]).reason
     "'visits' holds counts"
     """
-    names = [f"column_{place}" for place in range(1, X.shape[1] + 1)] if columns is None else list(columns)
+    names = [f"x{place}" for place in range(X.shape[1])] if columns is None else list(columns)
     if X.shape[1] > 1 and (whole := _whole_rows(X)) is not None:
         return whole
     kinds = _settled([_kind(X[:, place], name) for place, name in enumerate(names)])

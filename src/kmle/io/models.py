@@ -48,9 +48,9 @@ def parse_model(content: bytes) -> Model:
     try:
         plain = json.loads(content.decode())
     except UnicodeDecodeError:
-        raise ValueError("this is not a model file: it is not text") from None
+        raise ValueError("this is no model file: it is not text") from None
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the model file is not JSON, or not all of it: {error}") from None
+        raise ValueError(f"this is no model file, or not all of one: {error}") from None
     mixture = Mixture.from_dict(plain)
     about = plain.get("about", {})
     return Model(mixture, _columns(plain, mixture), about if isinstance(about, dict) else {})

@@ -186,7 +186,7 @@ def _from_array(source: Source, array: NDArray[Any], columns: list[str] | None, 
     if array.ndim not in (1, 2, 3):
         raise ValueError(f"{source.name} holds an array of {array.ndim} dimensions: rows and columns are needed")
     rows = array.reshape(len(array), -1) if array.ndim != 1 else array[:, None]
-    names = [f"column_{place}" for place in range(1, rows.shape[1] + 1)]
+    names = [f"x{place}" for place in range(rows.shape[1])]
     chosen = chosen_columns(source.name, names, columns, weights)
     places = [names.index(name) for name in chosen]
     taken = rows if chosen == names else rows[:, places]

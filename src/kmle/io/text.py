@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -38,7 +39,7 @@ class Layout:
         if self.decimal_comma:
             told.append("decimals have a comma")
         if not self.has_header:
-            told.append("the first line is numbers, so columns are named column_1, column_2, ...")
+            told.append("the first line is numbers, so columns are named x0, x1, ...")
         return f"{name}: {'; '.join(told)}" if told else None
 
 
@@ -57,7 +58,10 @@ def sniff(source: Source) -> Layout:
     cells = [cell for row in rows[has_header:] for cell in row]
     decimal_comma = separator != "," and any("," in cell and _is_number(cell.replace(",", ".")) for cell in cells)
     options = {"separator": separator, "has_header": has_header, "decimal_comma": decimal_comma}
+    check_widths(first, len(rows[0]), separator, 1)
     sample = _parsed("\n".join(lines).encode(), infer_schema_length=None, null_values=MISSING, **options)
+    if not has_header:
+        sample.columns = [f"x{place}" for place in range(sample.width)]
     return Layout(separator, has_header, decimal_comma, sample)
 
 
@@ -69,8 +73,18 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _parsed(text: bytes, **options: object) -> pl.DataFrame:
-    return pl.read_csv(io.BytesIO(text), truncate_ragged_lines=True, **options)
+def check_widths(lines: Sequence[str], width: int, separator: str, first_line: int) -> None:
+    """Refuses a line with more fields than the first one."""
+    for place, fields in enumerate(csv.reader(lines, delimiter=separator)):
+        if len(fields) > width:
+            raise ValueError(
+                f"line {first_line + place} has {len(fields)} fields, the first line has {width}: "
+                "correct it, or put text with separators in it between quotes"
+            )
+
+
+def _parsed(text: bytes, **options: Any) -> pl.DataFrame:
+    return pl.read_csv(io.BytesIO(text), **options)
 
 
 def read_blocks(source: Source, layout: Layout, wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -90,6 +104,8 @@ def read_blocks(source: Source, layout: Layout, wanted: Sequence[str]) -> Iterat
             # Words for missing values are left to the slower way, which names what is wrong: here they cost time.
             frame = _parsed(text, schema=schema, **options)
         except pl.exceptions.PolarsError:
+            lines = text.decode(errors="replace").splitlines()
+            check_widths(lines, len(names), layout.separator, row + layout.first_line)
             cells = _parsed(text, schema=dict.fromkeys(names, pl.String), **options)
             frame = numbers_of(cells, row, layout)
         row += frame.height
@@ -103,19 +119,20 @@ def _cut(source: Source, layout: Layout) -> Iterator[bytes]:
             file.seek(0)
         if layout.has_header:
             file.readline()
-        rest = b""
+        pending = b""
         while block := file.read(BLOCK_BYTES):
             if b'"' in block:
-                rest += block + file.read()
+                pending += block + file.read()
                 break
-            end = block.rfind(b"\n") + 1
+            pending += block
+            # Empty lines wait for what follows: those at the end of the file are no rows.
+            end = len(pending[: pending.rfind(b"\n") + 1].rstrip(b"\r\n"))
             if end:
-                yield rest + block[:end]
-                rest = block[end:]
-            else:
-                rest += block
-        if rest.strip():
-            yield rest
+                following = pending.index(b"\n", end) + 1
+                yield pending[:following]
+                pending = pending[following:]
+        if pending.strip():
+            yield pending.rstrip(b"\r\n")
 
 
 def numbers_of(cells: pl.DataFrame, first_row: int, layout: Layout) -> pl.DataFrame:
