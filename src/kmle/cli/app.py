@@ -13,6 +13,8 @@ from typer.core import TyperCommand, TyperGroup
 from .terminal import printable
 
 BAD_USAGE, FAILED = 2, 1
+# What a file holds may be quoted in an error; no more than this many characters are.
+LONGEST = 600
 
 
 class _WithExamples:
@@ -42,9 +44,10 @@ class Commands(_WithExamples, TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""
-        warnings.showwarning = _show_warning
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except (ValueError, OSError) as error:
             if isinstance(error, BrokenPipeError):
                 # The reader has seen enough; what is left in the buffer has nowhere to go.
@@ -73,7 +76,9 @@ class Commands(_WithExamples, TyperGroup):
 def _tell(error: object) -> None:
     console = Console(stderr=True, highlight=False, emoji=False)
     console.print("[bold red]error:[/] ", end="")
-    console.print(printable(str(error)), markup=False, soft_wrap=True)
+    sentence = printable(str(error))
+    cut = sentence if len(sentence) <= LONGEST else sentence[:LONGEST] + " ..."
+    console.print(cut, markup=False, soft_wrap=True)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

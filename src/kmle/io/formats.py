@@ -45,8 +45,9 @@ class Source:
 
     def open(self) -> BinaryIO:
         """The bytes from the beginning, uncompressed."""
-        file = io.BytesIO(self.content) if self.path is None else self.path.open("rb")
-        return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if self.zipped else file
+        if self.zipped:
+            return cast(BinaryIO, gzip.open(io.BytesIO(self.content) if self.path is None else self.path))
+        return io.BytesIO(self.content) if self.path is None else self.path.open("rb")
 
     def plain(self) -> Path | BinaryIO:
         """The file itself where it can be read in place, its bytes where not."""

@@ -163,7 +163,7 @@ def _arrays(source: Source) -> NDArray[Any] | pl.DataFrame:
                 return pl.DataFrame(_columns_of(source.name, arrays))
             (content,) = arrays.values()
     except (ValueError, EOFError, OSError) as error:
-        if str(error).startswith("Object arrays"):
+        if "Object arrays" in str(error) or "Python objects" in str(error):
             raise ValueError(f"{source.name} holds Python objects, which are never loaded: save numbers") from None
         raise ValueError(f"{source.name} is not a whole {source.kind.upper()} file: {error}") from None
     if content.dtype.names:

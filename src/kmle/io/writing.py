@@ -1,6 +1,7 @@
 """`write_table`: named columns to a file whose extension says the format."""
 
 import gzip
+import io
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,12 +19,19 @@ def write_table(path: str, columns: Mapping[str, NDArray[Any]]) -> None:
     check_output(path)
     kind, zipped = output_kind(path)
     if path == "-":
-        pl.DataFrame(dict(columns)).write_csv(sys.stdout.buffer)
+        # Slice by slice through Python's own stream, which knows when nobody reads any more.
+        for place, part in enumerate(pl.DataFrame(dict(columns)).iter_slices(1 << 16)):
+            sys.stdout.buffer.write(part.write_csv(include_header=place == 0).encode())
         sys.stdout.buffer.flush()
         return
     try:
-        with gzip.open(path, "wb") if zipped else Path(path).open("wb") as file:
-            _write(file, kind, columns)  # type: ignore[arg-type]
+        with Path(path).open("wb") as file:
+            if zipped:
+                plain = io.BytesIO()
+                _write(plain, kind, columns)
+                file.write(gzip.compress(plain.getbuffer(), mtime=0))
+            else:
+                _write(file, kind, columns)
     except OSError as error:
         raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
