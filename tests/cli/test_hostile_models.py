@@ -105,7 +105,7 @@ def test_writing_leaves_nothing_half_done(tmp_path):
     models.write_model(str(path), mixture, ["a", "b"], {"rows": 3})
     model = models.read_model(str(path))
     assert (model.mixture, model.columns, model.about) == (mixture, ("a", "b"), {"rows": 3})
-    with pytest.raises(ValueError, match="allow_nan|not JSON compliant"):
+    with pytest.raises(ValueError, match="not JSON compliant"):
         models.write_model(str(path), mixture, about={"bad": float("nan")})
     assert models.read_model(str(path)).mixture == mixture
     assert [entry.name for entry in tmp_path.iterdir()] == ["model.json"]

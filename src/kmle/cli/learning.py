@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .interruption import Interruption
@@ -21,6 +26,10 @@ if TYPE_CHECKING:
     from ..io import Table
 
     Estimator = KMLE | ExponentialFamilyMixture
+
+
+# A file from this size on takes longer to read than the estimators to load.
+BIG_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -79,12 +88,27 @@ def read(
     """The table, with what was noticed on the way told."""
     from ..io.reading import read_table
 
-    with terminal.working(f"reading {path}"):
+    with terminal.working(f"reading {path}"), _meanwhile("kmle.estimator", path):
         table = read_table(path, columns, weights, ignore_text=ignore_text, drop_missing=drop_missing)
     for note in table.notes:
         terminal.note(f"note: {note}")
     terminal.detail(f"{table.source}: {len(table)} rows of {', '.join(table.columns)}")
     return table
+
+
+@contextmanager
+def _meanwhile(module: str, path: str) -> Iterator[None]:
+    """Loads a module while a big file is read: parsing needs no Python, loading hardly anything else."""
+    place = Path(path)
+    if not place.is_file() or place.stat().st_size < BIG_BYTES:
+        yield
+        return
+    loading = threading.Thread(target=import_module, args=(module,))
+    loading.start()
+    try:
+        yield
+    finally:
+        loading.join()
 
 
 def settled_family(terminal: Terminal, words: str | None, table: Table) -> ExponentialFamily:

@@ -71,7 +71,7 @@ def mixture_table(
         table.add_column(heading.replace("_", " "), justify=side, overflow="fold")
     for j in _shown_components(mixture):
         weight = number(mixture.weights[j], None if weight_errors is None else weight_errors[j])
-        first = [str(j), weight, *([] if sizes is None else [f"{sizes[j]:.6g}"])]
+        first = [str(j), weight, *([] if sizes is None else [f"{sizes[j]:.0f}"])]
         for line, name in enumerate(lines[:MOST_COLUMNS]):
             lead = first if line == 0 else [""] * len(first)
             own = [cells[j].get((line, heading), "") for heading in headings]
