@@ -214,17 +214,6 @@ def test_simplify_keeps_what_it_is_told(tmp_path):
     np.testing.assert_allclose(np.sort(simpler.source["rate"].ravel()), [1.05, 30.5], rtol=0.02)
 
 
-def test_compare_needs_one_family(tmp_path):
-    for name, mixture in (
-        ("a", Mixture.from_source("poisson", [1.0], rate=[1.0])),
-        ("b", Mixture.from_source("exponential", [1.0], rate=[1.0])),
-    ):
-        (tmp_path / f"{name}.json").write_text(mixture.to_json())
-    result = run("compare", tmp_path / "a.json", tmp_path / "b.json")
-    assert result.exit_code == 2
-    assert "only mixtures of one family" in result.stderr
-
-
 def test_compare_finds_the_divergence(tmp_path):
     pytest.importorskip("kmle.divergences")
     one, two = (Mixture.from_source("poisson", [1.0], rate=[rate]) for rate in (2.0, 3.0))
@@ -232,6 +221,25 @@ def test_compare_finds_the_divergence(tmp_path):
     (tmp_path / "two.json").write_text(two.to_json())
     content = json.loads(run("compare", tmp_path / "one.json", tmp_path / "two.json", "--json").stdout)
     np.testing.assert_allclose(content["KL(first : second)"]["value"], 2 * np.log(2 / 3) + 1, atol=0.01)
+    assert content["KL(first : second)"]["lower"] <= 2 * np.log(2 / 3) + 1 <= content["KL(first : second)"]["upper"]
+    assert "Jensen-Shannon" in run("compare", tmp_path / "one.json", tmp_path / "two.json").stdout
+
+
+def test_compare_needs_rows_of_one_kind(tmp_path):
+    pytest.importorskip("kmle.divergences")
+    counts, reals = tmp_path / "counts.json", tmp_path / "reals.json"
+    counts.write_text(Mixture.from_source("poisson", [1.0], rate=[1.0]).to_json())
+    reals.write_text(Mixture.from_source("gaussian", [1.0], mean=[[1.0]], covariance=[[[1.0]]]).to_json())
+    result = run("compare", counts, reals)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_standard_errors_are_shown(tmp_path):
+    pytest.importorskip("kmle.inspection")
+    (tmp_path / "counts.csv").write_text("n\n2\n3\n5\n6\n")
+    # The standard error of a rate of four from four rows is sqrt(4 / 4).
+    assert "4 ± 1" in run("fit", tmp_path / "counts.csv", "-k", 1, "--family", "poisson").stdout
 
 
 @pytest.mark.parametrize(("option", "name"), [("--plot", "fit.png"), ("--report", "fit.html")])

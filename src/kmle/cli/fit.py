@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from ..families import ExponentialFamily
     from ..io import Table
 
-# Standard errors are worked out up to this many rows times parameters.
-MOST_FOR_ERRORS = 20_000_000
+# Standard errors are worked out for up to this many parameters, and so many rows times parameters.
+MOST_PARAMETERS = 500
+MOST_SCORES = 10_000_000
 
 K = Annotated[
     int | None,
@@ -44,7 +45,7 @@ def fit(
     weights: o.Weights = None,
     ignore_text: o.IgnoreText = False,
     drop_missing: o.DropMissing = False,
-    algorithm: o.Algorithm = o.AlgorithmName.K_MLE,
+    algorithm: o.Algorithm = None,
     init: o.Init = None,
     prior: o.Prior = 1e-3,
     restarts: o.Restarts = 1,
@@ -72,7 +73,7 @@ def fit(
     table = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing)
     wish = Wish(algorithm, init, prior, restarts, max_iter, seed, jobs)
     chosen = settled_family(terminal, family, table)
-    outcome = _selected(terminal, table, chosen, wish) if k is None else learn(terminal, table, chosen, k, wish)
+    outcome = _selected(terminal, table, chosen, wish, out) if k is None else learn(terminal, table, chosen, k, wish)
     _write(terminal, outcome, table, out, labels)
     _draw(outcome, table, plot, report, seed)
     _show(terminal, outcome, table, json)
@@ -97,13 +98,14 @@ def _check_outputs(out: str | None, labels: str | None, plot: str | None, report
             raise ValueError("pictures and reports do not go to standard output: give the name of a file")
 
 
-def _selected(terminal: Terminal, table: Table, family: ExponentialFamily, wish: Wish) -> Outcome:
+def _selected(terminal: Terminal, table: Table, family: ExponentialFamily, wish: Wish, out: str | None) -> Outcome:
     """The best number of components by BIC, and its fit."""
-    from .select import choose
+    from .select import MOST_COMPONENTS, choose
 
-    selection, outcome = choose(terminal, table, [family], None, "bic", wish)
-    k = outcome.estimator.mixture_.n_components
-    terminal.note(f"k: {k}, the best of {len(selection.candidates)} by BIC (-k chooses another)")
+    tried = range(1, MOST_COMPONENTS + 1)
+    _, outcome = choose(terminal, table, [family], tried, "bic", wish, out)
+    k, most = outcome.estimator.mixture_.n_components, min(MOST_COMPONENTS, len(table))
+    terminal.note(f"k: {k}, the best from 1 to {most} by BIC (-k chooses another)")
     return outcome
 
 
@@ -141,16 +143,32 @@ def _draw(outcome: Outcome, table: Table, plot: str | None, report: str | None, 
 def draw(outcome: Outcome, table: Table, path: str) -> None:
     """The fit as a picture."""
     import matplotlib
+    import numpy as np
 
     matplotlib.use("agg")
     from ..plotting import plot_fit
 
     axes = plot_fit(outcome.estimator, table.rows, columns=list(table.columns))
-    figure = axes.figure
+    figure = np.ravel(np.asarray(axes, dtype=object))[0].figure
     try:
         figure.savefig(path, dpi=150, bbox_inches="tight")
     except OSError as error:
         raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def standard_errors_of(outcome: Outcome, table: Table) -> Any:
+    """Standard errors of the weights and parameters, where they can be had in a moment; None where not."""
+    free = outcome.estimator.mixture_.n_parameters
+    if free > MOST_PARAMETERS or free * len(table) > MOST_SCORES:
+        return None
+    method = "complete" if outcome.hard else "observed"
+    try:
+        from ..inspection import standard_errors
+
+        return standard_errors(outcome.estimator, table.rows, table.weights, method)
+    except (ModuleNotFoundError, ValueError):
+        # Parameters on the edge, or components the rows do not tell apart, have no standard errors.
+        return None
 
 
 def _show(terminal: Terminal, outcome: Outcome, table: Table, as_json: bool) -> None:
@@ -170,7 +188,7 @@ def show_fit(terminal: Terminal, outcome: Outcome, table: Table, told: dict[str,
     """The components and the figures of a fit, as tables."""
     from .figures import fit_facts
     from .naming import words_from_family
-    from .sheets import facts_table, left_out, mixture_table
+    from .sheets import facts_table, left_out, widest_table
 
     mixture = outcome.estimator.mixture_
     named = ", ".join(table.columns[:6]) + (", ..." if len(table.columns) > 6 else "")
@@ -178,7 +196,9 @@ def show_fit(terminal: Terminal, outcome: Outcome, table: Table, told: dict[str,
     title = (
         f"{mixture.n_components} {words_from_family(mixture.family)} {plural}, {len(table)} rows of {printable(named)}"
     )
-    terminal.show(title, "", mixture_table(mixture, table.columns, outcome.sizes()), "", facts_table(fit_facts(told)))
+    errors = standard_errors_of(outcome, table)
+    sheet = widest_table(terminal.out, mixture, table.columns, outcome.sizes(), errors)
+    terminal.show(title, "", sheet, "", facts_table(fit_facts(told)))
     for note in [*outcome.estimator.notes_, left_out(mixture)]:
         if note:
             terminal.note(f"note: {note}")

@@ -36,7 +36,7 @@ BIG_BYTES = 32 << 20
 class Wish:
     """How to learn, as the options say it."""
 
-    algorithm: AlgorithmName = AlgorithmName.K_MLE
+    algorithm: AlgorithmName | None = None
     init: InitName | None = None
     prior: float = 1e-3
     restarts: int = 1
@@ -50,7 +50,7 @@ class Wish:
 
         arguments: dict[str, Any] = {
             "family": family,
-            "algorithm": str(self.algorithm),
+            "algorithm": str(self.algorithm or AlgorithmName.K_MLE),
             "prior_strength": self.prior,
             "n_init": self.restarts,
             "random_state": self.seed,
@@ -71,6 +71,11 @@ class Outcome:
     estimator: Estimator
     seconds: float
     interrupted: bool = False
+
+    @property
+    def hard(self) -> bool:
+        """Whether labels, not responsibilities, made the parameters."""
+        return self.estimator.fit_.algorithm not in SOFT
 
     def sizes(self) -> NDArray[np.float64]:
         """How many rows each component has."""

@@ -1,7 +1,8 @@
-"""Commands on a model alone: `show`, `sample`, `simplify`, `compare`."""
+"""Commands on a model alone: `show`, `sample` and `simplify`."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +10,21 @@ import typer
 from . import options as o
 from .app import Command, app, examples
 from .terminal import Terminal, printable
+
+
+class MethodName(StrEnum):
+    """Ways to simplify."""
+
+    CLUSTERING = "clustering"
+    HIERARCHICAL = "hierarchical"
+
+
+class CentroidName(StrEnum):
+    """Which law stands for several."""
+
+    RIGHT = "right"
+    LEFT = "left"
+    SYMMETRIC = "symmetric"
 
 
 @app.command(cls=Command, epilog=examples("kmle show model.json", "kmle show model.json --json"))
@@ -86,11 +102,17 @@ def simplify(
     ] = None,
     tolerance: Annotated[
         float | None,
-        typer.Option(min=0.0, help="Or merge while the divergence stays below this, in nats.", show_default=False),
+        typer.Option(
+            metavar="NATS", min=0.0, help="Or as few as a loss up to this allows, in nats.", show_default=False
+        ),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="How to merge, as `kmle.simplify` names it.", show_default=False)
-    ] = None,
+        MethodName, typer.Option(help="Merge pairs, or cluster components as well.")
+    ] = MethodName.CLUSTERING,
+    centroid: Annotated[
+        CentroidName, typer.Option(help="Which divergence is kept low; right keeps the mixture's moments.")
+    ] = CentroidName.RIGHT,
+    seed: o.Seed = 0,
     out: o.ModelOut = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
@@ -100,8 +122,8 @@ def simplify(
     from ..io.models import model_dict, read_model, write_model
     from .sheets import facts_table, mixture_table
 
-    if k is None and tolerance is None:
-        raise ValueError("say how far to simplify: -k 4, or --tolerance 0.01")
+    if (k is None) == (tolerance is None):
+        raise ValueError("say how far to simplify, by one of -k 4 and --tolerance 0.01")
     from .. import simplify as merge
 
     terminal = Terminal(quiet)
@@ -109,9 +131,10 @@ def simplify(
     content = read_model(model)
     if k is not None and k > content.mixture.n_components:
         raise ValueError(f"-k is {k} but {model} has only {content.mixture.n_components} components: ask for fewer")
-    wish = {name: value for name, value in {"tolerance": tolerance, "method": method}.items() if value is not None}
     with terminal.working("simplifying"):
-        simpler = merge(content.mixture, k, **wish)
+        simpler = merge(
+            content.mixture, k, tolerance=tolerance, method=str(method), centroid=str(centroid), random_state=seed
+        )
     told = {"simplified_from": content.mixture.n_components, "loss": float(simpler.loss)}
     if out is not None:
         write_model(out, simpler.mixture, content.columns, told)
@@ -126,60 +149,3 @@ def simplify(
     terminal.show(_title(simpler.mixture, content.columns), "", table, "", facts_table(facts))
     if out is not None:
         terminal.note(f"wrote {out}")
-
-
-@app.command(
-    cls=Command,
-    epilog=examples("kmle compare model.json other.json", "kmle compare a.json b.json --draws 1000000 --json"),
-)
-def compare(
-    model: o.ModelPath,
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="The model to compare it with.")],
-    draws: Annotated[int, typer.Option(min=100, help="Rows drawn for each estimate.")] = 100_000,
-    seed: o.Seed = 0,
-    json: o.Json = False,
-) -> None:
-    """How far apart two mixtures are."""
-    from ..io.models import read_model
-
-    terminal = Terminal()
-    p, q = read_model(model), read_model(other)
-    if p.mixture.family != q.mixture.family:
-        raise ValueError(
-            f"{model} is of {p.mixture.family.name} on {p.mixture.family.n_features} columns, {other} of "
-            f"{q.mixture.family.name} on {q.mixture.family.n_features}: only mixtures of one family can be compared"
-        )
-    with terminal.working("drawing rows"):
-        figures = _divergences(p.mixture, q.mixture, draws, seed)
-    if json:
-        terminal.write_json(figures)
-        return
-    from .sheets import facts_table
-
-    terminal.show(facts_table({name: _figure(value) for name, value in figures.items()}))
-
-
-def _divergences(p: Any, q: Any, draws: int, seed: int) -> dict[str, Any]:
-    from .. import divergences as d
-
-    def estimate(value: Any) -> dict[str, float]:
-        return {"value": float(value.value), "standard_error": float(value.standard_error)}
-
-    def bounds(value: Any) -> dict[str, float]:
-        return {"lower": float(value.lower), "upper": float(value.upper)}
-
-    drawn = {"n_samples": draws, "random_state": seed}
-    return {
-        "KL(first : second)": estimate(d.kl(p, q, **drawn)),
-        "its bounds": bounds(d.kl_bounds(p, q)),
-        "KL(second : first)": estimate(d.kl(q, p, **drawn)),
-        "their bounds": bounds(d.kl_bounds(q, p)),
-        "Jeffreys": estimate(d.jeffreys(p, q, **drawn)),
-        "Jensen-Shannon": estimate(d.jensen_shannon(p, q, **drawn)),
-    }
-
-
-def _figure(value: dict[str, float]) -> str:
-    if "lower" in value:
-        return f"{value['lower']:.6g} to {value['upper']:.6g}"
-    return f"{value['value']:.6g} ± {value['standard_error']:.2g} nats"

@@ -69,8 +69,14 @@ Family = Annotated[
     ),
 ]
 Algorithm = Annotated[
-    AlgorithmName,
-    typer.Option("--algorithm", "-a", help="How to learn; em and sparse-em are soft.", rich_help_panel=LEARNING),
+    AlgorithmName | None,
+    typer.Option(
+        "--algorithm",
+        "-a",
+        help="How to learn; em and sparse-em are soft. By default k-mle, and em where k is selected (k-mle for icl).",
+        show_default=False,
+        rich_help_panel=LEARNING,
+    ),
 ]
 Init = Annotated[
     InitName | None,

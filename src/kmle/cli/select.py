@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options as o
-from .app import Command, app, examples
+from .app import FAILED, Command, app, examples
 from .learning import Outcome, Wish, in_words_of, read, settled_family
 from .naming import family_from_words
 from .terminal import Terminal
@@ -17,6 +18,10 @@ from .terminal import Terminal
 if TYPE_CHECKING:
     from ..families import ExponentialFamily
     from ..io import Table
+
+
+# A fit without -k tries up to this many components.
+MOST_COMPONENTS = 10
 
 
 class CriterionName(StrEnum):
@@ -48,8 +53,11 @@ def select(
     weights: o.Weights = None,
     ignore_text: o.IgnoreText = False,
     drop_missing: o.DropMissing = False,
-    algorithm: o.Algorithm = o.AlgorithmName.EM,
+    algorithm: o.Algorithm = None,
+    prior: o.Prior = 1e-3,
+    restarts: o.Restarts = 1,
     seed: o.Seed = 0,
+    jobs: o.Jobs = None,
     out: o.ModelOut = None,
     table: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Write all candidates here.", rich_help_panel=o.OUTPUT)
@@ -73,7 +81,8 @@ def select(
         if families is None
         else [family_from_words(words.strip()) for words in families.split(",")]
     )
-    selection, outcome = choose(terminal, rows, kinds, numbers, str(criterion), Wish(algorithm, seed=seed))
+    wish = Wish(algorithm, prior=prior, restarts=restarts, seed=seed, jobs=jobs)
+    selection, outcome = choose(terminal, rows, kinds, numbers, str(criterion), wish, out)
     _report(terminal, selection, outcome, rows, out, table, json)
 
 
@@ -93,29 +102,54 @@ def choose(
     terminal: Terminal,
     table: Table,
     families: list[ExponentialFamily],
-    numbers: list[int] | None,
+    numbers: Sequence[int],
     criterion: str,
     wish: Wish,
+    out: str | None,
 ) -> tuple[Any, Outcome]:
-    """All candidates, and the best of them as a fit."""
+    """All candidates, and the best of them as a fit. Ctrl-C keeps the best so far if there is a file for it."""
     from .. import select as compare
 
-    most = min(10, len(table))
+    found: list[Any] = []
     began = time.perf_counter()
-    with terminal.working("comparing candidates"):
+    with terminal.working("comparing candidates") as tell:
+
+        def progress(done: int, total: int, candidate: Any) -> None:
+            told = f"{candidate.name}, k = {candidate.n_components}: {criterion} {candidate.value(criterion):.2f}"
+            tell(f"{done} of {total}: {told}")
+            terminal.detail(told)
+            found.append(candidate)
+
         try:
             selection = compare(
                 table.rows,
-                families=families,
-                n_components=range(1, most + 1) if numbers is None else numbers,
-                criterion=criterion,
-                algorithm=str(wish.algorithm),
+                families,
+                numbers,
+                criterion,
+                algorithm=None if wish.algorithm is None else str(wish.algorithm),
+                n_init=wish.restarts,
                 sample_weight=table.weights,
+                prior_strength=wish.prior,
+                n_jobs=wish.jobs,
                 random_state=wish.seed,
+                progress=progress,
             )
         except ValueError as error:
             raise ValueError(in_words_of(table, families[0], error)) from None
+        except KeyboardInterrupt:
+            if out is None or not found:
+                raise
+            _keep(terminal, min(found, key=lambda candidate: candidate.value(criterion)), table, out)
+            raise typer.Exit(FAILED) from None
     return selection, Outcome(selection.best_estimator, time.perf_counter() - began)
+
+
+def _keep(terminal: Terminal, candidate: Any, table: Table, out: str) -> None:
+    from ..io.models import write_model
+
+    write_model(out, candidate.fit.mixture, table.columns, {"data": table.source, "rows": len(table)})
+    best = f"{candidate.name} with k = {candidate.n_components}"
+    terminal.note(f"stopped by Ctrl-C before the end: the best candidate so far, {best}, is in {out}")
 
 
 def _report(
@@ -129,8 +163,7 @@ def _report(
     if path is not None:
         from ..io.writing import write_table
 
-        frame = selection.to_frame()
-        write_table(path, {str(name): frame[name].to_numpy() for name in frame.columns})
+        write_table(path, _candidates(selection))
     if out is not None:
         write_model(out, mixture, table.columns, told)
     if as_json:
@@ -140,3 +173,17 @@ def _report(
         show_fit(terminal, outcome, table, told)
     for written in filter(None, (out, path)):
         terminal.note(f"wrote {written}")
+
+
+def _candidates(selection: Any) -> dict[str, Any]:
+    """The fitted candidates as columns."""
+    import numpy as np
+
+    fitted = [candidate for candidate in selection.candidates if candidate.fit is not None]
+    columns: dict[str, Any] = {
+        "family": np.array([candidate.name for candidate in fitted]),
+        "n_components": np.array([candidate.n_components for candidate in fitted]),
+        "n_parameters": np.array([candidate.criteria.n_parameters for candidate in fitted]),
+        "log_likelihood": np.array([candidate.criteria.log_likelihood for candidate in fitted]),
+    }
+    return columns | {str(name): np.array([candidate.value(name) for candidate in fitted]) for name in CriterionName}

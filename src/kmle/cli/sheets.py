@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from rich import box
+from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from ..families import Categorical, Product
@@ -47,19 +49,32 @@ def numbers(values: Sequence[float] | Array) -> str:
     return shown if len(values) <= MOST_NUMBERS else f"{shown}, ... ({len(values)})"
 
 
+def widest_table(
+    console: Console, mixture: Mixture, columns: Sequence[str] | None, sizes: Array | None = None, errors: Any = None
+) -> Table:
+    """The fullest table that the console has room for: correlations are left out first, then standard errors."""
+    for known, correlations in ((errors, True), (errors, False), (None, True)):
+        table = mixture_table(mixture, columns, sizes, known, correlations)
+        if Measurement.get(console, console.options.update(width=1000), table).maximum <= console.width:
+            return table
+    return mixture_table(mixture, columns, sizes, None, correlations=False)
+
+
 def mixture_table(
     mixture: Mixture,
     columns: Sequence[str] | None,
     sizes: Sequence[float] | Array | None = None,
-    errors: Mapping[str, Array] | None = None,
-    weight_errors: Array | None = None,
+    errors: Any = None,
+    correlations: bool = True,
 ) -> Table:
-    """Component, weight, size and the usual parameters, with standard errors where they are known."""
+    """Component, weight, size and the usual parameters, with standard errors (`.weights`, `.source`) where known."""
     lines = _line_names(mixture.family, columns)
-    cells = [_component_cells(mixture, j, errors) for j in range(mixture.n_components)]
+    spread = {} if errors is None else errors.source
+    cells = [_component_cells(mixture, j, spread) for j in range(mixture.n_components)]
     headings = list(dict.fromkeys(heading for own in cells for _, heading in own))
+    headings = [heading for heading in headings if correlations or heading != "correlation"]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("component", justify="right")
+    table.add_column("#", justify="right")
     table.add_column("weight", justify="right")
     if sizes is not None:
         table.add_column("rows", justify="right")
@@ -70,7 +85,7 @@ def mixture_table(
         side: Literal["left", "right"] = "left" if heading == "correlation" else "right"
         table.add_column(heading.replace("_", " "), justify=side, overflow="fold")
     for j in _shown_components(mixture):
-        weight = number(mixture.weights[j], None if weight_errors is None else weight_errors[j])
+        weight = number(mixture.weights[j], None if errors is None else errors.weights[j])
         first = [str(j), weight, *([] if sizes is None else [f"{sizes[j]:.0f}"])]
         for line, name in enumerate(lines[:MOST_COLUMNS]):
             lead = first if line == 0 else [""] * len(first)
@@ -106,10 +121,10 @@ def _line_names(family: ExponentialFamily, columns: Sequence[str] | None) -> lis
     return [printable(name) for name in names]
 
 
-def _component_cells(mixture: Mixture, j: int, errors: Mapping[str, Array] | None) -> Cells:
+def _component_cells(mixture: Mixture, j: int, errors: Mapping[str, Array]) -> Cells:
     family = mixture.family
     source = {name: value[j] for name, value in mixture.source.items()}
-    spread = {name: value[j] for name, value in (errors or {}).items()}
+    spread = {name: value[j] for name, value in errors.items()}
     if not isinstance(family, Product):
         return _block_cells(family, source, spread, 0)
     cells: Cells = {}
