@@ -59,7 +59,6 @@ HOSTILE = {
     "unknown facts": family("poisson", n_features=1, __class__="os"),
     "trials of words": family("binomial", n_features=1, trials="ten"),
     "huge trials": family("binomial", n_features=1, trials=10**300),
-    "trials in a list": family("multinomial", [[-1.0, -1.0]] * 2, n_features=2, trials=[1]),
     "huge categories": family("categorical", n_features=1, n_categories=10**12),
     "a covariance of words": family("fixed-covariance-gaussian", n_features=1, covariance="x"),
     "a ragged covariance": family("fixed-covariance-gaussian", n_features=1, covariance=[[1, 2], [3]]),

@@ -106,9 +106,7 @@ def check_facts(family: FamilyContract) -> None:
         )
     for name, domain in family.fixed.items():
         value = getattr(family, name)
-        if value is not None and (
-            np.ndim(value) or not np.isfinite(value) or domain.outside(np.array([[value]], dtype=float)).any()
-        ):
+        if value is not None and (not np.isfinite(value) or domain.outside(np.array([[value]], dtype=float)).any()):
             raise ValueError(f"{name} is {value}: {family.name} needs {domain.description}")
 
 
