@@ -24,6 +24,7 @@ PAGES = [
     "CONTRIBUTING.md",
     "docs/families.md",
     "docs/learning.md",
+    "docs/command-line.md",
     "docs/errata.md",
     "examples/data/README.md",
 ]
