@@ -100,7 +100,7 @@ def test_control_c_keeps_the_best_model_so_far(tmp_path, keeps):
     assert "Traceback" not in stderr
     assert "stopped by the caller" in stdout
     if keeps:
-        assert f"the model so far is in {tmp_path / 'm.json'}" in stderr
+        assert f"best model so far, and it is in {tmp_path / 'm.json'}" in stderr
         content = json.loads((tmp_path / "m.json").read_text())
         assert Mixture.from_dict(content).n_components == 12
         assert content["about"]["iterations"] < 100

@@ -59,7 +59,7 @@ class Commands(_WithExamples, TyperGroup):
             _tell(_missing_package(error))
             raise typer.Exit(FAILED) from None
         except KeyboardInterrupt:
-            _tell("interrupted: nothing was written")
+            _tell("interrupted")
             raise typer.Exit(FAILED) from None
         except MemoryError:
             _tell("there is not enough memory for this: use fewer rows, columns or components")

@@ -74,14 +74,15 @@ def fit(
     wish = Wish(algorithm, init, prior, restarts, max_iter, seed, jobs)
     chosen = settled_family(terminal, family, table)
     outcome = _selected(terminal, table, chosen, wish, out) if k is None else learn(terminal, table, chosen, k, wish)
-    _write(terminal, outcome, table, out, labels)
+    _write(outcome, table, out, labels)
+    if outcome.interrupted:
+        kept = f"it is in {out}" if out else "--out would have kept it"
+        terminal.note(f"stopped by Ctrl-C before the end: this is the best model so far, and {kept}")
     _draw(outcome, table, plot, report, seed)
     _show(terminal, outcome, table, json)
     for path in filter(None, (out, labels, plot, report)):
         terminal.note(f"wrote {path}")
     if outcome.interrupted:
-        kept = f"the model so far is in {out}" if out else "--out would have kept it"
-        terminal.note(f"stopped by Ctrl-C before the end: this is the best model so far; {kept}")
         raise typer.Exit(FAILED)
 
 
@@ -119,7 +120,7 @@ def about(outcome: Outcome, table: Table) -> dict[str, Any]:
     return {"kmle": __version__, "data": table.source, "rows": len(table), "seed": seed} | fit_figures(outcome, total)
 
 
-def _write(terminal: Terminal, outcome: Outcome, table: Table, out: str | None, labels: str | None) -> None:
+def _write(outcome: Outcome, table: Table, out: str | None, labels: str | None) -> None:
     from ..io.models import write_model
 
     if out is not None:
