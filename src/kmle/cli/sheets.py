@@ -101,7 +101,7 @@ def mixture_table(
 def left_out(mixture: Mixture) -> str | None:
     """What the table does not show."""
     gone = mixture.n_components - MOST_COMPONENTS
-    wide = (mixture.family.n_features or 1) > MOST_COLUMNS
+    wide = len(_line_names(mixture.family, None)) > MOST_COLUMNS
     parts = [f"{gone} lighter components" if gone > 0 else "", "further columns" if wide else ""]
     told = " and ".join(filter(None, parts))
     return f"The table leaves out {told}; --json prints all." if told else None
@@ -177,7 +177,7 @@ def _covariance_cells(covariance: Array, error: Any) -> Cells:
     if len(deviation) <= MOST_NUMBERS:
         correlation = covariance / np.outer(deviation, deviation)
         for line in range(1, len(deviation)):
-            cells[line, "correlation"] = " ".join(f"{value:5.2f}" for value in correlation[line, :line])
+            cells[line, "correlation"] = " ".join(f"{round(value, 2) + 0.0:5.2f}" for value in correlation[line, :line])
     return cells
 
 
