@@ -105,6 +105,15 @@ def test_blocks_give_what_the_whole_gives(tmp_path, monkeypatch, columns):
         np.testing.assert_array_equal(read_table(path).rows, whole.rows)
 
 
+def test_quotes_may_hide_line_ends_wherever_blocks_end(tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text("a,note\n" + "1,x\n" * 20 + '2,"two\nlines"\n' + "3,y\n" * 20 + "\n\n")
+    for size in (1, 7, 50, 10_000):
+        monkeypatch.setattr(text, "BLOCK_BYTES", size)
+        np.testing.assert_array_equal(
+            read_table(str(tmp_path / "t.csv"), ["a"]).rows.ravel(), [1] * 20 + [2] + [3] * 20
+        )
+
+
 def test_missing_values_can_be_dropped(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,w\n1,2,1\nNA,4,1\n5,6,\n7,8,2\n")
     table = read_table(str(tmp_path / "t.csv"), ["a", "b"], "w", drop_missing=True)

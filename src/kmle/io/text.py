@@ -11,7 +11,7 @@ import polars as pl
 from .formats import HEAD_BYTES, Source
 
 # Text is parsed in blocks of about this many bytes, so that a big file is never held whole.
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 8 << 20
 MISSING = ["", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "?"]
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 
@@ -121,16 +121,15 @@ def _cut(source: Source, layout: Layout) -> Iterator[bytes]:
             file.readline()
         pending = b""
         while block := file.read(BLOCK_BYTES):
+            block = pending + block + file.readline()
             if b'"' in block:
-                pending += block + file.read()
-                break
-            pending += block
+                block += file.read()
             # Empty lines wait for what follows: those at the end of the file are no rows.
-            end = len(pending[: pending.rfind(b"\n") + 1].rstrip(b"\r\n"))
-            if end:
-                following = pending.index(b"\n", end) + 1
-                yield pending[:following]
-                pending = pending[following:]
+            if block.endswith((b"\n\n", b"\n\r\n")) or block.isspace():
+                pending = block
+            else:
+                yield block
+                pending = b""
         if pending.strip():
             yield pending.rstrip(b"\r\n")
 
