@@ -18,22 +18,30 @@ if TYPE_CHECKING:
 
 __all__ = ["KMLE", "ExponentialFamilyMixture", "Mixture", "__version__", "families"]
 
-# Where each public name lives. Names are fetched when first asked for, so that `kmle --help` need not load SciPy and
-# scikit-learn.
+# Where each public name lives. Names and submodules are fetched when first asked for, so that `kmle --help` need not
+# load SciPy and scikit-learn.
 _HOMES = {"KMLE": "estimator", "ExponentialFamilyMixture": "estimator", "Mixture": "mixture"}
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         value: Any = import_module("importlib.metadata").version(__name__)
-    elif name == "families":
-        value = import_module(".families", __name__)
     elif name in _HOMES:
         value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = _submodule(name)
     globals()[name] = value
     return value
+
+
+def _submodule(name: str) -> Any:
+    if not name.startswith("_"):
+        try:
+            return import_module(f".{name}", __name__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -157,7 +157,7 @@ def draw(outcome: Outcome, table: Table, path: str) -> None:
         raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
-def standard_errors_of(outcome: Outcome, table: Table) -> Any:
+def standard_errors_of(terminal: Terminal, outcome: Outcome, table: Table) -> Any:
     """Standard errors of the weights and parameters, where they can be had in a moment; None where not."""
     free = outcome.estimator.mixture_.n_parameters
     if free > MOST_PARAMETERS or free * len(table) > MOST_SCORES:
@@ -167,8 +167,9 @@ def standard_errors_of(outcome: Outcome, table: Table) -> Any:
         from ..inspection import standard_errors
 
         return standard_errors(outcome.estimator, table.rows, table.weights, method)
-    except (ModuleNotFoundError, ValueError):
+    except (ModuleNotFoundError, ValueError) as error:
         # Parameters on the edge, or components the rows do not tell apart, have no standard errors.
+        terminal.detail(f"no standard errors: {error}")
         return None
 
 
@@ -197,7 +198,7 @@ def show_fit(terminal: Terminal, outcome: Outcome, table: Table, told: dict[str,
     title = (
         f"{mixture.n_components} {words_from_family(mixture.family)} {plural}, {len(table)} rows of {printable(named)}"
     )
-    errors = standard_errors_of(outcome, table)
+    errors = standard_errors_of(terminal, outcome, table)
     sheet = widest_table(terminal.out, mixture, table.columns, outcome.sizes(), errors)
     terminal.show(title, "", sheet, "", facts_table(fit_facts(told)))
     for note in [*outcome.estimator.notes_, left_out(mixture)]:

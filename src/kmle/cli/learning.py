@@ -91,9 +91,9 @@ def read(
     terminal: Terminal, path: str, columns: list[str] | None, weights: str | None, ignore_text: bool, drop_missing: bool
 ) -> Table:
     """The table, with what was noticed on the way told."""
-    from ..io.reading import read_table
-
     with terminal.working(f"reading {path}"), _meanwhile("kmle.estimator", path):
+        from ..io.reading import read_table
+
         table = read_table(path, columns, weights, ignore_text=ignore_text, drop_missing=drop_missing)
     for note in table.notes:
         terminal.note(f"note: {note}")
