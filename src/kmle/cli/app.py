@@ -55,7 +55,7 @@ class Commands(_WithExamples, TyperGroup):
                 raise typer.Exit(FAILED) from None
             _tell(error)
             raise typer.Exit(BAD_USAGE) from None
-        except ModuleNotFoundError as error:
+        except ImportError as error:
             _tell(_missing_package(error))
             raise typer.Exit(FAILED) from None
         except KeyboardInterrupt:
@@ -64,8 +64,9 @@ class Commands(_WithExamples, TyperGroup):
         except MemoryError:
             _tell("there is not enough memory for this: use fewer rows, columns or components")
             raise typer.Exit(FAILED) from None
-        except (RuntimeError, ArithmeticError, LookupError, TypeError, AttributeError, AssertionError) as error:
-            if isinstance(error, typer.Exit | typer.Abort):
+        except Exception as error:
+            # What ends a command on purpose, or is wrong usage, knows its exit code.
+            if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
                 raise
             _tell(f"kmle failed on an error of its own, {type(error).__name__}: {error}; KMLE_DEBUG=1 shows where")
             if os.environ.get("KMLE_DEBUG"):
@@ -85,7 +86,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     Console(stderr=True, highlight=False).print(f"warning: {message}", markup=False, soft_wrap=True)
 
 
-def _missing_package(error: ModuleNotFoundError) -> str:
+def _missing_package(error: ImportError) -> str:
     extras = {"polars": "cli", "pyarrow": "cli", "matplotlib": "plot", "plotly": "report"}
     name = (error.name or "").split(".")[0]
     if "pip install" in str(error) or name not in extras:

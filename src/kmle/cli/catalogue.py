@@ -117,8 +117,8 @@ def _pictures(terminal: Terminal, outcome: Any, table: Any, place: Any) -> list[
     for name, make in (("faithful.png", draw), ("faithful.html", _report)):
         try:
             make(outcome, table, str(place / name))
-        except ModuleNotFoundError as error:
-            terminal.note(f"note: no {name}, as {error.name} is not installed")
+        except ImportError as error:
+            terminal.note(f"note: no {name}: {error}")
         else:
             written.append(place / name)
     return written

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,7 +138,7 @@ def _draw(outcome: Outcome, table: Table, plot: str | None, report: str | None, 
     if report is not None:
         from ..report import write_report
 
-        command = "kmle " + " ".join(sys.argv[1:])
+        command = shlex.join(["kmle", *sys.argv[1:]])
         write_report(report, outcome.estimator, table.rows, list(table.columns), command=command, seed=seed)
 
 
