@@ -28,6 +28,7 @@ PAGES = [
     "docs/plotting.md",
     "docs/simplification.md",
     "docs/selection.md",
+    "docs/command-line.md",
     "docs/errata.md",
     "examples/data/README.md",
 ]

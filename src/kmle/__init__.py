@@ -6,14 +6,16 @@
 True
 """
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from . import divergences, families, inspection
-from .estimator import KMLE, ExponentialFamilyMixture, select
-from .mixture import Mixture
-from .selection import Selection, certify, kernel_density, merge_path, simplify
+if TYPE_CHECKING:
+    from . import divergences, families, inspection
+    from .estimator import KMLE, ExponentialFamilyMixture, select
+    from .mixture import Mixture
+    from .selection import Selection, certify, kernel_density, merge_path, simplify
 
-__version__ = version("kmle")
+    __version__: str
 
 __all__ = [
     "KMLE",
@@ -30,3 +32,42 @@ __all__ = [
     "select",
     "simplify",
 ]
+
+# Where each public name lives. Names and submodules are fetched when first asked for, so that `kmle --help` need not
+# load SciPy and scikit-learn.
+_HOMES = {
+    "KMLE": "estimator",
+    "ExponentialFamilyMixture": "estimator",
+    "Mixture": "mixture",
+    "Selection": "selection",
+    "certify": "selection",
+    "kernel_density": "selection",
+    "merge_path": "selection",
+    "select": "estimator",
+    "simplify": "selection",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        value: Any = import_module("importlib.metadata").version(__name__)
+    elif name in _HOMES:
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    else:
+        value = _submodule(name)
+    globals()[name] = value
+    return value
+
+
+def _submodule(name: str) -> Any:
+    if not name.startswith("_"):
+        try:
+            return import_module(f".{name}", __name__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

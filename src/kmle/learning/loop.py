@@ -1,7 +1,9 @@
 """The only loop: drives any algorithm to its end and returns a Fit."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -13,6 +15,24 @@ from .state import ITERATION_LIMIT, STOPPED, TOLERANCE_REACHED, Algorithm, Fit, 
 IDLE_STEPS = 3
 
 Progress = Callable[[int, float], bool | None]
+
+_watcher: ContextVar[Progress | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(progress: Progress) -> Iterator[None]:
+    """Within it every fit of this thread calls `progress` after each step, whoever started the fit.
+
+    >>> from kmle import KMLE
+    >>> with watched(lambda iteration, objective: iteration < 2):
+    ...     KMLE(2, family="poisson", random_state=0).fit([[1], [2], [4], [5], [7], [9]]).fit_.n_iter <= 2
+    True
+    """
+    token = _watcher.set(progress)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
 
 
 def run(
@@ -26,9 +46,11 @@ def run(
 ) -> Fit:
     """Steps until the algorithm finishes, a step gains less than `tol` a row, or `max_iter` steps are made.
 
-    `progress(iteration, objective)` is called after every step; if it returns False the fit ends there.
+    `progress(iteration, objective)` is called after every step; if it returns False the fit ends there. So is the one
+    given to `watched`.
     """
     began = time.perf_counter()
+    observers = [observer for observer in (progress, _watcher.get()) if observer is not None]
     state = algorithm.init(problem, start)
     history = list(state.trace)
     iteration, idle = 0, 0
@@ -46,7 +68,8 @@ def run(
         reason = state.finished
         if reason is None and algorithm.monotone and ((tol > 0 and gain <= tol) or idle >= IDLE_STEPS):
             reason = TOLERANCE_REACHED
-        if progress is not None and progress(iteration, state.objective) is False and reason is None:
+        answers = [observer(iteration, state.objective) for observer in observers]
+        if reason is None and any(answer is False for answer in answers):
             reason = STOPPED
     return finish(algorithm, problem, state, history, iteration, reason, time.perf_counter() - began)
 

@@ -1,0 +1,20 @@
+"""The command line: `kmle fit data.csv -k 3`. Everything heavy is imported by the command that needs it."""
+
+import sys
+from io import TextIOWrapper
+
+
+def main() -> None:
+    """Runs the command `kmle`; without its extra it says what to install."""
+    try:
+        from .main import app
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("typer", "rich", "click"):
+            raise
+        print("the command line needs typer, rich and polars: pip install 'kmle[cli]'", file=sys.stderr)
+        sys.exit(1)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that has no sign for something shows a question mark rather than an error.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    app(prog_name="kmle")

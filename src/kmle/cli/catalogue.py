@@ -1,0 +1,131 @@
+"""`kmle families` and `kmle demo`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from . import options as o
+from .app import Command, app, examples
+from .terminal import Terminal
+
+
+@app.command(cls=Command, epilog=examples("kmle families", "kmle families --json"))
+def families(json: o.Json = False) -> None:
+    """List the families: what data they take, and their parameters."""
+    from rich import box
+    from rich.table import Table
+
+    terminal = Terminal()
+    entries = _entries()
+    if json:
+        terminal.write_json(entries)
+        return
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("family", no_wrap=True)
+    table.add_column("data")
+    table.add_column("parameters (fixed)")
+    for entry in entries:
+        facts = ", ".join(entry["needs"] + [f"{name}={value}" for name, value in entry["may_have"].items()])
+        table.add_row(entry["name"], entry["data"], ", ".join(entry["parameters"]) + (f" ({facts})" if facts else ""))
+    terminal.show(table, "", "Fixed facts follow a colon: --family binomial:trials=10.")
+    terminal.show("Columns of different kinds have a family each: --family poisson+gamma+gaussian.")
+
+
+def _entries() -> list[dict[str, Any]]:
+    from dataclasses import MISSING, fields
+
+    from ..families import FAMILIES
+
+    entries = []
+    for name, kind in FAMILIES.items():
+        own = [field for field in fields(kind) if field.name != "n_features"]
+        entries.append(
+            {
+                "name": name,
+                "data": _data(kind),
+                "parameters": _parameters(kind),
+                "needs": [field.name for field in own if field.default is MISSING],
+                "may_have": {field.name: field.default for field in own if field.default not in (MISSING, None)},
+            }
+        )
+    return entries
+
+
+def _data(kind: Any) -> str:
+    """The support in a few words; some families need to know their facts before they can tell."""
+    from ..families.support import PositiveDefinite, Simplex, Support, UnitSphere
+
+    short = {
+        PositiveDefinite: "definite matrices",
+        Simplex: "proportions, sum 1",
+        UnitSphere: "rows of length 1",
+    }
+    named = {
+        "bernoulli": "zeros and ones",
+        "beta": "between 0 and 1",
+        "binomial": "0, 1, ..., trials",
+        "categorical": "codes 0, 1, 2, ...",
+        "multinomial": "rows of counts",
+        "pareto": "numbers from minimum on",
+        "product": "columns of many kinds",
+    }
+    if kind.name in named:
+        return named[kind.name]
+    declared = kind.support
+    assert isinstance(declared, Support)
+    return short.get(type(declared)) or declared.description.removeprefix("all ")
+
+
+def _parameters(kind: Any) -> list[str]:
+    return list(kind.parameters) if isinstance(kind.parameters, dict) else ["of its families"]
+
+
+@app.command(cls=Command, epilog=examples("kmle demo", "kmle demo --directory results"))
+def demo(
+    directory: Annotated[str, typer.Option(metavar="DIRECTORY", help="Where to write what it makes.")] = ".",
+) -> None:
+    """Learn two kinds of eruptions of a geyser from bundled data, and draw them."""
+    from importlib.resources import as_file, files
+    from pathlib import Path
+
+    from ..io.models import write_model
+    from .fit import about, show_fit
+    from .learning import Wish, learn, read, settled_family
+
+    terminal = Terminal()
+    place = Path(directory)
+    if not place.is_dir():
+        raise ValueError(f"there is no directory {directory}: make it first")
+    terminal.show("Old Faithful, a geyser: minutes of eruption, minutes of waiting for the next", "")
+    with as_file(files("kmle") / "data" / "faithful.csv") as path:
+        table = read(terminal, str(path), None, None, False, False)
+    outcome = learn(terminal, table, settled_family(terminal, None, table), 2, Wish())
+    show_fit(terminal, outcome, table, about(outcome, table))
+    model = place / "faithful.json"
+    write_model(str(model), outcome.estimator.mixture_, table.columns, about(outcome, table) | {"data": "faithful.csv"})
+    written = [model, *_pictures(terminal, outcome, table, place)]
+    terminal.show("", f"Wrote {' and '.join(str(path) for path in written)}; kmle show {model} prints the model again.")
+
+
+def _pictures(terminal: Terminal, outcome: Any, table: Any, place: Any) -> list[Any]:
+    """A report and a picture, as far as the packages they need are installed."""
+    from .fit import draw
+
+    written = []
+    for name, make in (("faithful.png", draw), ("faithful.html", _report)):
+        try:
+            make(outcome, table, str(place / name))
+        except ImportError as error:
+            terminal.note(f"note: no {name}: {error}")
+        else:
+            written.append(place / name)
+    return written
+
+
+def _report(outcome: Any, table: Any, path: str) -> None:
+    from ..report import write_report
+
+    columns = list(table.columns)
+    write_report(path, outcome.estimator, table.rows, columns, command="kmle demo", seed=outcome.estimator.random_state)

@@ -1,0 +1,54 @@
+"""The figures of merit of a mixture on data, for tables and for JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..learning.criteria import CRITERIA, Criteria
+
+if TYPE_CHECKING:
+    from .learning import Outcome
+
+
+def merits(criteria: Criteria) -> dict[str, float]:
+    """Both likelihoods and the criteria as plain values."""
+    names = ("log_likelihood", "complete_log_likelihood", *CRITERIA)
+    return {name: getattr(criteria, name) for name in names}
+
+
+def shown(figures: dict[str, float]) -> dict[str, str]:
+    """The same as words.
+
+    >>> shown(merits(Criteria(-100.0, -101.0, n_parameters=5, n=50)))["AIC, BIC, ICL"]
+    '210.000, 219.560, 221.560 (lower is better)'
+    """
+    three = ", ".join(f"{figures[name]:.3f}" for name in ("aic", "bic", "icl"))
+    return {
+        "log-likelihood": f"{figures['log_likelihood']:.3f}, complete {figures['complete_log_likelihood']:.3f}",
+        "AIC, BIC, ICL": f"{three} (lower is better)",
+    }
+
+
+def fit_figures(outcome: Outcome) -> dict[str, Any]:
+    """What is worth knowing about a fit, as plain values."""
+    fit = outcome.estimator.fit_
+    return {
+        **merits(fit.criteria),
+        "stop_reason": fit.stop_reason,
+        "iterations": fit.n_iter,
+        "algorithm": fit.algorithm,
+        "engine": fit.engine,
+        "seconds": outcome.seconds,
+    }
+
+
+def fit_facts(figures: dict[str, Any]) -> dict[str, str]:
+    """The figures of a fit as lines of a table."""
+    steps = "1 iteration" if figures["iterations"] == 1 else f"{figures['iterations']} iterations"
+    engine, _, rows = figures["engine"].partition(" on ")
+    engine += " engine" + (f" on {rows}" if rows else "")
+    return {
+        **shown(figures),
+        "stopped": f"{figures['stop_reason']}, after {steps}",
+        "learned by": f"{figures['algorithm']}, {engine}, {figures['seconds']:.3f} s",
+    }

@@ -1,0 +1,151 @@
+"""Commands on a model alone: `show`, `sample` and `simplify`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from . import options as o
+from .app import Command, app, examples
+from .terminal import Terminal, printable
+
+
+class MethodName(StrEnum):
+    """Ways to simplify."""
+
+    CLUSTERING = "clustering"
+    HIERARCHICAL = "hierarchical"
+
+
+class CentroidName(StrEnum):
+    """Which law stands for several."""
+
+    RIGHT = "right"
+    LEFT = "left"
+    SYMMETRIC = "symmetric"
+
+
+@app.command(cls=Command, epilog=examples("kmle show model.json", "kmle show model.json --json"))
+def show(model: o.ModelPath, json: o.Json = False) -> None:
+    """Print what is in a model file."""
+    from ..io.models import model_dict, read_model
+    from .sheets import facts_table, left_out, mixture_table, plain
+
+    terminal = Terminal()
+    content = read_model(model)
+    if json:
+        terminal.write_json(
+            model_dict(content.mixture, content.columns, content.about) | {"source": plain(content.mixture.source)}
+        )
+        return
+    terminal.show(_title(content.mixture, content.columns), "", mixture_table(content.mixture, content.columns))
+    facts = {name: _told(value) for name, value in content.about.items() if not isinstance(value, list | dict)}
+    if facts:
+        terminal.show("", facts_table(facts))
+    if note := left_out(content.mixture):
+        terminal.note(f"note: {note}")
+
+
+def _title(mixture: Any, columns: tuple[str, ...] | None) -> str:
+    from .naming import words_from_family
+
+    plural = "component" if mixture.n_components == 1 else "components"
+    width = mixture.family.n_features
+    named = f"{width} columns" if columns is None or width > 6 else printable(", ".join(columns))
+    return f"{mixture.n_components} {words_from_family(mixture.family)} {plural} of {named}"
+
+
+def _told(value: Any) -> str:
+    return f"{value:.7g}" if isinstance(value, float) else str(value)
+
+
+@app.command(
+    cls=Command,
+    epilog=examples("kmle sample model.json -n 1000 --out rows.csv", "kmle sample model.json -n 5 --seed 7"),
+)
+def sample(
+    model: o.ModelPath,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows to draw.")] = 1000,
+    seed: o.Seed = 0,
+    labels: Annotated[bool, typer.Option("--labels", help="Add the component of each row.")] = False,
+    out: o.TableOut = "-",
+) -> None:
+    """Draw rows from a model."""
+    from ..io.formats import check_output, output_kind
+    from ..io.models import read_model
+    from ..io.writing import write_table
+
+    terminal = Terminal()
+    check_output(out)
+    output_kind(out)
+    content = read_model(model)
+    with terminal.working(f"drawing {n} rows"):
+        rows, components = content.mixture.sample_joint(n, seed)
+    rows = rows.reshape(n, -1)
+    names = content.columns or [f"x{place}" for place in range(rows.shape[1])]
+    columns: dict[str, Any] = {name: rows[:, place] for place, name in enumerate(names)}
+    if labels:
+        columns["label"] = components
+    write_table(out, columns)
+
+
+@app.command(
+    cls=Command,
+    epilog=examples("kmle simplify model.json -k 4 --out small.json", "kmle simplify model.json --tolerance 0.01"),
+)
+def simplify(
+    model: o.ModelPath,
+    k: Annotated[
+        int | None, typer.Option("-k", "--components", min=1, help="Components to keep.", show_default=False)
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NATS", min=0.0, help="Or as few as a loss up to this allows, in nats.", show_default=False
+        ),
+    ] = None,
+    method: Annotated[
+        MethodName, typer.Option(help="Merge pairs, or cluster components as well.")
+    ] = MethodName.CLUSTERING,
+    centroid: Annotated[
+        CentroidName, typer.Option(help="Which divergence is kept low; right keeps the mixture's moments.")
+    ] = CentroidName.RIGHT,
+    seed: o.Seed = 0,
+    out: o.ModelOut = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Replace a mixture by one with fewer components."""
+    from ..io.formats import check_output
+    from ..io.models import model_dict, read_model, write_model
+    from .sheets import facts_table, mixture_table
+
+    if (k is None) == (tolerance is None):
+        raise ValueError("say how far to simplify, by one of -k 4 and --tolerance 0.01")
+    from .. import simplify as merge
+
+    terminal = Terminal(quiet)
+    check_output(out)
+    content = read_model(model)
+    if k is not None and k > content.mixture.n_components:
+        raise ValueError(f"-k is {k} but {model} has only {content.mixture.n_components} components: ask for fewer")
+    with terminal.working("simplifying"):
+        simpler = merge(
+            content.mixture, k, tolerance=tolerance, method=str(method), centroid=str(centroid), random_state=seed
+        )
+    told = {"simplified_from": content.mixture.n_components, "loss": float(simpler.loss)}
+    if out is not None:
+        write_model(out, simpler.mixture, content.columns, told)
+    if json:
+        terminal.write_json(model_dict(simpler.mixture, content.columns, told))
+        return
+    facts = {
+        "components": f"{content.mixture.n_components} before, {simpler.mixture.n_components} now",
+        "loss": f"{simpler.loss:.6g} nats",
+    }
+    table = mixture_table(simpler.mixture, content.columns)
+    terminal.show(_title(simpler.mixture, content.columns), "", table, "", facts_table(facts))
+    if out is not None:
+        terminal.note(f"wrote {out}")

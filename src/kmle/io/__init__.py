@@ -1,0 +1,36 @@
+"""Tables and models in files: CSV, TSV, Parquet, Arrow, NPY, NPZ, gzip; JSON for models. Tables need polars."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .guess import Guess, guess_family
+    from .models import Model, read_model, write_model
+    from .reading import read_table
+    from .table import Table
+    from .writing import write_table
+
+__all__ = ["Guess", "Model", "Table", "guess_family", "read_model", "read_table", "write_model", "write_table"]
+
+# Where each name lives; fetched when first asked for, as tables need polars, which is an extra, and models need not.
+_HOMES = {
+    "Guess": "guess",
+    "Model": "models",
+    "Table": "table",
+    "guess_family": "guess",
+    "read_model": "models",
+    "read_table": "reading",
+    "write_model": "models",
+    "write_table": "writing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    except ModuleNotFoundError as error:
+        if error.name != "polars":
+            raise
+        raise ModuleNotFoundError(f"{name} needs polars: pip install 'kmle[cli]'", name="polars") from None

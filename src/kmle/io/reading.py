@@ -1,0 +1,200 @@
+"""`read_table`: numbers from a file of any of the formats, ready for a fit."""
+
+import gzip
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ..numerics.arrays import Array
+from .formats import Source, open_source
+from .table import Table, chosen_columns, listed, without_missing
+from .text import Layout, numbers_of, read_blocks, sniff
+
+
+def read_table(
+    path: str,
+    columns: Sequence[str] | None = None,
+    weights: str | None = None,
+    *,
+    ignore_text: bool = False,
+    drop_missing: bool = False,
+) -> Table:
+    """Reads CSV, TSV, Parquet, Arrow, NPY or NPZ, gzipped or not, "-" for standard input; bad data gets one sentence.
+
+    `columns` are taken in the order given; all but the weights when None. Text columns are refused unless ignored,
+    missing values unless rows that have any are dropped.
+    """
+    try:
+        source = open_source(path)
+        table = _read(source, None if columns is None else list(columns), weights, ignore_text)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path} is a damaged gzip file: {error}") from None
+    except PermissionError:
+        raise ValueError(f"{path} cannot be read: permission denied") from None
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ValueError(f"{path} cannot be read as a table: {reason}") from None
+    if len(table) == 0:
+        raise ValueError(f"{table.source} has a header but no rows: there is nothing to fit")
+    return without_missing(table, drop_missing)
+
+
+def _read(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Table:
+    if source.kind == "text":
+        return _from_text(source, columns, weights, ignore_text)
+    if source.kind in ("npy", "npz"):
+        content = _arrays(source)
+        if isinstance(content, np.ndarray):
+            return _from_array(source, content, columns, weights)
+        return _from_frame(source, content, columns, weights, ignore_text)
+    readers = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "arrow-stream": pl.read_ipc_stream}
+    options: dict[str, Any] = {} if source.kind == "parquet" else {"use_pyarrow": False}
+    return _from_frame(source, readers[source.kind](source.plain(), **options), columns, weights, ignore_text)
+
+
+# Text -----------------------------------------------------------------------------------------------------------------
+
+
+def _from_text(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Table:
+    layout = sniff(source)
+    chosen = chosen_columns(source.name, layout.sample.columns, columns, weights)
+    chosen, notes = _numeric(source.name, layout.sample, chosen, ignore_text, layout)
+    wanted = [*chosen, *([] if weights is None or weights in chosen else [weights])]
+    values = _gathered(source, layout, wanted)
+    told = [layout.note(source.name), *notes]
+    return Table(
+        values[:, : len(chosen)] if len(wanted) > len(chosen) else values,
+        tuple(chosen),
+        source.name,
+        None if weights is None else values[:, wanted.index(weights)],
+        layout.first_line,
+        tuple(note for note in told if note),
+    )
+
+
+def _gathered(source: Source, layout: Layout, wanted: list[str]) -> Array:
+    """All blocks in one array, filled in place; pages beyond the last row are never touched, so they take no memory."""
+    expected = 1.1 * source.size * layout.sample.height / len(source.head)
+    values = np.empty((int(expected), len(wanted)))
+    row = 0
+    for frame in read_blocks(source, layout, wanted):
+        end = row + frame.height
+        if end > len(values):
+            larger = np.empty((max(end, 2 * len(values)), len(wanted)))
+            larger[:row] = values[:row]
+            values = larger
+        for place, name in enumerate(wanted):
+            values[row:end, place] = frame[name].to_numpy()
+        row = end
+    return values[:row]
+
+
+# Frames ---------------------------------------------------------------------------------------------------------------
+
+
+def _from_frame(
+    source: Source, frame: pl.DataFrame, columns: list[str] | None, weights: str | None, ignore_text: bool
+) -> Table:
+    chosen = chosen_columns(source.name, frame.columns, columns, weights)
+    chosen, notes = _numeric(source.name, frame, chosen, ignore_text)
+    table = Table(_matrix(frame.select(chosen)), tuple(chosen), source.name, notes=tuple(notes))
+    if weights is None:
+        return table
+    _numeric(source.name, frame, [weights], False)
+    return replace(table, weights=_matrix(frame.select(weights))[:, 0])
+
+
+def _matrix(frame: pl.DataFrame) -> Array:
+    """Rows (n, d) of floats; single columns are not copied where they lie in one piece."""
+    single = all(kind == pl.Float32 for kind in frame.dtypes)
+    columns = frame.select(pl.all().cast(pl.Float32 if single else pl.Float64))
+    return columns.to_series().to_numpy()[:, None] if frame.width == 1 else columns.to_numpy(order="c")
+
+
+def _numeric(
+    name: str, frame: pl.DataFrame, chosen: list[str], ignore_text: bool, layout: Layout | None = None
+) -> tuple[list[str], list[str]]:
+    """The chosen columns that hold numbers, and a note on those left out; text is refused unless to be ignored."""
+    text = [column for column in chosen if not _holds_numbers(frame[column], layout)]
+    if not text:
+        return chosen, []
+    if not ignore_text:
+        what = f"column {listed(text)} holds" if len(text) == 1 else f"columns {listed(text)} hold"
+        raise ValueError(f"{name}: {what} text, not numbers: choose others with --columns, or use --ignore-text")
+    left = [column for column in chosen if column not in text]
+    if not left:
+        raise ValueError(f"{name} has no column of numbers among {listed(chosen)}")
+    return left, [f"{name}: left out the text in {listed(text)}"]
+
+
+def _holds_numbers(column: pl.Series, layout: Layout | None) -> bool:
+    kind = column.dtype
+    if kind.is_numeric() or kind in (pl.Boolean, pl.Null):
+        return True
+    if layout is None or kind != pl.String:
+        return False
+    values = column.drop_nulls()
+    numbers = values.str.strip_chars().cast(pl.Float64, strict=False)
+    if 2 * numbers.null_count() > len(values):
+        return False
+    # Numbers but for a few cells: a slip, not a column of text.
+    numbers_of(column.to_frame(), 0, layout)
+    return True
+
+
+# Arrays ---------------------------------------------------------------------------------------------------------------
+
+
+def _arrays(source: Source) -> NDArray[Any] | pl.DataFrame:
+    """One plain array (memory-mapped where it can be), or a frame of named columns."""
+    try:
+        place = source.plain()
+        in_place = source.kind == "npy" and source.path is not None and not source.zipped
+        content = np.load(place, mmap_mode="r" if in_place else None, allow_pickle=False)
+        if not isinstance(content, np.ndarray):
+            with content:
+                arrays = {name: content[name] for name in content.files}
+            if len(arrays) > 1:
+                return pl.DataFrame(_columns_of(source.name, arrays))
+            (content,) = arrays.values()
+    except (ValueError, EOFError, OSError) as error:
+        if "Object arrays" in str(error) or "Python objects" in str(error):
+            raise ValueError(f"{source.name} holds Python objects, which are never loaded: save numbers") from None
+        raise ValueError(f"{source.name} is not a whole {source.kind.upper()} file: {error}") from None
+    if content.dtype.names:
+        return pl.DataFrame({name: content[name] for name in content.dtype.names})
+    return content
+
+
+def _columns_of(name: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    shapes = {array.shape for array in arrays.values()}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 1:
+        raise ValueError(
+            f"{name} holds arrays of different shapes ({listed(list(arrays))}): save one, or equal columns"
+        )
+    return arrays
+
+
+def _from_array(source: Source, array: NDArray[Any], columns: list[str] | None, weights: str | None) -> Table:
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{source.name} holds an array of {array.dtype}: numbers are needed")
+    if array.ndim not in (1, 2, 3):
+        raise ValueError(f"{source.name} holds an array of {array.ndim} dimensions: rows and columns are needed")
+    rows = array.reshape(len(array), -1) if array.ndim != 1 else array[:, None]
+    names = [f"x{place}" for place in range(rows.shape[1])]
+    chosen = chosen_columns(source.name, names, columns, weights)
+    places = [names.index(name) for name in chosen]
+    taken = rows if chosen == names else rows[:, places]
+    if taken.dtype not in (np.float32, np.float64):
+        taken = taken.astype(float)
+    return Table(
+        np.asarray(taken),
+        tuple(chosen),
+        source.name,
+        None if weights is None else rows[:, names.index(weights)].astype(float),
+    )

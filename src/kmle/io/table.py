@@ -1,0 +1,110 @@
+"""A table read from a file: rows of numbers, the names of their columns, perhaps weights."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numerics.arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows (n, d) as a fit takes them, and what is needed to speak about them."""
+
+    rows: Array
+    columns: tuple[str, ...]
+    source: str
+    weights: Array | None = None
+    first_line: int | None = None
+    """The line of row 0 in a text file, counted from one; None where rows are not lines."""
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def row_name(self, row: int) -> str:
+        """How to speak of a row: by its number and, in a text file, its line."""
+        return f"row {row}" if self.first_line is None else f"row {row} (line {row + self.first_line})"
+
+
+def chosen_columns(source: str, present: list[str], wanted: list[str] | None, weights: str | None) -> list[str]:
+    """The columns asked for, or all but the weights; a name that is not there gets the nearest one suggested."""
+    for name in [*(wanted or []), *([] if weights is None else [weights])]:
+        if name not in present:
+            near = get_close_matches(name, present, n=1, cutoff=0.5) or _same_letters(name, present)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"{source} has no column {name!r}: {hint}it has {listed(present)}")
+    if wanted is not None and (twice := [name for name in wanted if wanted.count(name) > 1]):
+        raise ValueError(f"the column {twice[0]!r} is named twice: name each column once")
+    chosen = [name for name in present if name != weights] if wanted is None else list(wanted)
+    if not chosen:
+        raise ValueError(f"{source} has no columns besides the weights")
+    return chosen
+
+
+def _same_letters(name: str, present: list[str]) -> list[str]:
+    return [other for other in present if other.casefold() == name.casefold()]
+
+
+def listed(names: list[str], most: int = 8) -> str:
+    """Names in a sentence, cut short when there are many.
+
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def without_missing(table: Table, drop: bool) -> Table:
+    """The table if no value is missing; else one sentence about the first, or, on demand, the complete rows only."""
+    weights = table.weights
+    missing = _missing(table.rows)
+    gaps = None if weights is None else _missing(weights)
+    if missing is None and gaps is None:
+        return table
+    if not drop:
+        raise ValueError(_first_gap(table, missing, gaps))
+    keep = np.ones(len(table), dtype=bool)
+    for marks in (missing, gaps):
+        if marks is not None:
+            keep &= ~marks.reshape(len(marks), -1).any(axis=1)
+    if not keep.any():
+        raise ValueError(f"{table.source} has a missing value in every row: no row is left to use")
+    dropped = int(len(keep) - keep.sum())
+    note = f"{dropped} of {len(keep)} rows with missing values were left out"
+    return Table(
+        table.rows[keep],
+        table.columns,
+        table.source,
+        None if weights is None else weights[keep],
+        notes=(*table.notes, note),
+    )
+
+
+def _missing(values: Array) -> NDArray[np.bool_] | None:
+    """Where values are NaN; None, and no array, when none is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum(dtype=float)
+    if not np.isnan(total):
+        return None
+    marks = np.isnan(values)
+    return marks if marks.any() else None
+
+
+def _first_gap(table: Table, missing: NDArray[Any] | None, gaps: NDArray[Any] | None) -> str:
+    if missing is None:
+        assert gaps is not None
+        count, row, where = int(gaps.sum()), int(np.argmax(gaps)), "the weights"
+    else:
+        flat = missing.reshape(len(missing), -1)
+        count, row = int(flat.sum()), int(np.argmax(flat.any(axis=1)))
+        where = f"column {table.columns[int(np.argmax(flat[row]))]!r}"
+    told = "a value is missing" if count == 1 else f"{count} values are missing, the first"
+    return (
+        f"{table.source}: {told} in {table.row_name(row)}, {where}: "
+        "fill it in, or leave incomplete rows out with --drop-missing"
+    )
