@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from ..learning.criteria import CRITERIA, Criteria
@@ -10,13 +11,13 @@ if TYPE_CHECKING:
     from .learning import Outcome
 
 
-def merits(criteria: Criteria) -> dict[str, float]:
-    """Both likelihoods and the criteria as plain values."""
-    names = ("log_likelihood", "complete_log_likelihood", *CRITERIA)
-    return {name: getattr(criteria, name) for name in names}
+def merits(criteria: Criteria) -> dict[str, Any]:
+    """Both likelihoods and the criteria as plain values; None for a criterion too few rows leave without a value."""
+    values = {name: getattr(criteria, name) for name in ("log_likelihood", "complete_log_likelihood", *CRITERIA)}
+    return {name: value if isfinite(value) else None for name, value in values.items()}
 
 
-def shown(figures: dict[str, float]) -> dict[str, str]:
+def shown(figures: dict[str, Any]) -> dict[str, str]:
     """The same as words.
 
     >>> shown(merits(Criteria(-100.0, -101.0, n_parameters=5, n=50)))["AIC, BIC, ICL"]

@@ -11,6 +11,9 @@ from .serving import compiled_module
 
 Floats = NDArray[np.float64]
 
+# The kernel sums up pieces of so many values (see `survey` in module.cpp).
+VALUES_A_PIECE = 1 << 17
+
 
 @dataclass(frozen=True)
 class Survey:
@@ -35,12 +38,21 @@ def survey(table: NDArray[Any], n_threads: int = 1) -> Survey:
     """
     d = table.shape[1]
     lowest, highest, totals = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d)
-    compiled: Any = compiled_module(warn=False) if table.flags.c_contiguous and table.size else None
+    compiled: Any = compiled_module(warn=False) if table.size else None
     if compiled is None:
         finite, whole = reference.survey(table, lowest, highest, totals)
-    else:
-        finite, whole = _typed(compiled, "survey", table)(table, lowest, highest, totals, n_threads)
-    return Survey(lowest, highest, totals, finite, whole)
+        return Survey(lowest, highest, totals, finite, whole)
+    look = _typed(compiled, "survey", table)
+    if table.flags.c_contiguous:
+        finite, whole = look(table, lowest, highest, totals, n_threads)
+        return Survey(lowest, highest, totals, finite, whole)
+    # Copied in the pieces in which the kernel sums up, so that no digit depends on how a table lies in memory.
+    step = max(1, VALUES_A_PIECE // d)
+    seen = [
+        look(np.ascontiguousarray(table[start : start + step]), lowest, highest, totals, 1)
+        for start in range(0, len(table), step)
+    ]
+    return Survey(lowest, highest, totals, all(finite for finite, _ in seen), all(whole for _, whole in seen))
 
 
 def tabulate(values: NDArray[Any], low: float, size: int, weights: NDArray[Any] | None = None) -> Floats:
