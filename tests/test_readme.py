@@ -89,12 +89,31 @@ def test_code_prints_what_the_page_shows(page):
     assert shown >= 1
 
 
-def test_the_first_example_prints_what_the_readme_shows():
+def test_the_first_command_prints_what_the_readme_shows(tmp_path):
+    for package in ("typer", "rich", "polars", "matplotlib", "plotly"):
+        pytest.importorskip(package)
     shown = next(output for language, output in fenced_blocks("README.md") if language == "text")
     command = next(code for language, code in fenced_blocks("README.md") if language == "sh")
-    assert command.rstrip().endswith("python examples/faithful.py")
+    assert command.rstrip().endswith("kmle demo")
+    run = [sys.executable, "-m", "kmle", "demo"]
+    told = subprocess.run(
+        run, capture_output=True, text=True, check=True, cwd=tmp_path, env=os.environ | {"COLUMNS": "80"}
+    )
+    assert told.stderr == ""
+    assert comparable(told.stdout) == comparable(shown)
+    assert {path.name for path in tmp_path.iterdir()} == {"faithful.json", "faithful.png", "faithful.html"}
+
+
+def comparable(printed):
+    """What was printed, without the seconds it took and blanks at the ends of lines."""
+    return [re.sub(r"\d+\.\d+ s$", "... s", line.rstrip()) for line in printed.splitlines()]
+
+
+def test_the_example_runs():
     run = [sys.executable, str(ROOT / "examples" / "faithful.py")]
-    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == shown
+    told = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert "k-MLE: 6 iterations" in told
+    assert "log-likelihood -1130.264" in told
 
 
 def test_the_picture_can_be_drawn_again(tmp_path):

@@ -32,11 +32,13 @@ Cells = dict[tuple[int, str], str]
 def number(value: float, error: float | None = None) -> str:
     """Four digits (all before the point, if there are not too many) and the standard error where there is one.
 
-    >>> number(2.03638, 0.0271), number(21402.6)
-    ('2.036 ± 0.027', '21403')
+    >>> number(2.03638, 0.0271), number(21402.6, 257.3)
+    ('2.036 ± 0.027', '21403 ± 257')
     """
     text = f"{value:.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
-    return text if error is None or not np.isfinite(error) else f"{text} ± {error:.2g}"
+    if error is None or not np.isfinite(error):
+        return text
+    return f"{text} ± {error:.0f}" if 99.5 <= error < 1e7 else f"{text} ± {error:.2g}"
 
 
 def numbers(values: Sequence[float] | Array) -> str:

@@ -32,7 +32,8 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     n_components is an upper bound: a component that loses all its rows leaves (`empty="drop"`) or is tried again
     elsewhere (`empty="reseed"`). `algorithm` is "k-mle", "hard-em", "hartigan", "swap", "exact", "online", or an object
-    of `kmle.learning`; `init` "k-mle++", "random", "restricted", "quantile", "k-means", "short-em", "grid", labels, or
+    of `kmle.learning`; `init` "k-mle++", "random", "restricted", "quantile", "k-means", "short-em", "grid",
+    "agglomerative", labels, or
     a Mixture; `weights` None (learned), "uniform", or numbers held fixed. `prior_strength` pseudo-observations at the
     mean of the data keep every component regular; 0 is plain maximum likelihood. `tol` is the gain a row below which
     learning stops; 0 goes on until no label changes.
