@@ -1,0 +1,160 @@
+"""One column: a histogram with the density of the mixture and of every component, flat or round a circle."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..families import VonMises
+from ..families.support import Integers, Interval
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from ..plotting.bins import LOOKED_AT, Bins, continuous_bins, integer_bins
+from ..plotting.marginals import column_supports
+from ..plotting.univariate import density_grid, wrapped
+from .figure import Figure, Trace, legend_title, of_component, rounded
+from .markup import label
+from .numbers import count
+
+# Above this many whole numbers the masses are a line without dots.
+MOST_DOTS = 45
+# The curves of a picture have about so many points.
+CURVE_POINTS = 240
+SECTORS = 48
+
+
+def column_figure(mixture: Mixture, values: Array, name: str) -> Figure:
+    """The histogram of all values under the densities of a univariate mixture."""
+    every = -(-len(values) // LOOKED_AT)
+    few = np.concatenate([values[::every], [values.min(), values.max()]]).astype(float)
+    (support,) = column_supports(mixture)
+    if isinstance(support, Integers):
+        bins = integer_bins(few)
+        first, last = max(np.ceil(bins.start), support.lower), float(np.minimum(np.floor(bins.stop), support.upper))
+        x, mode = np.arange(first, last + 1), "probability"
+    else:
+        lower, upper = (support.lower, support.upper) if isinstance(support, Interval) else (-np.inf, np.inf)
+        bins = continuous_bins(few, mixture.predict(few[:, None]), lower, upper)
+        x, mode = _thinned(density_grid(mixture, bins.start, bins.stop, lower, upper)), "density"
+    heights = bins.fractions(values) / bins.width
+    joint = np.exp(mixture.log_joint(x[:, None]))
+    top = _top(heights, joint)
+    dots = mode == "probability" and len(x) <= MOST_DOTS
+    traces = [_bars(bins, heights), *_curves(mixture, x, np.minimum(joint, 20 * top), dots)]
+    layout = {
+        "xaxis": {"title": {"text": label(name)}, "range": [bins.start, bins.stop]},
+        "yaxis": {"title": {"text": mode}, "range": [0, top], "rangemode": "nonnegative"},
+        "bargap": 0.12 if dots else 0.02,
+        **legend_title(mixture),
+    }
+    return Figure(traces, layout, _beyond(values, bins))
+
+
+def by_label_figure(values: Array, labels: NDArray[np.intp], mixture: Mixture, name: str) -> Figure:
+    """Histograms by label, stacked: for columns whose own law has no formula."""
+    bins = continuous_bins(values, labels, -np.inf, np.inf)
+    middles = rounded(bins.edges[:-1] + bins.width / 2)
+    traces = [
+        of_component(
+            mixture,
+            component,
+            type="bar",
+            x=middles,
+            y=rounded(bins.fractions(values[own]) * own.mean() / bins.width) if own.any() else [0.0] * bins.count,
+            marker={"color": f"@{component}"},
+            hovertemplate="%{x}: %{y}<extra></extra>",
+        )
+        for component, own in ((component, labels == component) for component in range(mixture.n_components))
+    ]
+    axes = {"xaxis": {"title": {"text": label(name)}}, "yaxis": {"title": {"text": "density"}}}
+    return Figure(traces, {**axes, "barmode": "stack", "bargap": 0.02, **legend_title(mixture)})
+
+
+def rose_figure(mixture: Mixture, rows: Array) -> Figure:
+    """Angles (n, 1) or unit vectors (n, 2) as bars round a circle, the densities as curves."""
+    angles = np.arctan2(rows[:, 1], rows[:, 0]) if rows.shape[1] == 2 else wrapped(rows[:, 0])
+    counts, edges = np.histogram(angles, SECTORS, (-np.pi, np.pi))
+    heights = counts / (len(angles) * (edges[1] - edges[0]))
+    turn = np.linspace(-np.pi, np.pi, 361)
+    circular = isinstance(mixture.family, VonMises)
+    points = turn[:, None] if circular else np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    joint = np.exp(mixture.log_joint(points))
+    top = _top(heights, joint)
+    bars = {
+        "type": "barpolar",
+        "theta": rounded(np.degrees(edges[:-1] + np.pi / SECTORS)),
+        "r": rounded(heights),
+        "width": [360 / SECTORS] * SECTORS,
+        "marker": {"color": "@bars", "line": {"color": "@paper", "width": 0.5}},
+        "name": "data",
+        "hovertemplate": "%{theta:.0f}°: %{r}<extra></extra>",
+    }
+    curves = [
+        of_component(
+            mixture,
+            component,
+            type="scatterpolar",
+            mode="lines",
+            theta=rounded(np.degrees(turn)),
+            r=rounded(np.minimum(curve, top)),
+            line={"color": f"@{component}", "width": 2.2},
+            hovertemplate="%{theta:.0f}°: %{r}<extra></extra>",
+        )
+        for component, curve in enumerate(joint.T)
+    ]
+    return Figure([bars, *curves], {"polar": {"radialaxis": {"range": [0, top], "nticks": 4}}, **legend_title(mixture)})
+
+
+def _top(heights: Array, joint: Array) -> float:
+    """How high the picture is: a pole or a needle must not press the histogram flat."""
+    total = joint.sum(axis=1)
+    highest = float(heights.max())
+    return float(f"{1.08 * max(highest, min(float(total[np.isfinite(total)].max()), 1.6 * highest)):.5g}")
+
+
+def _thinned(grid: Array) -> Array:
+    return grid[:: max(1, len(grid) // CURVE_POINTS)]
+
+
+def _bars(bins: Bins, heights: Array) -> Trace:
+    return {
+        "type": "bar",
+        "x": rounded(bins.edges[:-1] + bins.width / 2),
+        "y": rounded(heights),
+        "name": "data",
+        "marker": {"color": "@bars"},
+        "hovertemplate": "%{x}: %{y}<extra></extra>",
+    }
+
+
+def _curves(mixture: Mixture, x: Array, joint: Array, dots: bool) -> list[Trace]:
+    at, mode = rounded(x), "lines+markers" if dots else "lines"
+    curves = [
+        of_component(
+            mixture,
+            component,
+            type="scatter",
+            mode=mode,
+            x=at,
+            y=rounded(curve),
+            line={"color": f"@{component}", "width": 2.2},
+            marker={"size": 6},
+            fill="tozeroy",
+            fillcolor=f"@{component}/0.13",
+            hovertemplate="%{x}: %{y}<extra></extra>",
+        )
+        for component, curve in enumerate(joint.T)
+    ]
+    total: Trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": at,
+        "y": rounded(joint.sum(axis=1)),
+        "name": "mixture",
+        "line": {"color": "@ink", "width": 1.4, "dash": "dash"},
+        "hovertemplate": "%{x}: %{y}<extra></extra>",
+    }
+    return [*curves, total] if mixture.n_components > 1 else curves
+
+
+def _beyond(values: Array, bins: Bins) -> str:
+    outside = int(np.count_nonzero((values < bins.start) | (values > bins.stop)))
+    return f"{count(outside)} {'rows lie' if outside > 1 else 'row lies'} beyond the edges." if outside else ""
