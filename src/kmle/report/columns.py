@@ -31,9 +31,12 @@ def column_figure(mixture: Mixture, values: Array, name: str) -> Figure:
         first, last = max(np.ceil(bins.start), support.lower), float(np.minimum(np.floor(bins.stop), support.upper))
         x, mode = np.arange(first, last + 1), "probability"
     else:
-        lower, upper = (support.lower, support.upper) if isinstance(support, Interval) else (-np.inf, np.inf)
+        lower, upper = (support.lower, support.upper) if isinstance(support, Interval) else (0.0, np.inf)
         bins = continuous_bins(few, mixture.predict(few[:, None]), lower, upper)
-        x, mode = _thinned(density_grid(mixture, bins.start, bins.stop, lower, upper)), "density"
+        # Not at the very ends of the support, where a density may have a pole.
+        inside = 1e-6 * (bins.stop - bins.start)
+        x = _thinned(density_grid(mixture, bins.start + inside, bins.stop - inside, lower, upper))
+        mode = "density"
     heights = bins.fractions(values) / bins.width
     joint = np.exp(mixture.log_joint(x[:, None]))
     top = _top(heights, joint)

@@ -44,10 +44,10 @@ def likelihood_table(fit: Fit, n_rows: float) -> str:
     meanings = [
         "log-likelihood",
         "complete log-likelihood",
-        *(f"{name}, lower is better" for name in found),
+        *found,
     ]
     shown = [plain(value, 2) for value in values]
-    told = f"{count(fit.mixture.n_parameters)} free parameters, {count(n_rows)} rows."
+    told = f"{count(fit.mixture.n_parameters)} free parameters, {count(n_rows)} rows. Of criteria, lower is better."
     rows = [[text(meaning), value] for meaning, value in zip(meanings, shown, strict=True)]
     return table(["", "value"], rows) + element("p", text(told), class_="note")
 

@@ -4,14 +4,19 @@
   const root = document.documentElement;
   const darkSide = window.matchMedia("(prefers-color-scheme: dark)");
   const INKS = {
-    light: { ink: "#22262b", muted: "#5f6770", grid: "#e6e8eb", bars: "#d4d8dd", paper: "#ffffff" },
-    dark: { ink: "#e6e8eb", muted: "#9aa3ad", grid: "#333a42", bars: "#464e58", paper: "#1c2025" },
+    light: { ink: "#22262b", muted: "#5f6770", grid: "#e6e8eb", bars: "#d4d8dd", paper: "#ffffff", accent: "#0a6aa8" },
+    dark: { ink: "#e6e8eb", muted: "#9aa3ad", grid: "#333a42", bars: "#464e58", paper: "#1c2025", accent: "#62b6ec" },
   };
   const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-  const SETTINGS = {
-    responsive: true, displaylogo: false, showTips: false,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "sendDataToCloud"],
+  const settings = (figure, width) => {
+    const flat = !figure.layout.polar && !figure.layout.ternary;
+    const buttons = flat ? ["toImage", "zoom2d", "pan2d", "resetScale2d"] : ["toImage"];
+    return {
+      responsive: true, displaylogo: false, showTips: false, modeBarButtons: [buttons],
+      displayModeBar: width < NARROW ? false : "hover",
+    };
   };
+  const NARROW = 480;
   const chosen = {};
   let wanted = null;
 
@@ -42,23 +47,25 @@
     const ink = INKS[side()];
     const title = { ...(given.title || {}), standoff: 8 };
     return {
-      gridcolor: ink.grid, linecolor: ink.grid, zerolinecolor: ink.grid, zeroline: false, automargin: true,
+      gridcolor: ink.grid, linecolor: ink.grid, zerolinecolor: ink.grid, zeroline: false, automargin: true, separatethousands: true,
       tickfont: { color: ink.muted }, exponentformat: "power", ...given, title,
     };
   }
 
   function layout(given, width) {
     const ink = INKS[side()];
-    const narrow = width < 560;
-    const legend = narrow ? { orientation: "h", y: -0.22, yanchor: "top", x: 0 } : { x: 1.01, y: 1 };
+    const narrow = width < NARROW;
+    const below = { orientation: "h", y: -0.2, yanchor: "top", x: 0, title: { text: "" } };
+    const legend = narrow ? { ...given.legend, ...below } : { x: 1.01, y: 1, ...given.legend };
     const { height, polar, ternary, ...rest } = given;
     const circle = { gridcolor: ink.grid, linecolor: ink.grid, tickfont: { color: ink.muted } };
     const result = {
       font: { family: FONT, size: 13, color: ink.ink }, paper_bgcolor: ink.paper, plot_bgcolor: ink.paper,
-      margin: { l: 56, r: 16, t: 12, b: 48 }, hovermode: "closest", uirevision: "kept", dragmode: narrow ? false : "zoom",
+      margin: { l: 56, r: 16, t: narrow ? 10 : 30, b: 48 }, hovermode: "closest", uirevision: "kept", dragmode: narrow ? false : "zoom",
       ...rest, height: height || null, autosize: true,
       xaxis: axis(given.xaxis || {}), yaxis: axis(given.yaxis || {}),
-      legend: { font: { color: ink.ink }, ...legend, ...(given.legend || {}) },
+      legend: { font: { color: ink.ink }, itemsizing: "constant", ...legend },
+      separators: ".\u202f",
       modebar: { bgcolor: "rgba(0,0,0,0)", color: ink.muted, activecolor: ink.ink },
       hoverlabel: { bgcolor: ink.ink, bordercolor: ink.ink, font: { color: ink.paper } },
     };
@@ -83,7 +90,7 @@
     if (figure.layout.height) place.style.height = `${figure.layout.height}px`;
     place.closest("figure").querySelector(".view-note").textContent = figure.note;
     const shape = { ...layout(figure.layout, place.clientWidth), uirevision: `view ${chosen[key] || 0}` };
-    return Plotly.react(place, coloured(figure.data, ""), coloured(shape, ""), SETTINGS);
+    return Plotly.react(place, coloured(figure.data, ""), coloured(shape, ""), settings(figure, place.clientWidth));
   }
 
   function drawAll() {

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..families import VonMises
 from ..learning import Fit
 from ..numerics.arrays import Array
 from ..plotting.fit import picture_of
@@ -37,7 +38,14 @@ def data_panel(subject: Subject) -> Panel:
         return _profile(subject)
     if kind == "rose":
         figure = rose_figure(mixture, dense(subject.rows, subject.columns))
-        return Panel([("", figure)], "Bars are the data, lines the components times their weights.")
+        return Panel(
+            [("", figure)],
+            f"Bars are the {count(subject.rows.shape[0])} rows, lines the components times their weights.",
+        )
+    if kind == "proportion":
+        rows = subject.sampled(MOST_POINTS)
+        figure = _single(subject, 0, rows, mixture.predict(rows))
+        return Panel([("", figure)], f"{count(subject.rows.shape[0])} rows; the other column is what is left of one.")
     if kind in ("sphere", "triangle"):
         rows = dense(subject.sampled(MOST_POINTS), subject.columns)
         labels = mixture.predict(rows)
@@ -76,6 +84,8 @@ def _single(subject: Subject, column: int, rows: Any, labels: NDArray[np.intp]) 
     alone, name = marginal(subject.mixture, [column]), subject.names[column]
     if alone is None:
         return by_label_figure(dense(rows, [column])[:, 0], labels, subject.mixture, name)
+    if isinstance(alone.family, VonMises):
+        return rose_figure(alone, dense(subject.rows, [column]))
     return column_figure(alone, dense(subject.rows, [column])[:, 0], name)
 
 
@@ -209,14 +219,18 @@ def history_panel(fit: Fit) -> Panel:
         "x": kept.tolist(),
         "y": [float(value) if np.isfinite(value) else None for value in fit.objectives[kept]],
         "text": [label(fit.history[step].kind) for step in kept],
-        "line": {"color": "@0", "width": 2},
-        "marker": {"color": "@0", "size": 6},
+        "line": {"color": "@accent", "width": 2},
+        "marker": {"color": "@accent", "size": 6},
         "hovertemplate": "%{text}: %{y}<extra></extra>",
     }
-    what = "objective, with the prior's penalty" if fit.includes_penalty else "objective"
-    layout = {"xaxis": {"title": {"text": "half-step"}}, "yaxis": {"title": {"text": what}}, "showlegend": False}
+    layout = {
+        "xaxis": {"title": {"text": "half-step"}},
+        "yaxis": {"title": {"text": "objective"}, "exponentformat": "none", "separatethousands": True},
+        "showlegend": False,
+    }
+    penalty = " The objective includes the prior's penalty." if fit.includes_penalty else ""
     told = f"{count(total)} half-steps" + (f", {count(len(kept))} of them drawn" if len(kept) < total else "")
-    return Panel([("", Figure([trace], layout))], f"Higher is better. {told}.")
+    return Panel([("", Figure([trace], layout))], f"Higher is better. {told}.{penalty}")
 
 
 def _drawn(subject: Subject, points: Array) -> str:

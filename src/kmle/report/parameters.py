@@ -42,6 +42,7 @@ class Parameter:
             width = self.values.shape[1]
             places = [(i, j) for i in range(width) for j in range(i, width)]
             names = [self._column(i) if i == j else f"{self._column(i)}, {self._column(j)}" for i, j in places]
+            names = names if width > 1 else [""]
             chosen = [(slice(None), i, j) for i, j in places]
             return [
                 (name, self.values[at], None if self.errors is None else self.errors[at])

@@ -135,7 +135,10 @@ def _marks(pair: Mixture, centres: Array) -> list[Trace]:
 
 def _contours(pair: Mixture, points: Array) -> list[Trace]:
     """Lines round the smallest regions of the grid with the mass a Gaussian has in one and two deviations."""
-    x, y = (_axis(points[:, at], support) for at, support in enumerate(column_supports(pair)))
+    supports = column_supports(pair)
+    if not all(isinstance(support, Integers | Interval) for support in supports):
+        return []
+    x, y = (_axis(points[:, at], support) for at, support in enumerate(supports))
     across, up = np.meshgrid(x, y)
     joint = np.exp(pair.log_joint(np.stack([across.ravel(), up.ravel()], axis=1))).reshape(*across.shape, -1)
     traces = []
