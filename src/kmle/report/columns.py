@@ -9,16 +9,17 @@ from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..plotting.bins import LOOKED_AT, Bins, continuous_bins, integer_bins
 from ..plotting.marginals import column_supports
-from ..plotting.univariate import density_grid, wrapped
+from ..plotting.univariate import LOGARITHMIC_FROM, wrapped
 from .figure import Figure, Trace, legend_title, of_component, rounded
 from .markup import label
 from .numbers import count
 
 # Above this many whole numbers the masses are a line without dots.
 MOST_DOTS = 45
-# The curves of a picture have about so many points.
-CURVE_POINTS = 240
+# Points of a curve, evenly spaced; the components share as many more.
+CURVE_POINTS = 160
 SECTORS = 48
+MOST_DECADES = 12
 
 
 def column_figure(mixture: Mixture, values: Array, name: str) -> Figure:
@@ -32,10 +33,13 @@ def column_figure(mixture: Mixture, values: Array, name: str) -> Figure:
         x, mode = np.arange(first, last + 1), "probability"
     else:
         lower, upper = (support.lower, support.upper) if isinstance(support, Interval) else (0.0, np.inf)
-        bins = continuous_bins(few, mixture.predict(few[:, None]), lower, upper)
+        labels = mixture.predict(few[:, None])
+        if lower >= 0 and np.isinf(upper) and _many_decades(few):
+            return _decades_figure(mixture, values, few, labels, name)
+        bins = continuous_bins(few, labels, lower, upper)
         # Not at the very ends of the support, where a density may have a pole.
         inside = 1e-6 * (bins.stop - bins.start)
-        x = _thinned(density_grid(mixture, bins.start + inside, bins.stop - inside, lower, upper))
+        x = _grid(bins.start + inside, bins.stop - inside, few, labels)
         mode = "density"
     heights = bins.fractions(values) / bins.width
     joint = np.exp(mixture.log_joint(x[:, None]))
@@ -49,6 +53,29 @@ def column_figure(mixture: Mixture, values: Array, name: str) -> Figure:
         **legend_title(mixture),
     }
     return Figure(traces, layout, _beyond(values, bins))
+
+
+def _decades_figure(mixture: Mixture, values: Array, few: Array, labels: NDArray[np.intp], name: str) -> Figure:
+    """Over decades: the density of the decimal logarithm, so that areas stay shares."""
+    positive = few > 0
+    logarithms, labels = np.log10(few[positive]), labels[positive]
+    bins = continuous_bins(logarithms, labels, -np.inf, np.inf)
+    with np.errstate(divide="ignore"):
+        heights = bins.fractions(np.log10(values)) / bins.width
+    x = _grid(bins.start, bins.stop, logarithms, labels)
+    joint = np.exp(mixture.log_joint(10 ** x[:, None])) * (10**x * np.log(10))[:, None]
+    top = _top(heights, joint)
+    decades = np.arange(np.ceil(bins.start), np.floor(bins.stop) + 1)
+    decades = decades[:: -(-len(decades) // MOST_DECADES)]
+    ticks = {"tickvals": decades.tolist(), "ticktext": [f"{10**decade:g}" for decade in decades]}
+    layout = {
+        "xaxis": {"title": {"text": label(name)}, "range": [bins.start, bins.stop], **ticks},
+        "yaxis": {"title": {"text": "density of the decimal logarithm"}, "range": [0, top]},
+        "bargap": 0.02,
+        **legend_title(mixture),
+    }
+    traces = [_bars(bins, heights), *_curves(mixture, x, np.minimum(joint, 20 * top), dots=False)]
+    return Figure([{**trace, "hovertemplate": "%{y}<extra></extra>"} for trace in traces], layout)
 
 
 def by_label_figure(values: Array, labels: NDArray[np.intp], mixture: Mixture, name: str) -> Figure:
@@ -106,6 +133,11 @@ def rose_figure(mixture: Mixture, rows: Array) -> Figure:
     return Figure([bars, *curves], {"polar": {"radialaxis": {"range": [0, top], "nticks": 4}}, **legend_title(mixture)})
 
 
+def _many_decades(values: Array) -> bool:
+    low, high = np.quantile(values, [0.25, 0.99])
+    return bool(low > 0 and high > LOGARITHMIC_FROM * low)
+
+
 def _top(heights: Array, joint: Array) -> float:
     """How high the picture is: a pole or a needle must not press the histogram flat."""
     total = joint.sum(axis=1)
@@ -113,8 +145,13 @@ def _top(heights: Array, joint: Array) -> float:
     return float(f"{1.08 * max(highest, min(float(total[np.isfinite(total)].max()), 1.6 * highest)):.5g}")
 
 
-def _thinned(grid: Array) -> Array:
-    return grid[:: max(1, len(grid) // CURVE_POINTS)]
+def _grid(low: float, high: float, values: Array, labels: NDArray[np.intp]) -> Array:
+    """Points from low to high, closer where the rows of a component are."""
+    found = np.unique(labels)
+    shares = np.linspace(0, 1, max(8, CURVE_POINTS // len(found)))
+    near = [np.quantile(values[labels == label], shares) for label in found]
+    grid = np.unique(np.concatenate([np.linspace(low, high, CURVE_POINTS), *near]))
+    return grid[(grid >= low) & (grid <= high)]
 
 
 def _bars(bins: Bins, heights: Array) -> Trace:

@@ -14,7 +14,7 @@ LARGEST = 1e9
 def column(values: ArrayLike, errors: ArrayLike | None = None) -> list[str]:
     """Numbers with the same number of decimals, so that their points stand under each other.
 
-    With standard errors, as many as leave two digits of the typical one.
+    With standard errors, as many as leave two digits of the smallest that is not a thousand times below the largest.
 
     >>> column([1.5, 20.25])
     ['1.50', '20.25']
@@ -65,5 +65,5 @@ def _decimals(numbers: Array, errors: Array | None) -> int | None:
         return 0
     decimals = SIGNIFICANT - 1 - int(np.floor(np.log10(np.median(sizes) if errors is None else largest)))
     if errors is not None and (told := errors[np.isfinite(errors) & (errors > 0)]).size:
-        decimals = 1 - int(np.floor(np.log10(np.median(told))))
+        decimals = 1 - int(np.floor(np.log10(told[told > 1e-3 * told.max()].min())))
     return int(np.clip(decimals, 0, MOST_DECIMALS))

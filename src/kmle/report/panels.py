@@ -73,8 +73,6 @@ def _views(subject: Subject) -> Panel:
     for column in singles:
         views.append((subject.names[column], _single(subject, column, rows, labels)))
     told = [_drawn(subject, points)] if pairs else [f"{count(subject.rows.shape[0])} rows."]
-    if pairs:
-        told.append("Ellipses and contours hold what one and two standard deviations of a Gaussian hold.")
     if len(telling) < len(subject.columns):
         told.append(f"Pairs are of the {len(telling)} columns that tell the components apart best.")
     return Panel(views, " ".join(told))

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..families import Categorical
 from ..inspection import StandardErrors, standard_errors
 from ..learning.certificate import SOFT_ALGORITHMS
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..plotting.marginals import category_counts
 from .markup import TIMES, badge, element, folded, table, text
 from .numbers import column, count
 
@@ -82,6 +84,9 @@ def errors_of(
 def components_section(mixture: Mixture, sizes: Array, errors: StandardErrors | str, columns: tuple[str, ...]) -> str:
     """The table of components and, where they have many numbers, tables of their parameters."""
     known = errors if isinstance(errors, StandardErrors) else None
+    if isinstance(mixture.family, Categorical):
+        levels = zip(columns, category_counts(mixture.family), strict=True)
+        columns = tuple(f"{name}: {category}" for name, categories in levels for category in range(categories))
     parameters = [
         Parameter(name, np.asarray(value), None if known is None else known.source[name], columns)
         for name, value in mixture.source.items()

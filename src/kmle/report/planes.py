@@ -5,17 +5,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..families import VonMises
 from ..families.support import Integers, Interval, Support
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..plotting.bins import view
 from ..plotting.bivariate import FEWEST_VALUES, ONE_SIGMA, TWO_SIGMA
 from ..plotting.directions import hammer
-from ..plotting.marginals import column_supports, gaussian_parts, means
+from ..plotting.marginals import column_supports, gaussian_parts
+from ..plotting.univariate import wrapped
 from .figure import Figure, Trace, legend_title, of_component, rounded
 from .markup import label
 
 GRID = 60
+LINES = "Lines hold the mass a Gaussian has inside one and two standard deviations."
 ELLIPSE = np.linspace(0, 2 * np.pi, 61)
 
 
@@ -23,6 +26,8 @@ def plane_figure(
     mixture: Mixture, pair: Mixture | None, points: Array, labels: NDArray[np.intp], names: list[str], contours: bool
 ) -> Figure:
     """Points (n, 2) and, where the law of the two columns is known, its components."""
+    angles = isinstance((pair or mixture).family, VonMises)
+    points = wrapped(points) if angles else points
     supports: list[Support | None] = [None, None] if pair is None else [*column_supports(pair)]
     whole = np.array([isinstance(support, Integers) for support in supports])
     # Whole numbers spread a little, so that equal rows are seen as many.
@@ -31,11 +36,14 @@ def plane_figure(
     few = whole.any() and (np.ptp(points[:, whole], axis=0) + 1 < FEWEST_VALUES).any()
     if pair is not None and not few:
         traces += _laws(pair, points, contours)
+    if mixture.n_components > 1:
+        traces += _marks(mixture, _centres(mixture, points, labels, angles))
     axes = {
         axis: {"title": {"text": label(name)}, "range": _range(points[:, at])}
         for at, (axis, name) in enumerate(zip(("xaxis", "yaxis"), names, strict=True))
     }
-    return Figure(traces, {**axes, **legend_title(mixture), "hovermode": "closest"})
+    lined = any(trace["type"] == "contour" or trace["mode"] == "lines" for trace in traces)
+    return Figure(traces, {**axes, **legend_title(mixture), "hovermode": "closest"}, LINES if lined else "")
 
 
 def point_traces(mixture: Mixture, points: Array, labels: NDArray[np.intp]) -> list[Trace]:
@@ -88,10 +96,17 @@ def ternary_figure(mixture: Mixture, rows: Array, labels: NDArray[np.intp], name
 def _laws(pair: Mixture, points: Array, contours: bool) -> list[Trace]:
     parts = gaussian_parts(pair.family, pair.natural)
     if parts is not None:
-        return [_ellipse(pair, j, *law) for j, law in enumerate(zip(*parts, strict=True))] + _marks(pair, parts[0])
-    centres = means(pair)
-    marks = [] if centres is None else _marks(pair, centres)
-    return (_contours(pair, points) if contours else []) + marks
+        return [_ellipse(pair, component, *law) for component, law in enumerate(zip(*parts, strict=True))]
+    return _contours(pair, points) if contours else []
+
+
+def _centres(mixture: Mixture, points: Array, labels: NDArray[np.intp], angles: bool) -> Array:
+    """The mean of the points of each label, NaN without any; of angles, on the circle."""
+    sums = np.zeros((mixture.n_components, 2), dtype=complex)
+    np.add.at(sums, labels, np.exp(1j * points) if angles else points)
+    with np.errstate(all="ignore"):
+        means = sums / np.bincount(labels, minlength=mixture.n_components)[:, None]
+    return np.angle(means) if angles else means.real
 
 
 def _ellipse(pair: Mixture, component: int, mean: Array, covariance: Array) -> Trace:
@@ -113,10 +128,10 @@ def _ellipse(pair: Mixture, component: int, mean: Array, covariance: Array) -> T
     )
 
 
-def _marks(pair: Mixture, centres: Array) -> list[Trace]:
+def _marks(mixture: Mixture, centres: Array) -> list[Trace]:
     return [
         of_component(
-            pair,
+            mixture,
             component,
             shown=False,
             type="scatter",
@@ -129,7 +144,6 @@ def _marks(pair: Mixture, centres: Array) -> list[Trace]:
             hovertemplate="%{x}, %{y}<extra></extra>",
         )
         for component, centre in enumerate(centres)
-        if pair.n_components > 1
     ]
 
 
