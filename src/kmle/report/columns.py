@@ -35,7 +35,7 @@ def column_figure(mixture: Mixture, values: Array, name: str) -> Figure:
         lower, upper = (support.lower, support.upper) if isinstance(support, Interval) else (0.0, np.inf)
         labels = mixture.predict(few[:, None])
         if lower >= 0 and np.isinf(upper) and _many_decades(few):
-            return _decades_figure(mixture, values, few, labels, name)
+            return _decades_figure(mixture, values, few, labels, name, lower)
         bins = continuous_bins(few, labels, lower, upper)
         # Not at the very ends of the support, where a density may have a pole.
         inside = 1e-6 * (bins.stop - bins.start)
@@ -55,14 +55,16 @@ def column_figure(mixture: Mixture, values: Array, name: str) -> Figure:
     return Figure(traces, layout, _beyond(values, bins))
 
 
-def _decades_figure(mixture: Mixture, values: Array, few: Array, labels: NDArray[np.intp], name: str) -> Figure:
+def _decades_figure(
+    mixture: Mixture, values: Array, few: Array, labels: NDArray[np.intp], name: str, lower: float
+) -> Figure:
     """Over decades: the density of the decimal logarithm, so that areas stay shares."""
     positive = few > 0
     logarithms, labels = np.log10(few[positive]), labels[positive]
-    bins = continuous_bins(logarithms, labels, -np.inf, np.inf)
+    bins = continuous_bins(logarithms, labels, np.log10(lower) if lower > 0 else -np.inf, np.inf)
     with np.errstate(divide="ignore"):
         heights = bins.fractions(np.log10(values)) / bins.width
-    x = _grid(bins.start, bins.stop, logarithms, labels)
+    x = _grid(bins.start + 1e-6 * bins.width, bins.stop, logarithms, labels)
     joint = np.exp(mixture.log_joint(10 ** x[:, None])) * (10**x * np.log(10))[:, None]
     top = _top(heights, joint)
     decades = np.arange(np.ceil(bins.start), np.floor(bins.stop) + 1)
