@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..families.checking import check_sample_weight
-from ..plotting.reading import Columns, read
+from ..learning import Fit
+from ..numerics.arrays import Array
+from ..plotting.reading import Columns, Subject, read
 from ..plotting.style import heading
 from .facts import cards, diagnostics_section, learning_facts, likelihood_table, reproduction
 from .figure import Panel, palettes
@@ -45,7 +47,30 @@ def write_report(
     'report.html'
     """
     library = _plotly()
-    page = _page(library, estimator, X, columns, sample_weight, command, seed, title)
+    subject = _subject(estimator, X, columns)
+    weights = check_sample_weight(sample_weight, subject.rows.shape[0])
+    fit = estimator.fit_
+    sizes = np.bincount(fit.labels, weights, fit.mixture.n_components).astype(float)
+    panels = {
+        "data": data_panel(subject),
+        "weights": weights_panel(subject, sizes),
+        "certainty": certainty_panel(subject),
+        "history": history_panel(fit),
+    }
+    script = (files(__package__) / "page.js").read_text(encoding="utf-8")
+    drawn = {key: [figure.content() for _, figure in panel.views] for key, panel in panels.items()}
+    page = TEMPLATE.format(
+        policy=_policy(library, script),
+        title=text(title or heading(fit.mixture)),
+        style=(files(__package__) / "page.css").read_text(encoding="utf-8"),
+        about=text(_about(fit, bool(title), weights is not None)),
+        cards=cards(fit, float(sizes.sum())),
+        main=_sections(estimator, subject, panels, sizes, weights) + _last_section(estimator, command, seed),
+        model=script_data(fit.mixture.to_dict()),
+        content=script_data({"panels": drawn, "palettes": palettes(fit.mixture.n_components)}),
+        library=library,
+        script=script,
+    )
     target = Path(path)
     target.write_text(page, encoding="utf-8", newline="\n")
     return target
@@ -64,74 +89,48 @@ def _plotly() -> str:
     return str(get_plotlyjs()).replace("</script", "<\\/script").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _page(
-    library: str,
-    estimator: Any,
-    X: ArrayLike,
-    columns: Columns,
-    sample_weight: ArrayLike | None,
-    command: str | None,
-    seed: object,
-    title: str | None,
-) -> str:
+def _subject(estimator: Any, X: ArrayLike, columns: Columns) -> Subject:
+    """The rows the estimator was fitted to, or one sentence on what is wrong."""
     if not hasattr(estimator, "fit"):
         raise ValueError(f"estimator is a {type(estimator).__name__}: give a fitted KMLE or ExponentialFamilyMixture")
     check_is_fitted(estimator, "mixture_")
-    if getattr(estimator, "fit_", None) is None:
+    fit = getattr(estimator, "fit_", None)
+    if fit is None or fit.mixture is not estimator.mixture_:
         raise ValueError("estimator was learned batch by batch, which leaves no history to report: use fit(X)")
     subject = read(estimator, X, columns)
-    fit, n = estimator.fit_, subject.rows.shape[0]
-    if len(fit.labels) != n:
-        raise ValueError(f"X has {n} rows but the estimator was fitted to {len(fit.labels)}: give the rows it learned")
-    weights = check_sample_weight(sample_weight, n)
-    sizes = np.bincount(fit.labels, weights, fit.mixture.n_components).astype(float)
+    n, learned = subject.rows.shape[0], len(fit.labels)
+    if learned != n:
+        raise ValueError(f"X has {n} rows but the estimator was fitted to {learned}: give the rows it was fitted to")
+    return subject
+
+
+def _about(fit: Fit, titled: bool, weighted: bool) -> str:
+    """The line under the title."""
+    told = f"{heading(fit.mixture)}, learned by {fit.algorithm}." if titled else f"Learned by {fit.algorithm}."
+    return told + (" Tables count rows by their weights, pictures and diagnostics each row once." if weighted else "")
+
+
+def _sections(estimator: Any, subject: Subject, panels: dict[str, Panel], sizes: Array, weights: Array | None) -> str:
+    fit = estimator.fit_
     errors = errors_of(fit.mixture, subject.rows, weights, fit.algorithm, fit.weights_held)
-    total = float(sizes.sum())
-    name = title or heading(fit.mixture)
-    panels = {
-        "data": data_panel(subject),
-        "weights": weights_panel(subject, sizes),
-        "certainty": certainty_panel(subject),
-        "history": history_panel(fit),
-    }
-    about = f"{heading(fit.mixture)}, learned by {fit.algorithm}" if title else f"Learned by {fit.algorithm}"
-    main = [
-        _section("Data and mixture", _drawing("data", panels["data"]), "wide"),
-        _section(
-            "Components",
-            components_section(fit.mixture, sizes, errors, subject.names),
-            "wide",
-        ),
-        _section("Weights", _drawing("weights", panels["weights"])),
-        _section("Certainty", _drawing("certainty", panels["certainty"])),
-        _section("Learning", _drawing("history", panels["history"])),
-        _section("How it went", learning_facts(estimator, subject, weights)),
-        _section("Likelihood and criteria", likelihood_table(fit, total)),
-        _section("Diagnostics", diagnostics_section(subject)),
-        _section("How to get it again", reproduction(estimator, command, seed), "wide"),
+    parts = [
+        ("Data and mixture", _drawing("data", panels["data"]), "wide"),
+        ("Components", components_section(fit.mixture, sizes, errors, subject.names), "wide"),
+        ("Weights", _drawing("weights", panels["weights"]), "half"),
+        ("Certainty", _drawing("certainty", panels["certainty"]), "half"),
+        ("Learning", _drawing("history", panels["history"]), "half"),
+        ("How it went", learning_facts(estimator, subject, weights), "half"),
+        ("Likelihood and criteria", likelihood_table(fit, float(sizes.sum())), "half"),
+        ("Diagnostics", diagnostics_section(subject), "half"),
     ]
-    script = (files(__package__) / "page.js").read_text(encoding="utf-8")
-    style = (files(__package__) / "page.css").read_text(encoding="utf-8")
-    content = {
-        "panels": {key: [figure.content() for _, figure in panel.views] for key, panel in panels.items()},
-        "palettes": palettes(fit.mixture.n_components),
-    }
-    return TEMPLATE.format(
-        policy=_policy(library, script),
-        title=text(name),
-        style=style,
-        about=text(about),
-        cards=cards(fit, total),
-        main="".join(main),
-        # to_json writes every digit; the escapes are JSON's own, so it reads the same.
-        model=script_data(fit.mixture.to_dict()),
-        content=script_data(content),
-        library=library,
-        script=script,
-    )
+    return "".join(_section(*part) for part in parts)
 
 
-def _section(name: str, content: str, kind: str = "half") -> str:
+def _last_section(estimator: Any, command: str | None, seed: object) -> str:
+    return _section("How to get it again", reproduction(estimator, command, seed), "wide")
+
+
+def _section(name: str, content: str, kind: str) -> str:
     return element("section", element("h2", text(name)), content, class_=kind)
 
 
