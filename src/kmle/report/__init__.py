@@ -1,0 +1,5 @@
+"""A fit as one page of HTML: pictures, tables, the model to download, and how to get it again."""
+
+from .page import write_report
+
+__all__ = ["write_report"]

@@ -1,0 +1,132 @@
+"""What the page says in words and single numbers: criteria, how learning went, diagnostics, how to do it again."""
+
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..inspection import diagnose
+from ..inspection.diagnostics import OVERLAP
+from ..learning import Fit
+from ..plotting.reading import Subject
+from .markup import badge, element, facts, folded, table, text
+from .numbers import column, count, duration, percent, plain
+
+# Rows looked at for diagnostics; a certificate needs them all and is not sought for more.
+MOST_ROWS = 100_000
+PACKAGES = ("numpy", "scipy", "scikit-learn", "plotly")
+
+
+def criteria(fit: Fit, n_rows: float) -> dict[str, float]:
+    """AIC, AICc, BIC and ICL: lower is better. AICc is NaN where there are too few rows for it.
+
+    They are those of the estimator on its rows, from sums the fit already has.
+    """
+    free = fit.mixture.n_parameters
+    aic = -2 * fit.log_likelihood + 2 * free
+    spare = n_rows - free - 1
+    cost = float(np.log(n_rows)) * free
+    return {
+        "AIC": aic,
+        "AICc": aic + 2 * free * (free + 1) / spare if spare > 0 else float("nan"),
+        "BIC": -2 * fit.log_likelihood + cost,
+        "ICL": -2 * fit.complete_log_likelihood + cost,
+    }
+
+
+def likelihood_table(fit: Fit, n_rows: float) -> str:
+    """Log-likelihoods and criteria."""
+    found = criteria(fit, n_rows)
+    values = [fit.log_likelihood, fit.complete_log_likelihood, *found.values()]
+    meanings = [
+        "log-likelihood",
+        "complete log-likelihood",
+        *found,
+    ]
+    shown = [plain(value, 2) for value in values]
+    told = f"{count(fit.mixture.n_parameters)} free parameters, {count(n_rows)} rows. Of criteria, lower is better."
+    rows = [[text(meaning), value] for meaning, value in zip(meanings, shown, strict=True)]
+    return table(["", "value"], rows) + element("p", text(told), class_="note")
+
+
+def cards(fit: Fit, n_rows: float) -> str:
+    """The few numbers that matter most."""
+    n_columns = fit.mixture.family.n_features or 1
+    sure = "well apart" if fit.mean_entropy <= OVERLAP else "they overlap"
+    shown = {
+        "Components": (count(fit.mixture.n_components), f"{count(fit.mixture.n_parameters)} free parameters"),
+        "Rows": (count(n_rows), f"{count(n_columns)} column{'s' * (n_columns != 1)}"),
+        "BIC": (plain(criteria(fit, n_rows)["BIC"], 1), "lower is better"),
+        "Doubt": (plain(fit.mean_entropy, 3), f"nats a row: {sure}"),
+        "Time": (duration(fit.seconds), f"{count(fit.n_iter)} iteration{'s' * (fit.n_iter != 1)}"),
+    }
+    each = [
+        element("div", element("b", text(name)), element("strong", text(value)), element("small", text(told)))
+        for name, (value, told) in shown.items()
+    ]
+    return element("div", *each, class_="cards")
+
+
+def learning_facts(estimator: Any, subject: Subject, sample_weight: Any) -> str:
+    """Why it stopped, what did the work, what is certain, what is to be noted."""
+    fit = estimator.fit_
+    told = {
+        "Stopped": text(fit.stop_reason),
+        "Algorithm": text(f"{fit.algorithm}, {count(fit.n_iter)} iteration{'s' * (fit.n_iter != 1)}"),
+        "Engine": text(fit.engine),
+        "Time": text(duration(fit.seconds)),
+        "Certificate": text(_certificate(estimator, subject, sample_weight)),
+    }
+    if estimator.notes_:
+        told["Notes"] = "<br>".join(text(note) for note in estimator.notes_)
+    return facts(told)
+
+
+def _certificate(estimator: Any, subject: Subject, sample_weight: Any) -> str:
+    if subject.rows.shape[0] > MOST_ROWS:
+        return f"Not sought: there are more than {count(MOST_ROWS)} rows (estimator.certify(X) does it)."
+    return str(estimator.fit_.certify(subject.rows, sample_weight).sentence)
+
+
+def diagnostics_section(subject: Subject) -> str:
+    """How well the components are told apart and how well they fit, as sentences and a folded table."""
+    rows = subject.sampled(MOST_ROWS)
+    found = diagnose(subject.mixture, rows)
+    apart = found.separation
+    sentences = str(found).partition("\n\n")[2].splitlines()
+    if rows.shape[0] < subject.rows.shape[0]:
+        sentences.append(f"{count(rows.shape[0])} of {count(subject.rows.shape[0])} rows were looked at.")
+    listed = element("ul", *(element("li", text(sentence)) for sentence in sentences))
+    if subject.mixture.n_components == 1:
+        return listed
+    k = np.arange(subject.mixture.n_components)
+    cells = zip(
+        column(apart.own_posterior),
+        [badge(int(near)) for near in apart.nearest],
+        column(apart.overlap[k, apart.nearest]),
+        [percent(1 - apart.confusion[j, j]) for j in k],
+        strict=True,
+    )
+    heads = ["component", "mean posterior of its rows", "nearest", "overlap with it", "rows it loses to others"]
+    return listed + folded(
+        "Component by component", table(heads, [[badge(int(j)), *c] for j, c in zip(k, cells, strict=True)])
+    )
+
+
+def reproduction(estimator: Any, command: str | None, seed: object) -> str:
+    """The command, the settings and the versions that give this fit again."""
+    if seed is None:
+        seed = getattr(estimator, "random_state", None)
+    versions = {"kmle": __version__, "Python": platform.python_version()}
+    versions |= {package: version(package) for package in PACKAGES}
+    told = {
+        "Seed": text("none: another run may find another mixture" if seed is None else seed),
+        "Versions": text(", ".join(f"{name} {number}" for name, number in versions.items())),
+        "Written": text(datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+    }
+    shown = element("pre", element("code", text(command))) if command else ""
+    settings = element("pre", element("code", text(f"{' '.join(repr(estimator).split())}.fit(X)")))
+    return shown + settings + facts(told)

@@ -1,0 +1,238 @@
+"""Which pictures the page has: the data with the mixture, the sizes, the certainty of labels, the objective."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..families import VonMises
+from ..learning import Fit
+from ..numerics.arrays import Array
+from ..plotting.fit import picture_of
+from ..plotting.marginals import marginal
+from ..plotting.pairs import telling_columns
+from ..plotting.profiles import profile_of
+from ..plotting.reading import Subject, dense
+from .columns import by_label_figure, column_figure, rose_figure
+from .figure import Figure, Panel, legend_title, of_component, rounded
+from .markup import TIMES, label
+from .numbers import count
+from .planes import plane_figure, sphere_figure, ternary_figure
+
+# Rows drawn as points: of one picture, and of each of many to choose from.
+MOST_POINTS, FEWER_POINTS = 2000, 1000
+# Single columns to choose from.
+MOST_COLUMNS = 24
+MOST_ENTRIES = 60
+# Contours of this many pairs of columns are worth their length.
+MOST_CONTOURS = 3
+MOST_STEPS = 400
+CERTAINTY_ROWS = 20_000
+
+
+def data_panel(subject: Subject) -> Panel:
+    """The data with the mixture, of the kind that suits the family."""
+    kind, mixture = picture_of(subject), subject.mixture
+    if kind == "profile":
+        return _profile(subject)
+    if kind == "rose":
+        figure = rose_figure(mixture, dense(subject.rows, subject.columns))
+        return Panel(
+            [("", figure)],
+            f"Bars are the {count(subject.rows.shape[0])} rows, lines the components times their weights.",
+        )
+    if kind == "proportion":
+        rows = subject.sampled(MOST_POINTS)
+        figure = _single(subject, 0, rows, mixture.predict(rows))
+        return Panel([("", figure)], f"{count(subject.rows.shape[0])} rows; the other column is what is left of one.")
+    if kind in ("sphere", "triangle"):
+        rows = dense(subject.sampled(MOST_POINTS), subject.columns)
+        labels = mixture.predict(rows)
+        if kind == "triangle":
+            return Panel([("", ternary_figure(mixture, rows, labels, subject.chosen_names))], _drawn(subject, rows))
+        told = f"Hammer's map, which keeps areas: {subject.names[0]} in the middle, {subject.names[2]} upwards. "
+        return Panel([("", sphere_figure(mixture, rows, labels))], told + _drawn(subject, rows))
+    return _views(subject)
+
+
+def _views(subject: Subject) -> Panel:
+    """Pairs of columns, and columns by themselves."""
+    rows = subject.sampled(MOST_POINTS if len(subject.columns) == 2 else FEWER_POINTS)
+    labels = subject.mixture.predict(rows)
+    points = dense(rows, subject.columns)
+    telling = telling_columns(subject, points, labels)
+    pairs = list(combinations(telling, 2))
+    singles = list(subject.columns) if len(subject.columns) <= MOST_COLUMNS else telling
+    views: list[tuple[str, Figure]] = []
+    for pair in pairs:
+        names = [subject.names[column] for column in pair]
+        law, at = marginal(subject.mixture, pair), [subject.columns.index(column) for column in pair]
+        figure = plane_figure(subject.mixture, law, points[:, at], labels, names, len(pairs) <= MOST_CONTOURS)
+        views.append((f"{names[0]} {TIMES} {names[1]}", figure))
+    for column in singles:
+        views.append((subject.names[column], _single(subject, column, rows, labels)))
+    told = [_drawn(subject, points)] if pairs else [f"{count(subject.rows.shape[0])} rows."]
+    if len(telling) < len(subject.columns):
+        told.append(f"Pairs are of the {len(telling)} columns that tell the components apart best.")
+    return Panel(views, " ".join(told))
+
+
+def _single(subject: Subject, column: int, rows: Any, labels: NDArray[np.intp]) -> Figure:
+    alone, name = marginal(subject.mixture, [column]), subject.names[column]
+    if alone is None:
+        return by_label_figure(dense(rows, [column])[:, 0], labels, subject.mixture, name)
+    if isinstance(alone.family, VonMises):
+        return rose_figure(alone, dense(subject.rows, [column]))
+    return column_figure(alone, dense(subject.rows, [column])[:, 0], name)
+
+
+def _profile(subject: Subject) -> Panel:
+    """Probabilities as dots on a line for each column or category."""
+    profile, mixture = profile_of(subject), subject.mixture
+    columns = [name for name, size in profile.groups for _ in range(size)]
+    names = [f"{c}: {e}" if c else e for c, e in zip(columns, profile.entries, strict=True)]
+    table, told = profile.table, "Dots are the components, ticks all rows."
+    kept = np.arange(len(names))
+    if len(names) > MOST_ENTRIES:
+        spread = mixture.weights @ (table - mixture.weights @ table) ** 2
+        kept = np.sort(np.argsort(-spread, kind="stable")[:MOST_ENTRIES])
+        told += f" Of {count(len(names))} entries, the {MOST_ENTRIES} that tell the components apart best."
+    # Places rather than names along the axis: two columns may have the same name.
+    places = np.arange(len(kept))
+    dots = [
+        of_component(
+            mixture,
+            component,
+            type="scatter",
+            mode="markers",
+            x=rounded(table[component, kept]),
+            y=places.tolist(),
+            marker={"color": f"@{component}", "size": 10, "opacity": 0.9},
+            hovertemplate="%{x}<extra></extra>",
+        )
+        for component in range(mixture.n_components)
+    ]
+    overall = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "all rows",
+        "x": rounded(profile.overall[kept]),
+        "y": places.tolist(),
+        "marker": {"symbol": "line-ns-open", "size": 12, "color": "@ink", "line": {"width": 1.6, "color": "@ink"}},
+        "hovertemplate": "%{x}<extra></extra>",
+    }
+    ticks = {"tickvals": places.tolist(), "ticktext": [label(names[place]) for place in kept]}
+    layout = {
+        "xaxis": {"title": {"text": profile.what}, "range": [-0.02, max(1.02 * float(table.max()), 0.01) + 0.02]},
+        "yaxis": {**ticks, "range": [len(kept) - 0.4, -0.6], "zeroline": False},
+        "height": 120 + 22 * len(kept),
+        "hovermode": "closest",
+        **legend_title(mixture),
+        "showlegend": True,
+    }
+    return Panel([("", Figure([overall, *dots], layout))], told)
+
+
+def certainty_panel(subject: Subject) -> Panel:
+    """How probable the label of a row is, component by component."""
+    mixture = subject.mixture
+    rows = subject.sampled(CERTAINTY_ROWS)
+    posterior = mixture.posterior(rows)
+    labels, certainty = posterior.argmax(axis=1), posterior.max(axis=1)
+    edges = np.linspace(0, 1, 41)
+    traces = [
+        of_component(
+            mixture,
+            component,
+            type="bar",
+            x=rounded(edges[:-1] + 0.0125),
+            y=rounded(100 * np.histogram(certainty[labels == component], edges)[0] / len(labels)),
+            marker={"color": f"@{component}"},
+            hovertemplate="%{x}: %{y} %<extra></extra>",
+        )
+        for component in range(mixture.n_components)
+    ]
+    layout = {
+        "barmode": "stack",
+        "bargap": 0.08,
+        "xaxis": {"title": {"text": "posterior probability of the label"}, "range": [0.9 / mixture.n_components, 1]},
+        "yaxis": {"title": {"text": "% of rows"}},
+        **legend_title(mixture),
+        "showlegend": False,
+    }
+    doubt = 100 * (1 - float(certainty.mean()))
+    told = f"Rows far to the right are sure of their component; {doubt:.1f} % of the labels are expected to be wrong."
+    shown = len(labels)
+    note = f" {count(shown)} of {count(subject.rows.shape[0])} rows looked at." if shown < subject.rows.shape[0] else ""
+    return Panel([("", Figure(traces, layout))], told + note)
+
+
+def weights_panel(subject: Subject, sizes: Array) -> Panel:
+    """The weight of every component beside the share of rows it was given."""
+    mixture = subject.mixture
+    weights, shares = mixture.weights, sizes / sizes.sum()
+    places = list(range(mixture.n_components))
+    bars = [
+        of_component(
+            mixture,
+            component,
+            type="bar",
+            orientation="h",
+            x=rounded(100 * weights[[component]]),
+            y=[component],
+            marker={"color": f"@{component}"},
+            hovertemplate="%{x} %<extra></extra>",
+        )
+        for component in places
+    ]
+    ticks = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": rounded(100 * shares),
+        "y": places,
+        "marker": {"symbol": "line-ns-open", "size": 16, "color": "@ink", "line": {"width": 2, "color": "@ink"}},
+        "hovertemplate": "%{x} % of rows<extra></extra>",
+    }
+    layout = {
+        "xaxis": {"title": {"text": "%"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": "component"}, "range": [len(places) - 0.4, -0.6], "zeroline": False}
+        | ({"tickvals": places} if len(places) <= 30 else {}),
+        "bargap": 0.35,
+        "barmode": "overlay",
+        "showlegend": False,
+        "height": max(300, 70 + 16 * len(places)),
+    }
+    return Panel([("", Figure([*bars, ticks], layout))], "Bars are weights, ticks the share of rows by their label.")
+
+
+def history_panel(fit: Fit) -> Panel:
+    """The objective after every half-step."""
+    total = len(fit.history)
+    kept = np.unique(np.linspace(0, total - 1, min(total, MOST_STEPS)).round().astype(int))
+    trace = {
+        "type": "scatter",
+        "mode": "lines+markers" if len(kept) <= 60 else "lines",
+        # Objectives of many rows differ late in their digits: none are left out.
+        "x": kept.tolist(),
+        "y": [float(value) if np.isfinite(value) else None for value in fit.objectives[kept]],
+        "text": [label(fit.history[step].kind) for step in kept],
+        "line": {"color": "@accent", "width": 2},
+        "marker": {"color": "@accent", "size": 6},
+        "hovertemplate": "%{text}: %{y}<extra></extra>",
+    }
+    layout = {
+        "xaxis": {"title": {"text": "half-step"}},
+        "yaxis": {"title": {"text": "objective"}, "exponentformat": "none", "separatethousands": True},
+        "showlegend": False,
+    }
+    penalty = " The objective includes the prior's penalty." if fit.includes_penalty else ""
+    told = f"{count(total)} half-steps" + (f", {count(len(kept))} of them drawn" if len(kept) < total else "")
+    return Panel([("", Figure([trace], layout))], f"Higher is better. {told}.{penalty}")
+
+
+def _drawn(subject: Subject, points: Array) -> str:
+    total = subject.rows.shape[0]
+    if len(points) == total:
+        return f"{count(total)} rows."
+    return f"{count(len(points))} of {count(total)} rows drawn as points, the same ones every time."
