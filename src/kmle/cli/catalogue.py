@@ -106,7 +106,9 @@ def demo(
     model = place / "faithful.json"
     write_model(str(model), outcome.estimator.mixture_, table.columns, about(outcome, table) | {"data": "faithful.csv"})
     written = [model, *_pictures(terminal, outcome, table, place)]
-    terminal.show("", f"Wrote {' and '.join(str(path) for path in written)}; kmle show {model} prints the model again.")
+    *others, last = [str(path) for path in written]
+    names = f"{', '.join(others)} and {last}" if others else last
+    terminal.show("", f"kmle show {model} prints the model again. Wrote {names}.")
 
 
 def _pictures(terminal: Terminal, outcome: Any, table: Any, place: Any) -> list[Any]:

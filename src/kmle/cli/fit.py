@@ -138,7 +138,9 @@ def _draw(outcome: Outcome, table: Table, plot: str | None, report: str | None, 
         from ..report import write_report
 
         command = shlex.join(["kmle", *sys.argv[1:]])
-        write_report(report, outcome.estimator, table.rows, list(table.columns), command=command, seed=seed)
+        columns = list(table.columns)
+        weights = table.weights
+        write_report(report, outcome.estimator, table.rows, columns, sample_weight=weights, command=command, seed=seed)
 
 
 def draw(outcome: Outcome, table: Table, path: str) -> None:

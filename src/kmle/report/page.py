@@ -112,7 +112,7 @@ def _about(fit: Fit, titled: bool, weighted: bool) -> str:
 
 def _sections(estimator: Any, subject: Subject, panels: dict[str, Panel], sizes: Array, weights: Array | None) -> str:
     fit = estimator.fit_
-    errors = errors_of(fit.mixture, subject.rows, weights, fit.algorithm, fit.weights_held)
+    errors = errors_of(fit.mixture, subject.rows, weights, fit.algorithm, fit.prescribed_weights)
     parts = [
         ("Data and mixture", _drawing("data", panels["data"]), "wide"),
         ("Components", components_section(fit.mixture, sizes, errors, subject.names), "wide"),
