@@ -204,3 +204,27 @@ def test_without_plotly_one_sentence_names_the_extra():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "write_report needs plotly: pip install 'kmle[report]'"
+
+
+def test_what_would_take_long_is_left_out_and_said(written):
+    X = np.random.default_rng(0).normal(size=(1200, 1))
+    text = written(KMLE(120, random_state=0, max_iter=3).fit(X), X).text
+    assert "Not looked at: comparing 120 components takes long" in text
+    many = np.random.default_rng(0).normal(size=(100_001, 1))
+    assert "Not sought: on 100001 rows it would take long" in (
+        text := written(KMLE(2, random_state=0).fit(many), many).text
+    )
+    assert "100000 of 100001 rows were looked at." in text
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma", "exponential"])
+def test_decades_are_drawn_over_their_logarithm_unless_there_are_negative_numbers(family, written):
+    X = np.random.default_rng(0).exponential(size=(400, 1)) * np.repeat([[1.0], [1e4]], 200, axis=0)
+    page = written(KMLE(2, family=family, random_state=0).fit(X), X, ["seconds"])
+    layout = json.loads(page.data["content"])["panels"]["data"][0]["layout"]
+    assert ("ticktext" in layout["xaxis"]) == (family != "gaussian")
+
+
+def test_constant_columns_have_a_page(written):
+    page = written(KMLE(1).fit(np.ones((30, 2))), np.ones((30, 2)))
+    assert "30 rows." in page.text

@@ -9,7 +9,7 @@ from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..plotting.bins import LOOKED_AT, Bins, continuous_bins, integer_bins
 from ..plotting.marginals import column_supports
-from ..plotting.univariate import LOGARITHMIC_FROM, wrapped
+from ..plotting.univariate import LOGARITHMIC_FROM, VISIBLE, wrapped
 from .figure import Figure, Trace, legend_title, of_component, rounded
 from .markup import label
 from .numbers import count
@@ -150,7 +150,7 @@ def _top(heights: Array, joint: Array) -> float:
 def _grid(low: float, high: float, values: Array, labels: NDArray[np.intp]) -> Array:
     """Points from low to high, closer where the rows of a component are."""
     found = np.unique(labels)
-    shares = np.linspace(0, 1, max(8, CURVE_POINTS // len(found)))
+    shares = np.linspace(0, 1, max(2, CURVE_POINTS // len(found)))
     near = [np.quantile(values[labels == label], shares) for label in found]
     grid = np.unique(np.concatenate([np.linspace(low, high, CURVE_POINTS), *near]))
     return grid[(grid >= low) & (grid <= high)]
@@ -167,28 +167,35 @@ def _bars(bins: Bins, heights: Array) -> Trace:
     }
 
 
+def _stretch(curve: Array, top: float) -> slice:
+    """From the first to the last point of a curve that is seen, and one more at either end."""
+    seen = np.flatnonzero(curve > VISIBLE * top)
+    return slice(max(int(seen[0]) - 1, 0), int(seen[-1]) + 2) if seen.size else slice(0, 1)
+
+
 def _curves(mixture: Mixture, x: Array, joint: Array, dots: bool) -> list[Trace]:
-    at, mode = rounded(x), "lines+markers" if dots else "lines"
+    mode, top = "lines+markers" if dots else "lines", float(joint.max())
+    stretches = [_stretch(curve, top) for curve in joint.T]
     curves = [
         of_component(
             mixture,
             component,
             type="scatter",
             mode=mode,
-            x=at,
-            y=rounded(curve),
+            x=rounded(x[stretch]),
+            y=rounded(curve[stretch]),
             line={"color": f"@{component}", "width": 2.2},
             marker={"size": 6},
             fill="tozeroy",
             fillcolor=f"@{component}/0.13",
             hovertemplate="%{x}: %{y}<extra></extra>",
         )
-        for component, curve in enumerate(joint.T)
+        for component, (curve, stretch) in enumerate(zip(joint.T, stretches, strict=True))
     ]
     total: Trace = {
         "type": "scatter",
         "mode": "lines",
-        "x": at,
+        "x": rounded(x),
         "y": rounded(joint.sum(axis=1)),
         "name": "mixture",
         "line": {"color": "@ink", "width": 1.4, "dash": "dash"},

@@ -17,6 +17,9 @@ from .numbers import column, count, duration, percent, plain
 
 # Rows looked at for diagnostics; a certificate needs them all and is not sought for more.
 MOST_ROWS = 100_000
+# Numbers a certificate looks at (rows, components, coordinates), and numbers diagnostics compare (pairs of components
+# and coordinates, each pair with an effort of its own): a few seconds each.
+MOST_SCORED, MOST_COMPARED, PAIR_EFFORT = 30_000_000, 200_000, 20
 PACKAGES = ("numpy", "scipy", "scikit-learn", "plotly")
 
 
@@ -86,13 +89,18 @@ def learning_facts(estimator: Any, subject: Subject, sample_weight: Any) -> str:
 
 
 def _certificate(estimator: Any, subject: Subject, sample_weight: Any) -> str:
-    if subject.rows.shape[0] > MOST_ROWS:
-        return f"Not sought: there are more than {count(MOST_ROWS)} rows (estimator.certify(X) does it)."
+    n, mixture = subject.rows.shape[0], subject.mixture
+    if n > MOST_ROWS or n * mixture.n_components * mixture.family.order > MOST_SCORED:
+        return f"Not sought: on {count(n)} rows it would take long; estimator.certify(X) does it."
     return str(estimator.fit_.certify(subject.rows, sample_weight).sentence)
 
 
 def diagnostics_section(subject: Subject) -> str:
     """How well the components are told apart and how well they fit, as sentences and a folded table."""
+    mixture = subject.mixture
+    if mixture.n_components**2 * (mixture.family.order + PAIR_EFFORT) > MOST_COMPARED:
+        told = f"Not looked at: comparing {count(mixture.n_components)} components takes long; "
+        return element("p", text(told + "kmle.inspection.diagnose(estimator, X) does it."), class_="note")
     rows = subject.sampled(MOST_ROWS)
     found = diagnose(subject.mixture, rows)
     apart = found.separation

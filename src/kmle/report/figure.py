@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..mixture import Mixture
-from ..plotting.style import PALETTE, component_names
+from ..plotting.style import PALETTE
+from .markup import label
+from .numbers import percent
 
 Trace = dict[str, Any]
 
@@ -45,8 +47,8 @@ def rounded(values: ArrayLike) -> list[float | None]:
 
 def of_component(mixture: Mixture, component: int, *, shown: bool = True, **trace: Any) -> Trace:
     """A trace that goes with the others of its component when the legend is clicked."""
-    name = component_names(mixture)[component].replace("<", "&lt;")
-    return {"name": name, "legendgroup": f"component {component}", "showlegend": shown, **trace}
+    name = f"{component} ({percent(mixture.weights[component])})"
+    return {"name": label(name), "legendgroup": f"component {component}", "showlegend": shown, **trace}
 
 
 def legend_title(mixture: Mixture) -> dict[str, Any]:

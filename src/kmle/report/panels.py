@@ -25,6 +25,8 @@ MOST_POINTS, FEWER_POINTS = 2000, 1000
 # Single columns to choose from.
 MOST_COLUMNS = 24
 MOST_ENTRIES = 60
+# More components than this are not named one by one.
+MANY = 30
 # Contours of this many pairs of columns are worth their length.
 MOST_CONTOURS = 3
 MOST_STEPS = 400
@@ -197,12 +199,14 @@ def weights_panel(subject: Subject, sizes: Array) -> Panel:
     layout = {
         "xaxis": {"title": {"text": "%"}, "rangemode": "tozero"},
         "yaxis": {"title": {"text": "component"}, "range": [len(places) - 0.4, -0.6], "zeroline": False}
-        | ({"tickvals": places} if len(places) <= 30 else {}),
+        | ({"tickvals": places} if len(places) <= MANY else {}),
         "bargap": 0.35,
         "barmode": "overlay",
         "showlegend": False,
-        "height": max(300, 70 + 16 * len(places)),
+        "height": max(300, 70 + 16 * min(len(places), MANY)),
     }
+    if len(places) > MANY:
+        return Panel([("", Figure(bars, layout))], "The weight of every component.")
     return Panel([("", Figure([*bars, ticks], layout))], "Bars are weights, ticks the share of rows by their label.")
 
 

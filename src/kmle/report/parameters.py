@@ -17,7 +17,7 @@ from .numbers import column, count
 
 # Up to this many numbers a component are in the one table; more have tables of their own.
 MOST_INLINE = 6
-MOST_ROWS, WIDEST_MATRIX, MOST_MATRICES = 200, 30, 24
+MOST_ROWS, MOST_CELLS, WIDEST_MATRIX, MOST_MATRICES = 200, 4000, 30, 24
 # The information matrix has this many rows at most; it is held, and inverted, as a whole.
 MOST_UNKNOWNS = 1500
 
@@ -116,11 +116,11 @@ def _own_table(mixture: Mixture, parameter: Parameter) -> str:
     if parameter.is_matrix:
         return _matrices(mixture, parameter, title)
     entries = parameter.entries
-    shown = entries[:MOST_ROWS]
+    shown = entries[: max(1, min(MOST_ROWS, MOST_CELLS // mixture.n_components))]
     cells = [_cells(values, errors) for _, values, errors in shown]
     heads = ["column", *(badge(j) for j in range(mixture.n_components))]
     rows = [[text(name or parameter.name), *row] for (name, _, _), row in zip(shown, cells, strict=True)]
-    more = f"<p class='note'>The first {MOST_ROWS} of {count(len(entries))}; the model file has all.</p>"
+    more = f"<p class='note'>The first {count(len(shown))} of {count(len(entries))}; the model file has all.</p>"
     content = table(heads, rows) + (more if len(entries) > len(shown) else "")
     return folded(f"{title} <small>{count(len(entries))} for each component</small>", content, opened=len(shown) <= 12)
 
