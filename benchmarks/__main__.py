@@ -10,18 +10,20 @@ from .harness import Settings, measure
 from .limits import limits, scaling
 from .markdown import page_part, put_into, workload_section
 from .results import Book
+from .structures import structures
 from .workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURES = ROOT / "docs" / "pictures"
 BOOK = Path(__file__).with_name("results.json")
+OTHER_PARTS = ("limits", "structures", "scaling")
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="sizes about sixteen times smaller")
-    parser.add_argument("--only", metavar="W1,W3", help=f"some of {', '.join(WORKLOADS)}, limits, scaling")
+    parser.add_argument("--only", metavar="W1,W3", help=f"some of {', '.join([*WORKLOADS, *OTHER_PARTS])}")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each contestant; medians are shown")
     parser.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for one run of a contestant")
     parser.add_argument("--threads", type=int, default=machine.cores(), help="for every contestant")
@@ -29,10 +31,10 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-memory", action="store_true", help="leave out the peak memory")
     parser.add_argument("--no-write", action="store_true", help="show the tables and write no file")
     chosen = parser.parse_args(given)
-    chosen.parts = chosen.only.split(",") if chosen.only else [*WORKLOADS, "limits", "scaling"]
-    unknown = [part for part in chosen.parts if part not in (*WORKLOADS, "limits", "scaling")]
+    chosen.parts = chosen.only.split(",") if chosen.only else [*WORKLOADS, *OTHER_PARTS]
+    unknown = [part for part in chosen.parts if part not in (*WORKLOADS, *OTHER_PARTS)]
     if unknown:
-        parser.error(f"there is no {', '.join(unknown)}; choose from {', '.join(WORKLOADS)}, limits, scaling")
+        parser.error(f"there is no {', '.join(unknown)}; choose from {', '.join([*WORKLOADS, *OTHER_PARTS])}")
     return chosen
 
 
@@ -63,6 +65,9 @@ def main(given: list[str] | None = None) -> int:
     if "limits" in chosen.parts:
         book.limits = limits(settings.quick, settings.n_threads)
         print(*book.limits, sep="\n", flush=True)
+    if "structures" in chosen.parts:
+        book.structures = structures(settings.quick, settings.n_threads)
+        print(*book.structures, sep="\n", flush=True)
     if not chosen.no_write:
         write(book)
     if "scaling" in chosen.parts and not chosen.no_write and drawable():

@@ -89,6 +89,8 @@ class Book:
     limits: list[dict[str, Any]] = field(default_factory=list)
     """The machine's own limits and what part of them the dense pass reaches."""
     results: dict[str, Result] = field(default_factory=dict)
+    structures: list[dict[str, Any]] = field(default_factory=list)
+    """Proximity structures against the dense pass."""
 
     @staticmethod
     def read(path: Path) -> "Book":
@@ -100,7 +102,7 @@ class Book:
             name: Result(**(entry | {"rows": [Row(**row) for row in entry["rows"]], "shape": tuple(entry["shape"])}))
             for name, entry in content["results"].items()
         }
-        return Book(content["machine"], content["limits"], results)
+        return Book(content["machine"], content["limits"], results, content.get("structures", []))
 
     def write(self, path: Path) -> None:
         """Into a file."""

@@ -29,6 +29,7 @@ PAGES = [
     "docs/simplification.md",
     "docs/selection.md",
     "docs/command-line.md",
+    "docs/report.md",
     "docs/errata.md",
     "examples/data/README.md",
 ]
@@ -69,11 +70,14 @@ def codes(cell):
         "docs/plotting.md",
         "docs/simplification.md",
         "docs/selection.md",
+        "docs/report.md",
     ],
 )
 def test_code_prints_what_the_page_shows(page):
     if page == "docs/plotting.md":
         pytest.importorskip("matplotlib").use("agg")
+    if page == "docs/report.md":
+        pytest.importorskip("plotly")
     blocks = fenced_blocks(page)
     names = {}
     shown = 0

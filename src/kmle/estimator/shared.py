@@ -16,6 +16,7 @@ from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
 from ..learning import Algorithm, Certificate, Exact, Fit, Online, certificate, run
 from ..learning.criteria import Criteria
+from ..learning.state import STOPPED
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..seeding import SEEDINGS
@@ -55,7 +56,11 @@ class MixtureEstimator(ABC):
         self._checked_arguments(rows.shape[0])
         prepared = self._prepared(rows, weights, self.n_components, threads_of(self.n_jobs))
         generators = np.random.default_rng(entropy_of(self.random_state)).spawn(self.n_init)
-        fits = [self._fit_once(prepared, generator, restart) for restart, generator in enumerate(generators)]
+        fits: list[Fit] = []
+        for restart, generator in enumerate(generators):
+            fits.append(self._fit_once(prepared, generator, restart))
+            if fits[-1].stop_reason == STOPPED:
+                break
         best = max(fits, key=lambda fit: fit.objective)
         self._take(prepared.completed(best))
         return self
