@@ -174,6 +174,7 @@ TEMPLATE = """<!DOCTYPE html>
 <button id="theme" type="button" aria-label="Light or dark">◐</button></nav>
 </header>
 {cards}
+<noscript><p class="note">The pictures and the download need JavaScript.</p></noscript>
 <main>{main}</main>
 <footer>Written by kmle. This page holds all it shows and asks nothing of the network.</footer>
 <script type="application/json" id="model">{model}</script>
