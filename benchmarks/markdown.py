@@ -129,18 +129,11 @@ def structures_section(book: Book) -> str:
     if not book.structures:
         return ""
     names = list(book.structures[0]["seconds"])
-    rows = [
-        [
-            entry["case"],
-            str(entry["components"]),
-            seconds_text(entry["seconds"][names[0]]),
-            *[
-                f"{seconds_text(entry['seconds'][name])} ({ratio_text(entry['seconds'][names[0]], entry['seconds'][name])})"
-                for name in names[1:]
-            ],
-        ]
-        for entry in book.structures
-    ]
+    rows = []
+    for entry in book.structures:
+        dense, *others = (entry["seconds"][name] for name in names)
+        shown = [f"{seconds_text(other)} ({ratio_text(dense, other)})" for other in others]
+        rows.append([entry["case"], str(entry["components"]), seconds_text(dense), *shown])
     size = f"{book.structures[0]['rows']:,}".replace(",", " ")
     told = f"A hard pass over {size} rows; in brackets, how many times faster than dense."
     return f"### Many components\n\n{told}\n\n" + table(["model", "components", *names], rows)

@@ -246,3 +246,9 @@ def test_a_fit_will_do():
     X = two_gaussians(1).sample(60, 0)
     fit = KMLE(2, random_state=0).fit(X).fit_
     assert plot_fit(fit, X).get_title(loc="left") == "Mixture of 2 Gaussian components"
+
+
+def test_a_constant_column_is_drawn():
+    X = np.ones((20, 1))
+    model = KMLE(1, random_state=0).fit(X)
+    assert plot_fit(model, X).patches

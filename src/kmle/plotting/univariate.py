@@ -82,7 +82,10 @@ def density_grid(mixture: Mixture, start: float, stop: float, lower: float, uppe
         return even
     points = [even]
     for law in mixture.natural:
-        x, mass = weighted_nodes(mixture.family, law)
+        try:
+            x, mass = weighted_nodes(mixture.family, law)
+        except ValueError:  # a needle, as of a constant column: the even points must do
+            continue
         # Evenly spaced in probability, so that a peak has as many points as a slope.
         points.append(np.interp(np.linspace(1e-4, 1 - 1e-4, NODES), np.cumsum(mass), x))
     grid = np.unique(np.concatenate(points))

@@ -3,6 +3,7 @@
 import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -23,35 +24,19 @@ MOST_SCORED, MOST_COMPARED, PAIR_EFFORT = 30_000_000, 200_000, 20
 PACKAGES = ("numpy", "scipy", "scikit-learn", "plotly")
 
 
-def criteria(fit: Fit, n_rows: float) -> dict[str, float]:
-    """AIC, AICc, BIC and ICL: lower is better. AICc is NaN where there are too few rows for it.
-
-    They are those of the estimator on its rows, from sums the fit already has.
-    """
-    free = fit.mixture.n_parameters
-    aic = -2 * fit.log_likelihood + 2 * free
-    spare = n_rows - free - 1
-    cost = float(np.log(n_rows)) * free
-    return {
-        "AIC": aic,
-        "AICc": aic + 2 * free * (free + 1) / spare if spare > 0 else float("nan"),
-        "BIC": -2 * fit.log_likelihood + cost,
-        "ICL": -2 * fit.complete_log_likelihood + cost,
-    }
-
-
 def likelihood_table(fit: Fit, n_rows: float) -> str:
     """Log-likelihoods and criteria."""
-    found = criteria(fit, n_rows)
-    values = [fit.log_likelihood, fit.complete_log_likelihood, *found.values()]
-    meanings = [
-        "log-likelihood",
-        "complete log-likelihood",
-        *found,
-    ]
-    shown = [plain(value, 2) for value in values]
-    told = f"{count(fit.mixture.n_parameters)} free parameters, {count(n_rows)} rows. Of criteria, lower is better."
-    rows = [[text(meaning), value] for meaning, value in zip(meanings, shown, strict=True)]
+    found = fit.criteria
+    values = {
+        "log-likelihood": found.log_likelihood,
+        "complete log-likelihood": found.complete_log_likelihood,
+        "AIC": found.aic,
+        "AICc": found.aicc if isfinite(found.aicc) else nan,
+        "BIC": found.bic,
+        "ICL": found.icl,
+    }
+    told = f"{count(found.n_parameters)} free parameters, {count(n_rows)} rows. Of criteria, lower is better."
+    rows = [[text(meaning), plain(value, 2)] for meaning, value in values.items()]
     return table(["", "value"], rows) + element("p", text(told), class_="note")
 
 
@@ -60,9 +45,9 @@ def cards(fit: Fit, n_rows: float) -> str:
     n_columns = fit.mixture.family.n_features or 1
     sure = "well apart" if fit.mean_entropy <= OVERLAP else "they overlap"
     shown = {
-        "Components": (count(fit.mixture.n_components), f"{count(fit.mixture.n_parameters)} free parameters"),
+        "Components": (count(fit.mixture.n_components), f"{count(fit.criteria.n_parameters)} free parameters"),
         "Rows": (count(n_rows), f"{count(n_columns)} column{'s' * (n_columns != 1)}"),
-        "BIC": (plain(criteria(fit, n_rows)["BIC"], 1), "lower is better"),
+        "BIC": (plain(fit.criteria.bic, 1), "lower is better"),
         "Doubt": (plain(fit.mean_entropy, 3), f"nats a row: {sure}"),
         "Time": (duration(fit.seconds), f"{count(fit.n_iter)} iteration{'s' * (fit.n_iter != 1)}"),
     }
