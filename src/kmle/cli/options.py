@@ -30,6 +30,8 @@ class InitName(StrEnum):
     RESTRICTED = "restricted"
     QUANTILE = "quantile"
     K_MEANS = "k-means"
+    SHORT_EM = "short-em"
+    AGGLOMERATIVE = "agglomerative"
     GRID = "grid"
 
 
