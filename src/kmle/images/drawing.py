@@ -89,13 +89,16 @@ def contact_sheet(pictures: dict[str, Pixels], columns: int = 3, cell: int = CEL
     image_module = pillow("contact_sheet")
     images = [_within(image_module.fromarray(pixels), cell) for pixels in pictures.values()]
     columns = min(columns, len(images))
-    wide, high = max(image.width for image in images), max(image.height for image in images) + TITLE_HEIGHT
+    font = ImageFont.load_default(size=16)
+    titles = [f"({_letters(place)}) {title}" for place, title in enumerate(pictures)]
+    wide = max(*(image.width for image in images), *(round(font.getlength(title)) for title in titles))
+    high = max(image.height for image in images) + TITLE_HEIGHT
     rows = -(-len(images) // columns)
     sheet = image_module.new("RGB", (columns * (wide + GAP) + GAP, rows * (high + GAP) + GAP), "white")
-    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(size=16)
-    for place, (title, image) in enumerate(zip(pictures, images, strict=True)):
+    draw = ImageDraw.Draw(sheet)
+    for place, (title, image) in enumerate(zip(titles, images, strict=True)):
         left, top = GAP + place % columns * (wide + GAP), GAP + place // columns * (high + GAP)
-        draw.text((left, top), f"({_letters(place)}) {title}", fill=INK, font=font)
+        draw.text((left, top), title, fill=INK, font=font)
         sheet.paste(image, (left, top + TITLE_HEIGHT))
     return np.asarray(sheet)
 

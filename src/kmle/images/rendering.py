@@ -133,10 +133,11 @@ def _size(model: ImageMixture, size: tuple[int, int] | None) -> tuple[int, int]:
 
 
 def _places(model: ImageMixture, width: int, height: int, rows: slice) -> Array:
-    """Positions of the middles of pixels, in the model's units, for some rows of a picture of any size."""
+    """Where patches round the middles of pixels are anchored, for some rows of a picture of any size."""
+    shift = (model.patch - 1) / 2 / model.unit
     x = (np.arange(width) + 0.5) * (model.width / width / model.unit)
     y = (np.arange(rows.start, rows.stop) + 0.5) * (model.height / height / model.unit)
-    return np.column_stack([np.tile(x, len(y)), np.repeat(y, len(x))])
+    return np.column_stack([np.tile(x, len(y)), np.repeat(y, len(x))]) - shift
 
 
 def _regression(model: ImageMixture) -> tuple[Array, Array]:
