@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .model import ImageMixture
 from .picture import Picture, Pixels, as_picture, in_colour, pillow, to_bytes
-from .rendering import boundaries, mosaic, patch_sheet, reconstructed, sampled, segmentation, voronoi
+from .rendering import boundaries, painted, patch_sheet, reconstructed, sampled, voronoi
 
 CORNERS = 72
 FADED = 0.55
@@ -67,16 +67,20 @@ def with_boundaries(
 def panels(model: ImageMixture, picture: Picture | str | Path | ArrayLike, random_state: Any = 0) -> dict[str, Pixels]:
     """The pictures of the paper's figures by their titles, in order."""
     picture = as_picture(picture)
+    labels = model.labels(picture)
     shown = {
         "picture": in_colour(to_bytes(picture.levels)),
         "ellipses": ellipses(model, picture),
-        "hard segmentation": segmentation(model, picture),
+        "hard segmentation": painted(model, labels),
         "sample": sampled(model, random_state=random_state),
         "posterior mean": reconstructed(model),
         "Voronoi diagram": voronoi(model, borders=True),
     }
     if model.patch > 1:
-        shown |= {"mean patches in place": mosaic(model, picture), "mean patches": patch_sheet(model)}
+        shown |= {
+            "mean patches in place": painted(model, labels, whole_patches=True),
+            "mean patches": patch_sheet(model),
+        }
     return shown
 
 

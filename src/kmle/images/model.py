@@ -20,7 +20,7 @@ MAX_POINTS = 2**19
 MAX_NUMBERS = 2**24
 """Numbers in the table of points: patches are wide, so fewer of them are taken."""
 TOLERANCE = 1e-4
-"""The gain in log-likelihood a point below which learning stops: the eye sees none of it."""
+"""The gain in log-likelihood a point and column below which learning stops: the eye sees none of it."""
 SOFT = ("em", "sparse-em")
 FILE_VERSION = 1
 
@@ -29,7 +29,8 @@ FILE_VERSION = 1
 class ImageMixture:
     """A mixture of Gaussians over (x, y, colour) of a picture's pixels, or over (x, y, patch of pixels).
 
-    x and y run right and down in units of the picture's longer side times `scale`, colours from 0 to 1.
+    Colours run from 0 to 1; x and y, right and down, from 0 to `scale` times `patch` on the longer side, so
+    that they count against a patch as against a pixel.
 
     >>> stripes = np.repeat([[0.1, 0.9]], 16, axis=0).repeat(8, axis=1)
     >>> model = ImageMixture.fit(stripes, 2)
@@ -88,7 +89,13 @@ class ImageMixture:
         kind: type[KMLE] | type[ExponentialFamilyMixture] = ExponentialFamilyMixture if algorithm in SOFT else KMLE
         start = starting_mixture(table, n_components, family, rng, n_jobs)
         model = kind(
-            n_components, family=family, algorithm=algorithm, init=start, tol=tol, random_state=seed, n_jobs=n_jobs
+            n_components,
+            family=family,
+            algorithm=algorithm,
+            init=start,
+            tol=tol * table.shape[1],
+            random_state=seed,
+            n_jobs=n_jobs,
         )
         mixture = model.fit(table).mixture_
         return ImageMixture(mixture, picture.width, picture.height, picture.channels, patch, float(scale), tuple(notes))
@@ -134,7 +141,7 @@ class ImageMixture:
     @property
     def unit(self) -> float:
         """The pixels of one unit of position."""
-        return max(self.width, self.height) / self.scale
+        return max(self.width, self.height) / (self.scale * self.patch)
 
     # On a picture -----------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ def points(
     scale: float,
     rng: np.random.Generator | None = None,
 ) -> Array:
-    """(x, y, levels of the patch), one row for each anchor: x and y in units of the longer side, times `scale`.
+    """(x, y, levels of the patch), one row for each anchor: x and y from 0 to scale * patch.
 
     With `rng` each is spread evenly over the pixel and the level it was rounded to: a density in the plane and in
     colour exists then even where many pixels are alike. Without, it stands in their middle.
@@ -42,7 +42,7 @@ def points(
         # Column by column, so that no second table is held.
         for column in table.T:
             column += rng.random(len(rows))
-    table[:, :2] *= scale / side
+    table[:, :2] *= scale * patch / side
     table[:, 2:] /= LEVELS
     return table
 

@@ -18,12 +18,21 @@ BLOCK_NUMBERS = 2**22
 
 def segmentation(model: ImageMixture, picture: Picture | str | Path | ArrayLike) -> Pixels:
     """Every pixel (every tile of patch x patch) in the mean colour of its component."""
-    return _tiled(model, model.labels(picture), np.broadcast_to(model.colours[:, None, None], model.patches.shape))
+    return painted(model, model.labels(picture))
 
 
 def mosaic(model: ImageMixture, picture: Picture | str | Path | ArrayLike) -> Pixels:
     """Every tile of patch x patch pixels replaced by the mean patch of its component."""
-    return _tiled(model, model.labels(picture), model.patches)
+    return painted(model, model.labels(picture), whole_patches=True)
+
+
+def painted(model: ImageMixture, labels: NDArray[np.int32], *, whole_patches: bool = False) -> Pixels:
+    """The picture of what `ImageMixture.labels` gave, in mean colours or in whole mean patches."""
+    patches = model.patches if whole_patches else np.broadcast_to(model.colours[:, None, None], model.patches.shape)
+    shown = to_bytes(patches)[labels]
+    tiles = np.swapaxes(shown, 1, 2)
+    whole = tiles.reshape(labels.shape[0] * model.patch, labels.shape[1] * model.patch, model.channels)
+    return in_colour(whole[: model.height, : model.width])
 
 
 def patch_sheet(model: ImageMixture, zoom: int = 8) -> Pixels:
@@ -191,16 +200,6 @@ def _splat(model: ImageMixture, drawn: Array, total: Array, count: Array) -> Non
             for c in range(model.channels):
                 weights = levels[inside, down, right, c]
                 total[:, :, c] += np.bincount(place, weights, minlength=height * width).reshape(height, width)
-
-
-def _tiled(model: ImageMixture, labels: NDArray[np.int32], patches: Array) -> Pixels:
-    """The picture in which every tile is the patch of its label."""
-    shown = to_bytes(patches)[labels]
-    if model.patch == 1:
-        return in_colour(shown[:, :, 0, 0])
-    tiles = np.swapaxes(shown, 1, 2)
-    whole = tiles.reshape(labels.shape[0] * model.patch, labels.shape[1] * model.patch, model.channels)
-    return in_colour(whole[: model.height, : model.width])
 
 
 def _resized(pixels: Pixels, size: tuple[int, int]) -> Pixels:
