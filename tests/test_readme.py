@@ -26,6 +26,7 @@ PAGES = [
     "docs/learning.md",
     "docs/inspection.md",
     "docs/plotting.md",
+    "docs/images.md",
     "docs/simplification.md",
     "docs/errata.md",
     "examples/data/README.md",
@@ -65,12 +66,15 @@ def codes(cell):
         "docs/families.md",
         "docs/inspection.md",
         "docs/plotting.md",
+        "docs/images.md",
         "docs/simplification.md",
     ],
 )
 def test_code_prints_what_the_page_shows(page):
     if page == "docs/plotting.md":
         pytest.importorskip("matplotlib")
+    if page == "docs/images.md":
+        pytest.importorskip("PIL")
     blocks = fenced_blocks(page)
     names = {}
     shown = 0
