@@ -9,6 +9,7 @@ from kmle.images import (
     ImageMixture,
     contact_sheet,
     ellipses,
+    figure,
     mosaic,
     panels,
     patch_sheet,
@@ -149,3 +150,14 @@ def test_contact_sheet(model, count):
 
 def test_grey_pictures_have_all_panels():
     assert all(pixels.shape[2] == 3 for pixels in panels(ImageMixture.fit(slope(), 2), slope()).values())
+
+
+def test_the_figure_is_the_sheet_of_all_panels():
+    np.testing.assert_array_equal(figure(SCENE, scene()), contact_sheet(panels(SCENE, scene())))
+
+
+def test_the_figure_of_a_large_picture_is_drawn_small():
+    large = np.tile(scene(), (1, 20, 1))
+    shown = panels(ImageMixture.fit(large, 3), large, size=(512, 26))
+    assert shown["sample"].shape == shown["Voronoi diagram"].shape == (26, 512, 3)
+    assert shown["picture"].shape == (64, 1280, 3)

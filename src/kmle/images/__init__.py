@@ -2,7 +2,7 @@
 
 from .amplitude import AmplitudeSegmentation, segment_amplitude
 from .compression import Rate, plot_rate_distortion, rate_distortion
-from .drawing import contact_sheet, ellipses, panels, with_boundaries
+from .drawing import contact_sheet, ellipses, figure, panels, with_boundaries
 from .model import ImageMixture
 from .picture import Picture, read_picture, save_picture
 from .quality import psnr, ssim
@@ -19,6 +19,7 @@ __all__ = [
     "Superpixels",
     "contact_sheet",
     "ellipses",
+    "figure",
     "mosaic",
     "panels",
     "patch_sheet",

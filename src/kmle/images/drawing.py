@@ -1,6 +1,5 @@
 """Lines and letters on pictures: ellipses of components, boundaries, the contact sheet."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,17 +63,23 @@ def with_boundaries(
     return drawn
 
 
-def panels(model: ImageMixture, picture: Picture | str | Path | ArrayLike, random_state: Any = 0) -> dict[str, Pixels]:
-    """The pictures of the paper's figures by their titles, in order."""
+def panels(
+    model: ImageMixture,
+    picture: Picture | str | Path | ArrayLike,
+    *,
+    size: tuple[int, int] | None = None,
+    random_state: Any = 0,
+) -> dict[str, Pixels]:
+    """The pictures of the paper's figures by their titles; what has no pixels of its own is drawn at `size`."""
     picture = as_picture(picture)
     labels = model.labels(picture)
     shown = {
         "picture": in_colour(to_bytes(picture.levels)),
         "ellipses": ellipses(model, picture),
         "hard segmentation": painted(model, labels),
-        "sample": sampled(model, random_state=random_state),
-        "posterior mean": reconstructed(model),
-        "Voronoi diagram": voronoi(model, borders=True),
+        "sample": sampled(model, size, random_state=random_state),
+        "posterior mean": reconstructed(model, size),
+        "Voronoi diagram": voronoi(model, size, borders=True),
     }
     if model.patch > 1:
         shown |= {
@@ -82,6 +87,12 @@ def panels(model: ImageMixture, picture: Picture | str | Path | ArrayLike, rando
             "mean patches": patch_sheet(model),
         }
     return shown
+
+
+def figure(model: ImageMixture, picture: Picture | str | Path | ArrayLike, *, random_state: Any = 0) -> Pixels:
+    """All panels on one contact sheet."""
+    width, height = _size_within(model.width, model.height, CELL)
+    return contact_sheet(panels(model, picture, size=(width, height), random_state=random_state))
 
 
 def contact_sheet(pictures: dict[str, Pixels], columns: int = 3, cell: int = CELL) -> Pixels:
@@ -109,11 +120,13 @@ def contact_sheet(pictures: dict[str, Pixels], columns: int = 3, cell: int = CEL
 
 def _within(image: Any, cell: int) -> Any:
     """The image, shrunk (never enlarged) to fit a square."""
-    factor = min(1.0, cell / max(image.size))
-    if factor == 1:
-        return image
-    size: Sequence[int] = [max(1, round(side * factor)) for side in image.size]
-    return image.resize(tuple(size))
+    size = _size_within(image.width, image.height, cell)
+    return image if image.size == size else image.resize(size)
+
+
+def _size_within(width: int, height: int, cell: int) -> tuple[int, int]:
+    factor = min(1.0, cell / max(width, height))
+    return max(1, round(width * factor)), max(1, round(height * factor))
 
 
 def _letters(place: int) -> str:

@@ -11,9 +11,11 @@ import numpy as np
 from .amplitude import AMPLITUDE_FAMILIES, segment_amplitude
 from .compression import Rate, plot_rate_distortion, rate_distortion
 from .drawing import contact_sheet, panels, with_boundaries
+from .drawing import figure as sheet
 from .model import ImageMixture
 from .picture import Picture, in_colour, read_picture, save_picture, to_bytes
 from .quality import psnr, ssim
+from .rendering import reconstructed
 from .superpixels import superpixels as cut
 
 
@@ -65,14 +67,14 @@ def run(
     model = ImageMixture.fit(picture, n_components, **options)
     seconds = time.perf_counter() - start
     folder.mkdir(parents=True, exist_ok=True)
-    shown = panels(model, picture, random_state)
     files = [folder / "model.npz"]
     measures: dict[str, float] = {"bytes": model.save(files[0])}
-    measures["psnr"] = psnr(picture.levels, shown["posterior mean"])
-    measures["ssim"] = ssim(picture.levels, shown["posterior mean"])
+    rebuilt = reconstructed(model)
+    measures |= {"psnr": psnr(picture.levels, rebuilt), "ssim": ssim(picture.levels, rebuilt)}
     if figure:
-        files.append(save_picture(folder / "figure.png", contact_sheet(shown)))
+        files.append(save_picture(folder / "figure.png", sheet(model, picture, random_state=random_state)))
     else:
+        shown = panels(model, picture, random_state=random_state)
         files += [save_picture(folder / _file_name(title), pixels) for title, pixels in shown.items()]
     if superpixels is not None:
         pieces = cut(picture, superpixels, n_jobs=n_jobs)
@@ -108,8 +110,8 @@ def _amplitude(
     )
     seconds = time.perf_counter() - start
     folder.mkdir(parents=True, exist_ok=True)
-    sheet = contact_sheet({"picture": in_colour(to_bytes(picture.levels)), family: found.picture()})
-    files = [save_picture(folder / "segmentation.png", found.picture()), save_picture(folder / "figure.png", sheet)]
+    both = contact_sheet({"picture": in_colour(to_bytes(picture.levels)), family: found.picture()})
+    files = [save_picture(folder / "segmentation.png", found.picture()), save_picture(folder / "figure.png", both)]
     files += [folder / "labels.npy", folder / "model.json"]
     np.save(files[2], found.labels)
     files[3].write_text(found.mixture.to_json(), encoding="utf-8")

@@ -10,7 +10,7 @@ from ..numerics.arrays import Array
 
 START_POINTS = 2**15
 START_NUMBERS = 2**22
-STARTS = 3
+STARTS = 5
 SOFT_COLUMNS = 16
 """Up to this many columns the start is polished by EM, and the best of several is taken."""
 K_MEANS_VARIANCE = 1e-2
