@@ -8,11 +8,15 @@ from .. import KMLE, ExponentialFamilyMixture, Mixture
 from ..families import FixedCovarianceGaussian
 from ..numerics.arrays import Array
 
-START_POINTS = 2**15
+START_POINTS = 2**14
 START_NUMBERS = 2**22
-STARTS = 5
+STARTS = 6
+POLISH_POINTS = 2**16
+POLISH_TOLERANCE = 2e-4
+POINTS_A_COMPONENT = 20
+"""At least this many points for each component, or the start knows too little of their covariances."""
 SOFT_COLUMNS = 16
-"""Up to this many columns the start is polished by EM, and the best of several is taken."""
+"""Up to this many columns EM follows k-means, and the best of several starts is polished on more points."""
 K_MEANS_VARIANCE = 1e-2
 """Any variance gives the same k-means; this one has densities of about one."""
 
@@ -25,11 +29,18 @@ def starting_mixture(
     k-means spreads the components evenly over picture and colours. From there learning ends higher, and sooner, than
     from seeds that follow the density, which crowd into the parts of one colour.
     """
-    most = max(2 * n_components, min(START_POINTS, START_NUMBERS // table.shape[1]))
-    few = table[np.sort(rng.choice(len(table), most, replace=False))] if len(table) > most else table
-    soft = table.shape[1] <= SOFT_COLUMNS
-    mixtures = [_one_start(few, n_components, family, soft, rng, n_jobs) for _ in range(STARTS if soft else 1)]
-    return max(mixtures, key=lambda mixture: float(mixture.log_density(few).mean())) if soft else mixtures[0]
+    most = max(POINTS_A_COMPONENT * n_components, min(START_POINTS, START_NUMBERS // table.shape[1]))
+    few = _part(table, most, rng)
+    if table.shape[1] > SOFT_COLUMNS:
+        return _one_start(few, n_components, family, False, rng, n_jobs)
+    mixtures = [_one_start(few, n_components, family, True, rng, n_jobs) for _ in range(STARTS)]
+    best = max(mixtures, key=lambda mixture: float(mixture.log_density(few).mean()))
+    polisher = ExponentialFamilyMixture(n_components, family=family, init=best, tol=POLISH_TOLERANCE, n_jobs=n_jobs)
+    return polisher.fit(_part(table, max(most, POLISH_POINTS), rng)).mixture_
+
+
+def _part(table: Array, most: int, rng: np.random.Generator) -> Array:
+    return table[np.sort(rng.choice(len(table), most, replace=False))] if len(table) > most else table
 
 
 def _one_start(
