@@ -26,6 +26,7 @@ PAGES = [
     "docs/learning.md",
     "docs/inspection.md",
     "docs/plotting.md",
+    "docs/images.md",
     "docs/simplification.md",
     "docs/selection.md",
     "docs/command-line.md",
@@ -68,6 +69,7 @@ def codes(cell):
         "docs/families.md",
         "docs/inspection.md",
         "docs/plotting.md",
+        "docs/images.md",
         "docs/simplification.md",
         "docs/selection.md",
         "docs/report.md",
@@ -78,6 +80,8 @@ def test_code_prints_what_the_page_shows(page):
         pytest.importorskip("matplotlib").use("agg")
     if page == "docs/report.md":
         pytest.importorskip("plotly")
+    if page == "docs/images.md":
+        pytest.importorskip("PIL")
     blocks = fenced_blocks(page)
     names = {}
     shown = 0

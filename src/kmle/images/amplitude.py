@@ -1,0 +1,107 @@
+"""Grey pictures by the amplitude of their pixels: Rayleigh, gamma and Weibull mixtures, as for ultrasound."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import uniform_filter
+
+from .. import KMLE, ExponentialFamilyMixture, Mixture
+from ..families import ExponentialFamily, Weibull
+from ..numerics.arrays import Array
+from .model import SOFT
+from .picture import Picture, Pixels, as_picture, in_colour, to_bytes
+from .points import LEVELS, levels_of
+
+AMPLITUDE_FAMILIES = ("rayleigh", "gamma", "weibull")
+WEIBULL_SHAPES = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
+"""Weibull laws form an exponential family only when their shape is known: these are tried."""
+LUMA = np.array([0.299, 0.587, 0.114])
+
+
+@dataclass(frozen=True, eq=False)
+class AmplitudeSegmentation:
+    """A mixture of amplitudes, darkest component first, and the component of every pixel."""
+
+    mixture: Mixture
+    labels: NDArray[np.int32]
+    means: Array
+    """The mean amplitude of each component, from 0 to 1."""
+    notes: tuple[str, ...] = ()
+
+    def picture(self) -> Pixels:
+        """Every pixel in the mean level of its component."""
+        return in_colour(to_bytes(levels_of(self.means))[self.labels][:, :, None])
+
+
+def segment_amplitude(
+    picture: Picture | str | Path | ArrayLike,
+    n_components: int = 3,
+    *,
+    family: str | ExponentialFamily = "rayleigh",
+    algorithm: str = "em",
+    window: int = 1,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> AmplitudeSegmentation:
+    """Learns the mixture of a grey picture's amplitudes and labels every pixel by it.
+
+    Components of speckle overlap, so EM learns them with less bias than a hard algorithm of `KMLE`. With a `window` of
+    more than one pixel, a pixel gets the component most probable for all the pixels of the square around it.
+
+    >>> dark, light = np.full((8, 8), 0.2), np.full((8, 8), 0.9)
+    >>> found = segment_amplitude(np.hstack([dark, light]), 2, family="gamma")
+    >>> found.labels[0, ::8].tolist()
+    [0, 1]
+    """
+    picture = as_picture(picture)
+    if isinstance(family, str) and family not in AMPLITUDE_FAMILIES:
+        raise ValueError(f"family is {family!r}: choose {', '.join(AMPLITUDE_FAMILIES)}, or give a family object")
+    if isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1 or window % 2 == 0:
+        raise ValueError(f"window is {window!r}: it must be an odd whole number of pixels")
+    notes = picture.notes
+    levels = picture.levels[:, :, 0]
+    if picture.channels == 3:
+        levels = picture.levels @ LUMA
+        notes = (*notes, "Colours were turned into grey.")
+    # Zero is no amplitude: every level is taken at the middle of the values rounded to it.
+    values, place = np.unique((levels * (LEVELS - 1) + 0.5) / LEVELS, return_inverse=True)
+    counts = np.bincount(place.ravel()).astype(float)
+    candidates = [Weibull(shape=shape) for shape in WEIBULL_SHAPES] if family == "weibull" else [family]
+    kind: type[KMLE] | type[ExponentialFamilyMixture] = ExponentialFamilyMixture if algorithm in SOFT else KMLE
+    fixed: dict[str, Any] = {"algorithm": algorithm, "init": "quantile", "random_state": random_state, "n_jobs": n_jobs}
+    mixtures = [
+        kind(n_components, family=candidate, **fixed).fit(values[:, None], sample_weight=counts).mixture_
+        for candidate in candidates
+    ]
+    best = max(mixtures, key=lambda mixture: float(counts @ mixture.log_density(values[:, None])))
+    if isinstance(best.family, Weibull) and len(candidates) > 1:
+        notes = (*notes, f"The shape of the Weibull laws, {best.family.shape:g}, has the highest likelihood.")
+    mixture, means = _darkest_first(best, values, counts)
+    labels = _labels(mixture, values, place.reshape(levels.shape), window)
+    return AmplitudeSegmentation(mixture, labels, means, notes)
+
+
+def _darkest_first(mixture: Mixture, values: Array, counts: Array) -> tuple[Mixture, Array]:
+    """The mixture and its mean amplitudes, in the order of these."""
+    share = mixture.posterior(values[:, None]) * counts[:, None]
+    means = (share * values[:, None]).sum(axis=0) / share.sum(axis=0)
+    order = np.argsort(means, kind="stable")
+    return Mixture(mixture.family, mixture.weights[order], mixture.natural[order]), means[order]
+
+
+def _labels(mixture: Mixture, values: Array, place: NDArray[np.intp], window: int) -> NDArray[np.int32]:
+    """The most probable component of each pixel, or of all pixels in the window around it."""
+    if window == 1:
+        return mixture.predict(values[:, None])[place].astype(np.int32)
+    densities = mixture.family.log_density(values[:, None], mixture.natural)
+    best = np.full(place.shape, -np.inf)
+    labels = np.zeros(place.shape, dtype=np.int32)
+    for j, weight in enumerate(mixture.weights):
+        # The mean over the window times its size is the sum over its pixels.
+        score = uniform_filter(densities[:, j][place], window, mode="nearest") * window**2 + np.log(weight)
+        better = score > best
+        best[better], labels[better] = score[better], j
+    return labels

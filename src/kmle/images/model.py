@@ -1,0 +1,235 @@
+"""`ImageMixture`: a picture as a mixture of Gaussians over position and colour."""
+
+import zipfile
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import KMLE, ExponentialFamilyMixture, Mixture
+from ..numerics.arrays import Array
+from .picture import Picture, as_picture
+from .points import anchors, levels_of, points
+from .starting import starting_mixture
+
+MAX_POINTS = 2**19
+"""Points learned from; of a larger picture a random part."""
+MAX_NUMBERS = 2**24
+"""Numbers in the table of points: patches are wide, so fewer of them are taken."""
+TOLERANCE = 1e-4
+"""The gain in log-likelihood a point and column below which learning stops: the eye sees none of it."""
+SOFT = ("em", "sparse-em")
+FILE_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class ImageMixture:
+    """A mixture of Gaussians over (x, y, colour) of a picture's pixels, or over (x, y, patch of pixels).
+
+    Colours run from 0 to 1; x and y, right and down, from 0 to `scale` times `patch` on the longer side, so
+    that they count against a patch as against a pixel.
+
+    >>> stripes = np.repeat([[0.1, 0.9]], 16, axis=0).repeat(8, axis=1)
+    >>> model = ImageMixture.fit(stripes, 2)
+    >>> np.sort(model.colours.ravel()).round(1).tolist()
+    [0.1, 0.9]
+    """
+
+    mixture: Mixture
+    width: int
+    height: int
+    channels: int
+    patch: int = 1
+    scale: float = 1.0
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def fit(
+        picture: Picture | str | Path | ArrayLike,
+        n_components: int = 32,
+        *,
+        patch: int = 1,
+        scale: float = 1.0,
+        algorithm: str = "k-mle",
+        family: str = "gaussian",
+        stride: int | None = None,
+        max_points: int = MAX_POINTS,
+        tol: float = TOLERANCE,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> "ImageMixture":
+        """Learns the mixture of a picture (a file, an array, or what `read_picture` gave).
+
+        The larger `scale`, the more position counts against colour: in the k-means that learning starts from, and all
+        along for spherical Gaussians. (The likelihood of full ones is the same whatever the units.) Patches start
+        `stride` pixels apart, a quarter of their side by default. `algorithm` is one of `KMLE`, "em" or "sparse-em".
+        """
+        picture = as_picture(picture)
+        _check(picture, n_components, patch, scale, family, max_points)
+        stride = max(1, patch // 4) if stride is None else stride
+        if stride < 1:
+            raise ValueError(f"stride is {stride}: patches start at least one pixel apart")
+        rng = np.random.default_rng(random_state)
+        rows, columns = anchors(picture, patch, stride)
+        notes = list(picture.notes)
+        most = min(max_points, MAX_NUMBERS // (2 + patch * patch * picture.channels))
+        if len(rows) > most:
+            notes.append(f"Learned from {most} of {len(rows)} points, drawn at random.")
+            chosen = np.sort(rng.choice(len(rows), most, replace=False))
+            rows, columns = rows[chosen], columns[chosen]
+        if n_components > len(rows):
+            raise ValueError(
+                f"n_components is {n_components}, the picture gives {len(rows)} points: ask for fewer components"
+            )
+        table = points(picture, rows, columns, patch, scale, rng)
+        seed = int(rng.integers(2**31))
+        kind: type[KMLE] | type[ExponentialFamilyMixture] = ExponentialFamilyMixture if algorithm in SOFT else KMLE
+        start = starting_mixture(table, n_components, family, rng, n_jobs)
+        model = kind(
+            n_components,
+            family=family,
+            algorithm=algorithm,
+            init=start,
+            tol=tol * table.shape[1],
+            random_state=seed,
+            n_jobs=n_jobs,
+        )
+        mixture = model.fit(table).mixture_
+        return ImageMixture(mixture, picture.width, picture.height, picture.channels, patch, float(scale), tuple(notes))
+
+    # Reading ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_components(self) -> int:
+        """k; fewer than asked for where components lost all their pixels."""
+        return self.mixture.n_components
+
+    @cached_property
+    def mean(self) -> Array:
+        """(k, d)."""
+        return self.mixture.source["mean"]
+
+    @cached_property
+    def covariance(self) -> Array:
+        """(k, d, d), whatever the family."""
+        source = self.mixture.source
+        if "covariance" in source:
+            return source["covariance"]
+        variance = np.broadcast_to(source["variance"].reshape(self.n_components, -1), self.mean.shape)
+        return variance[:, :, None] * np.eye(self.mean.shape[1])
+
+    @cached_property
+    def positions(self) -> Mixture:
+        """The mixture of positions alone: its law of (x, y)."""
+        return Mixture.from_source(
+            "gaussian", self.mixture.weights, mean=self.mean[:, :2], covariance=self.covariance[:, :2, :2]
+        )
+
+    @property
+    def patches(self) -> Array:
+        """The mean patch of each component, levels (k, patch, patch, channels)."""
+        return levels_of(self.mean[:, 2:]).reshape(-1, self.patch, self.patch, self.channels)
+
+    @property
+    def colours(self) -> Array:
+        """The mean colour of each component, levels (k, channels)."""
+        return self.patches.mean(axis=(1, 2))
+
+    @property
+    def unit(self) -> float:
+        """The pixels of one unit of position."""
+        return max(self.width, self.height) / (self.scale * self.patch)
+
+    # On a picture -----------------------------------------------------------------------------------------------------
+
+    def labels(self, picture: Picture | str | Path | ArrayLike) -> NDArray[np.int32]:
+        """The component of every pixel, (height, width); with patches, of every tile of patch x patch pixels."""
+        picture = self._fitting(picture)
+        rows, columns = _tiles(picture.height, self.patch), _tiles(picture.width, self.patch)
+        down, right = np.repeat(rows, len(columns)), np.tile(columns, len(rows))
+        size = max(1, MAX_NUMBERS // 4 // self.mean.shape[1])
+        parts = (slice(start, start + size) for start in range(0, len(down), size))
+        blocks = [
+            self.mixture.predict(points(picture, down[part], right[part], self.patch, self.scale)) for part in parts
+        ]
+        return np.concatenate(blocks).astype(np.int32).reshape(len(rows), len(columns))
+
+    def score(self, picture: Picture | str | Path | ArrayLike, random_state: Any = 0) -> float:
+        """Mean log-density of the pixels (patches at every tile), spread over the levels they were rounded to."""
+        picture = self._fitting(picture)
+        rows, columns = anchors(picture, self.patch, self.patch)
+        rng = np.random.default_rng(random_state)
+        return float(self.mixture.log_density(points(picture, rows, columns, self.patch, self.scale, rng)).mean())
+
+    def _fitting(self, picture: Picture | str | Path | ArrayLike) -> Picture:
+        picture = as_picture(picture)
+        own = (self.width, self.height, self.channels)
+        if (picture.width, picture.height, picture.channels) != own:
+            raise ValueError(
+                f"the model is of {self.width} x {self.height} pixels with {self.channels} channels, the picture has "
+                f"{picture.width} x {picture.height} with {picture.channels}: give the picture it was learned from"
+            )
+        return picture
+
+    # Files ------------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> int:
+        """Writes the model compactly (single precision, a few thousand bytes) and returns the bytes of the file."""
+        factor = np.linalg.cholesky(self.covariance)
+        lower = np.tril_indices(self.mean.shape[1])
+        with Path(path).open("wb") as file:
+            np.savez_compressed(
+                file,
+                facts=np.array([FILE_VERSION, self.width, self.height, self.channels, self.patch, self.scale]),
+                laws=np.column_stack([self.mixture.weights, self.mean, factor[:, *lower]]).astype(np.float32),
+            )
+        return Path(path).stat().st_size
+
+    @staticmethod
+    def load(path: str | Path) -> "ImageMixture":
+        """The model in a file that `save` wrote; as full Gaussians, whatever family it was learned with."""
+        try:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as content:
+                facts, laws = content["facts"].tolist(), content["laws"].astype(float)
+            version, width, height, channels, patch, scale = facts
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} is not a picture model that kmle wrote: {error}") from None
+        if version != FILE_VERSION:
+            raise ValueError(f"{path} has version {version:g}; this kmle reads version {FILE_VERSION}")
+        d = 2 + int(patch) ** 2 * int(channels)
+        if laws.ndim != 2 or laws.shape[1] != 1 + d + d * (d + 1) // 2 or len(laws) == 0:
+            raise ValueError(f"{path} is not a picture model that kmle wrote: its table has shape {laws.shape}")
+        factor = np.zeros((len(laws), d, d))
+        factor[:, *np.tril_indices(d)] = laws[:, 1 + d :]
+        mixture = Mixture.from_source(
+            "gaussian",
+            laws[:, 0] / laws[:, 0].sum(),
+            mean=laws[:, 1 : 1 + d],
+            covariance=factor @ np.swapaxes(factor, 1, 2),
+        )
+        return ImageMixture(mixture, int(width), int(height), int(channels), int(patch), float(scale))
+
+
+def _tiles(length: int, patch: int) -> NDArray[np.intp]:
+    """Where tiles begin; the last is moved back so that it lies inside."""
+    return np.minimum(np.arange(0, length, patch), length - patch)
+
+
+def _check(picture: Picture, n_components: int, patch: int, scale: float, family: str, max_points: int) -> None:
+    if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
+        raise ValueError(f"n_components is {n_components!r}: it must be a whole number from 1 on")
+    if isinstance(patch, bool) or not isinstance(patch, int | np.integer) or patch < 1:
+        raise ValueError(f"patch is {patch!r}: it must be a whole number from 1 on")
+    if patch > min(picture.width, picture.height):
+        raise ValueError(
+            f"patch is {patch}, the picture has {picture.width} x {picture.height} pixels: take it smaller"
+        )
+    if not 0 < scale < np.inf:
+        raise ValueError(f"scale is {scale}: it must be a positive number")
+    if family not in ("gaussian", "diagonal-gaussian", "spherical-gaussian"):
+        raise ValueError(f"family is {family!r}: choose gaussian, diagonal-gaussian or spherical-gaussian")
+    if max_points < 2:
+        raise ValueError(f"max_points is {max_points}: learning needs at least two points")

@@ -1,0 +1,57 @@
+"""How like two pictures are: PSNR and SSIM."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.ndimage import gaussian_filter
+
+from ..numerics.arrays import Array
+from .picture import as_picture
+
+SSIM_SIGMA, SSIM_TRUNCATE = 1.5, 3.5
+SSIM_FLOORS = 0.01**2, 0.03**2
+
+
+def psnr(first: ArrayLike, second: ArrayLike) -> float:
+    """The peak signal-to-noise ratio in decibels; infinite when the pictures are equal.
+
+    >>> psnr([[0.0, 0.0]], [[0.1, 0.1]])
+    20.0
+    """
+    a, b = _alike(first, second)
+    error = float(((a - b) ** 2).mean())
+    return float("inf") if error == 0 else round(-10 * float(np.log10(error)), 10)
+
+
+def ssim(first: ArrayLike, second: ArrayLike) -> float:
+    """The mean structural similarity of Wang et al. (2004), Gaussian windows of 11 pixels, averaged over channels.
+
+    >>> ssim([[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]])
+    1.0
+    """
+    a, b = _alike(first, second)
+    # Where there is room, the margin in which windows reach over the edge does not count.
+    margin = int(SSIM_TRUNCATE * SSIM_SIGMA + 0.5)
+    inner = slice(margin, -margin) if min(a.shape[:2]) > 2 * margin else slice(None)
+    channels = (_similarity(a[:, :, c], b[:, :, c])[inner, inner].mean() for c in range(a.shape[2]))
+    return float(np.mean(list(channels)))
+
+
+def _similarity(a: Array, b: Array) -> Array:
+    def blurred(values: Array) -> Array:
+        return gaussian_filter(values, SSIM_SIGMA, truncate=SSIM_TRUNCATE)
+
+    mean_a, mean_b = blurred(a), blurred(b)
+    variance_a, variance_b = blurred(a * a) - mean_a**2, blurred(b * b) - mean_b**2
+    covariance = blurred(a * b) - mean_a * mean_b
+    light, structure = SSIM_FLOORS
+    return ((2 * mean_a * mean_b + light) * (2 * covariance + structure)) / (
+        (mean_a**2 + mean_b**2 + light) * (variance_a + variance_b + structure)
+    )
+
+
+def _alike(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
+    a, b = as_picture(first).levels, as_picture(second).levels
+    if a.shape[:2] != b.shape[:2]:
+        raise ValueError(f"the pictures have {a.shape[1]} x {a.shape[0]} and {b.shape[1]} x {b.shape[0]} pixels")
+    channels = max(a.shape[2], b.shape[2])
+    return np.broadcast_to(a, (*a.shape[:2], channels)), np.broadcast_to(b, (*b.shape[:2], channels))

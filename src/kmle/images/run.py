@@ -1,0 +1,122 @@
+"""Everything for one picture, written to a folder: what a command calls."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .amplitude import AMPLITUDE_FAMILIES, segment_amplitude
+from .compression import Rate, plot_rate_distortion, rate_distortion
+from .drawing import contact_sheet, panels, with_boundaries
+from .drawing import figure as sheet
+from .model import ImageMixture
+from .picture import Picture, in_colour, read_picture, save_picture, to_bytes
+from .quality import psnr, ssim
+from .rendering import reconstructed
+from .superpixels import superpixels as cut
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The files written, notes for the reader, and what was measured."""
+
+    files: tuple[Path, ...]
+    notes: tuple[str, ...]
+    n_components: int
+    learning_seconds: float
+    measures: dict[str, float] = field(default_factory=dict)
+    rates: tuple[Rate, ...] = ()
+
+
+def run(
+    path: str | Path,
+    out: str | Path,
+    n_components: int = 32,
+    *,
+    patch: int = 1,
+    scale: float = 1.0,
+    algorithm: str | None = None,
+    family: str = "gaussian",
+    figure: bool = False,
+    superpixels: int | None = None,
+    rates: Iterable[int] | None = None,
+    window: int = 1,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> Outcome:
+    """Learns the mixture of a picture and writes its pictures, model and label map to the folder `out`.
+
+    `figure` writes one contact sheet instead of single pictures. `superpixels` is a number of pieces to cut the picture
+    into, `rates` numbers of components to compare sizes at. The families rayleigh, gamma and weibull segment by
+    amplitude (with `window`); the algorithm is then EM unless told otherwise, else k-MLE.
+    """
+    picture = read_picture(path)
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file: give a folder to write to")
+    if family in AMPLITUDE_FAMILIES:
+        if patch > 1 or superpixels is not None or rates is not None:
+            raise ValueError(f"family {family} looks at single amplitudes: leave out patch, superpixels and rates")
+        return _amplitude(picture, folder, n_components, family, algorithm or "em", window, random_state, n_jobs)
+    options: dict[str, Any] = {"patch": patch, "scale": scale, "algorithm": algorithm or "k-mle", "family": family}
+    options |= {"random_state": random_state, "n_jobs": n_jobs}
+    start = time.perf_counter()
+    model = ImageMixture.fit(picture, n_components, **options)
+    seconds = time.perf_counter() - start
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / "model.npz"]
+    measures: dict[str, float] = {"bytes": model.save(files[0])}
+    rebuilt = reconstructed(model)
+    measures |= {"psnr": psnr(picture.levels, rebuilt), "ssim": ssim(picture.levels, rebuilt)}
+    if figure:
+        files.append(save_picture(folder / "figure.png", sheet(model, picture, random_state=random_state)))
+    else:
+        shown = panels(model, picture, random_state=random_state)
+        files += [save_picture(folder / _file_name(title), pixels) for title, pixels in shown.items()]
+    if superpixels is not None:
+        pieces = cut(picture, superpixels, n_jobs=n_jobs)
+        files += pieces.save(folder / "labels")
+        files.append(save_picture(folder / "superpixels.png", with_boundaries(picture, pieces.labels)))
+        measures["superpixels"] = pieces.n_segments
+    measured = () if rates is None else rate_distortion(picture, rates, **options)
+    if measured:
+        files.append(folder / "rate_distortion.png")
+        plot_rate_distortion(measured).figure.savefig(files[-1], dpi=110)
+    return Outcome(tuple(files), model.notes, model.n_components, seconds, measures, measured)
+
+
+def _amplitude(
+    picture: Picture,
+    folder: Path,
+    n_components: int,
+    family: str,
+    algorithm: str,
+    window: int,
+    random_state: Any,
+    n_jobs: int | None,
+) -> Outcome:
+    start = time.perf_counter()
+    found = segment_amplitude(
+        picture,
+        n_components,
+        family=family,
+        algorithm=algorithm,
+        window=window,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    seconds = time.perf_counter() - start
+    folder.mkdir(parents=True, exist_ok=True)
+    both = contact_sheet({"picture": in_colour(to_bytes(picture.levels)), family: found.picture()})
+    files = [save_picture(folder / "segmentation.png", found.picture()), save_picture(folder / "figure.png", both)]
+    files += [folder / "labels.npy", folder / "model.json"]
+    np.save(files[2], found.labels)
+    files[3].write_text(found.mixture.to_json(), encoding="utf-8")
+    return Outcome(tuple(files), found.notes, found.mixture.n_components, seconds)
+
+
+def _file_name(title: str) -> str:
+    return title.lower().replace(" ", "_") + ".png"
