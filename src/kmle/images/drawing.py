@@ -91,8 +91,8 @@ def panels(
 
 def figure(model: ImageMixture, picture: Picture | str | Path | ArrayLike, *, random_state: Any = 0) -> Pixels:
     """All panels on one contact sheet."""
-    width, height = _size_within(model.width, model.height, CELL)
-    return contact_sheet(panels(model, picture, size=(width, height), random_state=random_state))
+    size = size_within(model.width, model.height)
+    return contact_sheet(panels(model, picture, size=size, random_state=random_state))
 
 
 def contact_sheet(pictures: dict[str, Pixels], columns: int = 3, cell: int = CELL) -> Pixels:
@@ -120,11 +120,12 @@ def contact_sheet(pictures: dict[str, Pixels], columns: int = 3, cell: int = CEL
 
 def _within(image: Any, cell: int) -> Any:
     """The image, shrunk (never enlarged) to fit a square."""
-    size = _size_within(image.width, image.height, cell)
+    size = size_within(image.width, image.height, cell)
     return image if image.size == size else image.resize(size)
 
 
-def _size_within(width: int, height: int, cell: int) -> tuple[int, int]:
+def size_within(width: int, height: int, cell: int = CELL) -> tuple[int, int]:
+    """Width and height shrunk, never enlarged, to fit a square."""
     factor = min(1.0, cell / max(width, height))
     return max(1, round(width * factor)), max(1, round(height * factor))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from .. import KMLE, ExponentialFamilyMixture, Mixture
 from ..numerics.arrays import Array
@@ -87,17 +88,19 @@ class ImageMixture:
         table = points(picture, rows, columns, patch, scale, rng)
         seed = int(rng.integers(2**31))
         kind: type[KMLE] | type[ExponentialFamilyMixture] = ExponentialFamilyMixture if algorithm in SOFT else KMLE
-        start = starting_mixture(table, n_components, family, rng, n_jobs)
-        model = kind(
-            n_components,
-            family=family,
-            algorithm=algorithm,
-            init=start,
-            tol=tol * table.shape[1],
-            random_state=seed,
-            n_jobs=n_jobs,
-        )
-        mixture = model.fit(table).mixture_
+        # Idle threads of BLAS spin for a while and take the cores from the kernels.
+        with threadpool_limits(limits=1, user_api="blas"):
+            start = starting_mixture(table, n_components, family, rng, n_jobs)
+            model = kind(
+                n_components,
+                family=family,
+                algorithm=algorithm,
+                init=start,
+                tol=tol * table.shape[1],
+                random_state=seed,
+                n_jobs=n_jobs,
+            )
+            mixture = model.fit(table).mixture_
         return ImageMixture(mixture, picture.width, picture.height, picture.channels, patch, float(scale), tuple(notes))
 
     # Reading ----------------------------------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ from .model import ImageMixture
 from .picture import Picture, Pixels, in_colour, pillow, to_bytes
 from .points import levels_of
 
-BLOCK_NUMBERS = 2**22
-"""Numbers held at a time: pixels of a block times components."""
+BLOCK_NUMBERS = 2**18
+"""Numbers held at a time: pixels of a block times components, few enough for the cache of a processor."""
+DRAWN_NUMBERS = 2**22
 
 
 def segmentation(model: ImageMixture, picture: Picture | str | Path | ArrayLike) -> Pixels:
@@ -115,7 +116,7 @@ def sampled(
     count = np.zeros((height, width))
     remaining = max(1, round(draws * width * height / model.patch**2))
     while remaining > 0:
-        n = min(remaining, max(1, BLOCK_NUMBERS // model.mean.shape[1]))
+        n = min(remaining, max(1, DRAWN_NUMBERS // model.mean.shape[1]))
         _splat(model, model.mixture.sample(n, rng), total, count)
         remaining -= n
     if smooth:

@@ -10,8 +10,7 @@ import numpy as np
 
 from .amplitude import AMPLITUDE_FAMILIES, segment_amplitude
 from .compression import Rate, plot_rate_distortion, rate_distortion
-from .drawing import contact_sheet, panels, with_boundaries
-from .drawing import figure as sheet
+from .drawing import contact_sheet, panels, size_within, with_boundaries
 from .model import ImageMixture
 from .picture import Picture, in_colour, read_picture, save_picture, to_bytes
 from .quality import psnr, ssim
@@ -69,12 +68,15 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / "model.npz"]
     measures: dict[str, float] = {"bytes": model.save(files[0])}
-    rebuilt = reconstructed(model)
+    size = size_within(model.width, model.height) if figure else None
+    shown = panels(model, picture, size=size, random_state=random_state)
+    rebuilt = shown["posterior mean"]
+    if rebuilt.shape[:2] != (model.height, model.width):
+        rebuilt = reconstructed(model)
     measures |= {"psnr": psnr(picture.levels, rebuilt), "ssim": ssim(picture.levels, rebuilt)}
     if figure:
-        files.append(save_picture(folder / "figure.png", sheet(model, picture, random_state=random_state)))
+        files.append(save_picture(folder / "figure.png", contact_sheet(shown)))
     else:
-        shown = panels(model, picture, random_state=random_state)
         files += [save_picture(folder / _file_name(title), pixels) for title, pixels in shown.items()]
     if superpixels is not None:
         pieces = cut(picture, superpixels, n_jobs=n_jobs)

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import KMLE, ExponentialFamilyMixture, Mixture
 from ..families import FixedCovarianceGaussian
+from ..learning import Fit
 from ..numerics.arrays import Array
 
 START_POINTS = 2**14
@@ -32,9 +33,9 @@ def starting_mixture(
     most = max(POINTS_A_COMPONENT * n_components, min(START_POINTS, START_NUMBERS // table.shape[1]))
     few = _part(table, most, rng)
     if table.shape[1] > SOFT_COLUMNS:
-        return _one_start(few, n_components, family, False, rng, n_jobs)
-    mixtures = [_one_start(few, n_components, family, True, rng, n_jobs) for _ in range(STARTS)]
-    best = max(mixtures, key=lambda mixture: float(mixture.log_density(few).mean()))
+        return _one_start(few, n_components, family, False, rng, n_jobs).mixture
+    starts = [_one_start(few, n_components, family, True, rng, n_jobs) for _ in range(STARTS)]
+    best = max(starts, key=lambda fit: fit.objective).mixture
     polisher = ExponentialFamilyMixture(n_components, family=family, init=best, tol=POLISH_TOLERANCE, n_jobs=n_jobs)
     return polisher.fit(_part(table, max(most, POLISH_POINTS), rng)).mixture_
 
@@ -45,9 +46,9 @@ def _part(table: Array, most: int, rng: np.random.Generator) -> Array:
 
 def _one_start(
     few: Array, n_components: int, family: str, soft: bool, rng: np.random.Generator, n_jobs: int | None
-) -> Mixture:
+) -> Fit:
     shared: dict[str, Any] = {"random_state": int(rng.integers(2**31)), "n_jobs": n_jobs, "tol": 1e-3}
     plain = KMLE(n_components, family=FixedCovarianceGaussian(K_MEANS_VARIANCE), weights="uniform", **shared).fit(few)
     if soft:
-        return ExponentialFamilyMixture(n_components, family=family, init=plain.labels_, **shared).fit(few).mixture_
-    return KMLE(n_components, family=family, init=plain.labels_, **shared | {"tol": 1.0}).fit(few).mixture_
+        return ExponentialFamilyMixture(n_components, family=family, init=plain.labels_, **shared).fit(few).fit_
+    return KMLE(n_components, family=family, init=plain.labels_, **shared | {"tol": 1.0}).fit(few).fit_
