@@ -190,10 +190,9 @@ def test_help_lists_every_command_and_version_is_told():
     assert run("--version").stdout.strip() == f"kmle {kmle.__version__}"
 
 
-# Commands whose modules may not be there ------------------------------------------------------------------------------
+# Selecting, simplifying, comparing ------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not hasattr(kmle, "select"), reason="kmle.select is not there")
 def test_select_and_a_fit_without_k_find_two(tmp_path):
     path = tmp_path / "two.csv"
     pl.DataFrame(rows(), schema=["a", "b"]).write_csv(path)
@@ -205,7 +204,6 @@ def test_select_and_a_fit_without_k_find_two(tmp_path):
     assert "k: 2, the best from 1 to 10 by BIC" in result.stderr
 
 
-@pytest.mark.skipif(not hasattr(kmle, "simplify"), reason="kmle.simplify is not there")
 def test_simplify_keeps_what_it_is_told(tmp_path):
     mixture = Mixture.from_source("poisson", [0.25] * 4, rate=[1.0, 1.1, 30.0, 31.0])
     (tmp_path / "four.json").write_text(mixture.to_json())
@@ -215,7 +213,6 @@ def test_simplify_keeps_what_it_is_told(tmp_path):
 
 
 def test_compare_finds_the_divergence(tmp_path):
-    pytest.importorskip("kmle.divergences")
     one, two = (Mixture.from_source("poisson", [1.0], rate=[rate]) for rate in (2.0, 3.0))
     (tmp_path / "one.json").write_text(one.to_json())
     (tmp_path / "two.json").write_text(two.to_json())
@@ -226,7 +223,6 @@ def test_compare_finds_the_divergence(tmp_path):
 
 
 def test_compare_needs_rows_of_one_kind(tmp_path):
-    pytest.importorskip("kmle.divergences")
     counts, reals = tmp_path / "counts.json", tmp_path / "reals.json"
     counts.write_text(Mixture.from_source("poisson", [1.0], rate=[1.0]).to_json())
     reals.write_text(Mixture.from_source("gaussian", [1.0], mean=[[1.0]], covariance=[[[1.0]]]).to_json())
@@ -236,7 +232,6 @@ def test_compare_needs_rows_of_one_kind(tmp_path):
 
 
 def test_standard_errors_are_shown(tmp_path):
-    pytest.importorskip("kmle.inspection")
     (tmp_path / "counts.csv").write_text("n\n2\n3\n5\n6\n")
     # The standard error of a rate of four from four rows is sqrt(4 / 4).
     assert "4 ± 1" in run("fit", tmp_path / "counts.csv", "-k", 1, "--family", "poisson").stdout
@@ -244,7 +239,7 @@ def test_standard_errors_are_shown(tmp_path):
 
 @pytest.mark.parametrize(("option", "name"), [("--plot", "fit.png"), ("--report", "fit.html")])
 def test_pictures_and_reports_are_written(tmp_path, option, name):
-    pytest.importorskip({"--plot": "kmle.plotting", "--report": "kmle.report"}[option])
+    pytest.importorskip({"--plot": "matplotlib", "--report": "plotly"}[option])
     result = run("fit", FAITHFUL, "-k", 2, option, tmp_path / name)
     assert result.exit_code == 0, result.output
     assert (tmp_path / name).stat().st_size > 5000
