@@ -1,6 +1,6 @@
 """The picture of a selection: a criterion against the number of components, a line for each family."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def plot_selection(selection: Selection, ax: "Axes | None" = None) -> "Axes":
         values = [candidate.value(selection.criterion) for candidate in line]
         turn, style = divmod(place, len(COLOURS))
         ax.plot(
-            [candidate.n_components for candidate in line],
+            np.array([candidate.n_components for candidate in line], dtype=float),
             values,
             color=COLOURS[style],
             marker=MARKERS[style],
@@ -41,9 +41,9 @@ def plot_selection(selection: Selection, ax: "Axes | None" = None) -> "Axes":
             label=name if min(values) <= high else f"{name} (above)",
         )
     best = selection.best
-    ring = {"marker": "o", "markersize": 14, "fillstyle": "none", "color": "black", "linestyle": "none"}
+    ring: dict[str, Any] = {"marker": "o", "markersize": 14, "fillstyle": "none", "color": "black", "linestyle": "none"}
     title = f"best: {best.name}, {best.n_components}"
-    ax.plot([best.n_components], [best.value(selection.criterion)], label=title, **ring)
+    ax.plot(np.array([best.n_components], dtype=float), [best.value(selection.criterion)], label=title, **ring)
     ax.set_ylim(low, high)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("number of components")
