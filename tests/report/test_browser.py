@@ -114,7 +114,8 @@ def test_a_click_on_the_legend_hides_a_component(opened):
 def test_the_download_is_the_model(opened, downloads, model):
     opened.find_element("id", "download").click()
     path = downloads / "model.json"
-    until(path.exists)
+    # The browser reserves the name with an empty file, then moves the finished download onto it.
+    until(lambda: path.exists() and path.stat().st_size > 0)
     assert Mixture.from_json(path.read_text(encoding="utf-8")) == model[0].mixture_
 
 
