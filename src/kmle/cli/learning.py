@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .interruption import Interruption
 from .naming import family_from_words, words_from_family
 from .options import SOFT, AlgorithmName, InitName
+from .streaming import ToldPasses, tell_dropped
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
     from ..estimator import KMLE, ExponentialFamilyMixture
     from ..families import ExponentialFamily
-    from ..io import Table
+    from ..io import Table, TableStream
 
     Estimator = KMLE | ExponentialFamilyMixture
+    Data = Table | TableStream
 
 
 # A file from this size on takes longer to read than the estimators to load.
@@ -43,6 +45,8 @@ class Wish:
     max_iter: int | None = None
     seed: int = 0
     jobs: int | None = None
+    checkpoint: str | None = None
+    resume: bool = False
 
     def estimator(self, n_components: int, family: ExponentialFamily) -> Estimator:
         """The estimator these options describe."""
@@ -60,6 +64,8 @@ class Wish:
             arguments["init"] = str(self.init)
         if self.max_iter is not None:
             arguments["max_iter"] = self.max_iter
+        if self.checkpoint is not None:
+            arguments |= {"checkpoint": self.checkpoint, "resume": self.resume}
         kind = ExponentialFamilyMixture if self.algorithm in SOFT else KMLE
         return kind(n_components, **arguments)
 
@@ -77,11 +83,13 @@ class Outcome:
         """Whether labels, not responsibilities, made the parameters."""
         return self.estimator.fit_.algorithm not in SOFT
 
-    def sizes(self) -> NDArray[np.float64]:
-        """How many rows each component has."""
+    def sizes(self) -> NDArray[np.float64] | None:
+        """How many rows each component has; None where a stream was too long for labels to be kept."""
         import numpy as np
 
         labels, k = self.estimator.labels_, self.estimator.mixture_.n_components
+        if len(labels) == 0:
+            return None
         # By blocks, as bincount widens what it counts.
         blocks = (labels[start : start + (1 << 20)] for start in range(0, len(labels), 1 << 20))
         return np.sum([np.bincount(block, minlength=k) for block in blocks], axis=0, dtype=float)
@@ -116,19 +124,22 @@ def _meanwhile(module: str, path: str) -> Iterator[None]:
         loading.join()
 
 
-def settled_family(terminal: Terminal, words: str | None, table: Table) -> ExponentialFamily:
-    """The family named, or the one the columns suggest, and why."""
+def settled_family(terminal: Terminal, words: str | None, table: Data) -> ExponentialFamily:
+    """The family named, or the one the columns suggest, and why; of a stream the first batch is looked at."""
     if words is not None:
         return family_from_words(words)
     from ..io.guess import guess_family
 
-    guess = guess_family(table.rows, table.columns)
-    terminal.note(f"family: {words_from_family(guess.family)}, as {guess.reason} (--family chooses another)")
+    first = next(iter(table.parts()))
+    guess = guess_family(first.rows, first.columns)
+    where = "" if first.first_row is None else f" in the first {len(first)} rows"
+    terminal.note(f"family: {words_from_family(guess.family)}, as {guess.reason}{where} (--family chooses another)")
     return guess.family
 
 
-def learn(terminal: Terminal, table: Table, family: ExponentialFamily, n_components: int, wish: Wish) -> Outcome:
+def learn(terminal: Terminal, table: Data, family: ExponentialFamily, n_components: int, wish: Wish) -> Outcome:
     """Fits; the first Ctrl-C ends the fit after its current step."""
+    from ..io.table import Table
     from ..learning.loop import watched
 
     estimator = wish.estimator(n_components, family)
@@ -137,27 +148,43 @@ def learn(terminal: Terminal, table: Table, family: ExponentialFamily, n_compone
         Interruption(terminal) as interruption,
         terminal.working(f"fitting {n_components} components") as tell,
     ):
+        rows: Any = table.rows if isinstance(table, Table) else ToldPasses(table, tell)
+        weights = table.weights if isinstance(table, Table) else None
 
         def progress(iteration: int, objective: float) -> bool:
-            tell(f"iteration {iteration}, objective {objective:.6g}")
+            told = f"iteration {iteration}, objective {objective:.6g}"
+            if isinstance(rows, ToldPasses):
+                rows.step = f"{told}, "
+            tell(told)
             terminal.detail(f"iteration {iteration}: objective {objective:.6f}")
             return not interruption.requested
 
         with watched(progress):
             try:
-                estimator.fit(table.rows, sample_weight=table.weights)
+                estimator.fit(rows, sample_weight=weights)
             except ValueError as error:
                 raise ValueError(in_words_of(table, family, error)) from None
+    tell_dropped(terminal, table)
     return Outcome(estimator, time.perf_counter() - began, interruption.requested)
 
 
-def in_words_of(table: Table, family: ExponentialFamily, error: ValueError) -> str:
+def in_words_of(table: Data, family: ExponentialFamily, error: ValueError) -> str:
     """The library's sentence with the table's column names and line numbers, and the options' names."""
     sentence = str(error)
     if sentence.startswith("row "):
-        try:
-            family.for_data(table.rows).check(table.rows, list(table.columns))
-        except ValueError as named:
-            sentence = str(named)
-    sentence = re.sub(r"^row (\d+)", lambda match: table.row_name(int(match[1])), sentence)
+        sentence = _with_names(table, family, sentence)
     return sentence.replace("n_components is", "-k is").replace("n_samples = ", "").replace("sample_weight", "weight")
+
+
+def _with_names(table: Data, family: ExponentialFamily, sentence: str) -> str:
+    """A sentence about a row with the name of its column, found by looking once more, and the line of the row."""
+    for part in table.parts():
+        try:
+            family.for_data(part.rows).check(part.rows, list(part.columns))
+        except ValueError as named:
+            return _with_line(part, str(named))
+    return _with_line(table, sentence)
+
+
+def _with_line(table: Data, sentence: str) -> str:
+    return re.sub(r"^row (\d+)", lambda match: table.row_name(int(match[1])), sentence)

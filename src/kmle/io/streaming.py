@@ -43,9 +43,14 @@ class TableStream:
         return len(self.columns)
 
     @property
-    def n_bytes(self) -> int:
-        """The size of the file."""
-        return self._stamp[0]
+    def n_kept(self) -> int | None:
+        """How many rows there are to use; None until that is known."""
+        return None if self.n_rows is None or self.n_dropped is None else self.n_rows - self.n_dropped
+
+    def row_name(self, row: int) -> str:
+        """How to speak of a row among those used: by its number and, in a text file, its line."""
+        line = self._pieces.first_line
+        return f"row {row}" if line is None or self.n_dropped != 0 else f"row {row} (line {row + line})"
 
     def __iter__(self) -> Generator[Array | Batch, None, None]:
         """A fresh pass over the file; the next batch is read while the latest one is in use."""

@@ -1,5 +1,6 @@
 """A table read from a file: rows of numbers, the names of their columns, perhaps weights."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -26,6 +27,15 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def n_kept(self) -> int:
+        """How many rows there are to use."""
+        return len(self.rows)
+
+    def parts(self) -> Iterator["Table"]:
+        """The table in parts that fit in memory: itself."""
+        yield self
 
     def row_name(self, row: int) -> str:
         """How to speak of a row: by its number and, in a text file, its line."""
