@@ -26,8 +26,8 @@ class Compressed:
     spread: Callable[[NDArray[Any]], NDArray[Any]]
 
 
-def compressed(X: Array, weights: Array | None, n_threads: int = 1) -> Compressed | None:
-    """The distinct rows of X, or None when there are too many of them to be worth it.
+def compressed(X: Array, weights: Array | None, n_threads: int = 1, share: float = SHARE) -> Compressed | None:
+    """The distinct rows of X in order, or None when there are too many to be worth it: more than a share of all.
 
     >>> few = compressed(np.array([[3.0], [1.0], [3.0], [3.0]]), None)
     >>> few.X.ravel(), few.weights, few.spread(np.array([10, 30]))
@@ -37,11 +37,17 @@ def compressed(X: Array, weights: Array | None, n_threads: int = 1) -> Compresse
     sample = X[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)]
     if len(np.unique(sample, axis=0)) > SHARE * len(sample):
         return None
+    return distinct(X, weights, n_threads, share)
+
+
+def distinct(X: Array, weights: Array | None, n_threads: int = 1, share: float = 1.0) -> Compressed | None:
+    """The same without a sample to decide first."""
+    n = len(X)
     if X.shape[1] == 1:
         seen = survey(X, n_threads)
         low, size = float(seen.lowest[0]), float(seen.highest[0] - seen.lowest[0] + 1)
         if seen.whole and size < TABLE * n + 1024:
-            return _tabulated(X, weights, low, int(size), n_threads)
+            return _tabulated(X, weights, low, int(size), n_threads, share)
     keys = _keys(X)
     if keys is None:
         _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
@@ -54,18 +60,20 @@ def compressed(X: Array, weights: Array | None, n_threads: int = 1) -> Compresse
         first[group[::-1]] = np.arange(n)[::-1]
     else:
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    if len(first) > SHARE * n:
+    if len(first) > share * n:
         return None
     group = group.ravel()
     totals = np.bincount(group, weights, len(first)).astype(float)
     return Compressed(X[first], totals, lambda values: values[group])
 
 
-def _tabulated(X: Array, weights: Array | None, low: float, size: int, n_threads: int) -> Compressed | None:
+def _tabulated(
+    X: Array, weights: Array | None, low: float, size: int, n_threads: int, share: float
+) -> Compressed | None:
     """One column of whole numbers, counted in a table."""
     column = X[:, 0]
     present = np.flatnonzero(tabulate(column, low, size))
-    if len(present) > SHARE * len(X):
+    if len(present) > share * len(X):
         return None
     totals = tabulate(column, low, size, weights)[present]
     place = np.zeros(size, dtype=np.int32)

@@ -4,6 +4,8 @@ Components very narrow for their distance from the origin lose digits in packed 
 (Cholesky factors, differences to the mean) do not; this engine costs more and is exact to rounding.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import logsumexp
 
@@ -76,14 +78,24 @@ class DirectEngine:
         return joint, family.log_carrier(X)
 
 
-def worst_row(rows: Rows | SparseRows, natural: Array, bias: Array) -> int:
-    """The row with the lowest best log-density: the one these components explain worst."""
+@dataclass(frozen=True)
+class Worst:
+    """The lowest best log-density of some rows and t(x) of the row that has it; of two the lower one is the sum."""
+
+    density: float
+    statistic: Array
+
+    def __add__(self, other: "Worst") -> "Worst":
+        return other if other.density < self.density else self
+
+
+def worst_of(rows: Rows | SparseRows, first: int, natural: Array, bias: Array) -> Worst:
+    """The row that these components explain worst; it does not matter where the rows begin."""
     alive = np.isfinite(bias)
-    lowest, place = np.inf, 0
+    worst = Worst(np.inf, np.zeros(rows.order))
     for block, t in rows.blocks():
         best = (t @ natural[alive].T + bias[alive]).max(axis=1)
         density = best + rows.log_carrier(block)
-        candidate = int(np.argmin(density))
-        if density[candidate] < lowest:
-            lowest, place = float(density[candidate]), block.start + candidate
-    return place
+        place = int(np.argmin(density))
+        worst += Worst(float(density[place]), t[place])
+    return worst

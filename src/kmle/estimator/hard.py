@@ -1,24 +1,31 @@
 """`KMLE`, the hard clusterer."""
 
+import time
+from collections.abc import Iterator
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from ..assignment.problem import Problem
 from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
-from ..families import ExponentialFamily
+from ..execution import Chunk, is_streamed
+from ..execution.batches import chunks_of, with_large_first
+from ..families import ExponentialFamily, resolve
 from ..families.checking import check_sample_weight
 from ..inspection.diagnostics import OVERLAP
 from ..learning import Algorithm, Exact, Fit, HardEM, Hartigan, KMLELloyd, Online, Swap
 from ..learning.online import absorbed, warmed_up
-from ..learning.state import State
+from ..learning.state import DATA_USED_UP, HalfStep, State
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from .arguments import entropy_of, weights_of, whole_number
+from .chunks import opened
 from .shared import MixtureEstimator
 
 
@@ -62,6 +69,8 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.n_components = n_components
         self.family = family
@@ -79,6 +88,8 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     def _checked_arguments(self, n_rows: int) -> None:
         super()._checked_arguments(n_rows)
@@ -108,7 +119,14 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return notes
 
     def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Online k-MLE: the first batch seeds the mixture, every further one is assigned and added. y is ignored."""
+        """Online k-MLE: the first batch seeds the mixture, every further one is assigned and added. y is ignored.
+
+        X may also be an iterator, `Batches`, or whatever else gives several batches: they are taken one by one.
+        """
+        if is_streamed(X):
+            for chunk in self._batches(X):
+                self.partial_fit(chunk.X, sample_weight=chunk.weights)
+            return self
         if not hasattr(self, "_online_state"):
             return self._first_batch(X, sample_weight)
         rows = self._legal(self._table(X, self.family_, reset=False))
@@ -122,11 +140,65 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._online_state = absorbed(problem, batch, self._online_state)
         return self._take_online(rows)
 
+    def _batches(self, X: Any) -> Iterator[Chunk]:
+        """The batches of a stream; where a mixture is still to be seeded the first is large enough for that."""
+        needed = 0 if hasattr(self, "_online_state") else max(self.batch_size, 10 * self.n_components)
+        return with_large_first(chunks_of(opened(X), resolve(self.family)), needed)
+
+    def _one_pass(self, X: Any) -> Self:
+        """Learns from a stream that is read once; its likelihoods are of each batch before it was learned from."""
+        for name in ("_online_state", "n_iter_"):
+            self.__dict__.pop(name, None)
+        began, n, densities = time.perf_counter(), 0.0, np.zeros(2)
+        for chunk in self._batches(X):
+            known = hasattr(self, "_online_state")
+            if not known:
+                self.partial_fit(chunk.X, sample_weight=chunk.weights)
+            rows = self._legal(self._table(chunk.X, self.family_, reset=False))
+            joint = self.mixture_.log_joint(rows)
+            weights = np.ones(len(rows)) if chunk.weights is None else chunk.weights
+            densities += weights @ np.column_stack([logsumexp(joint, axis=1), joint.max(axis=1)])
+            n += float(weights.sum())
+            if known:
+                self.partial_fit(chunk.X, sample_weight=chunk.weights)
+        state = self._online_state
+        self._take(
+            Fit(
+                mixture=self.mixture_,
+                labels=np.zeros(0, dtype=np.int32),
+                history=(HalfStep("all batches", float(densities[1])),),
+                n_iter=self.n_iter_,
+                stop_reason=DATA_USED_UP,
+                died=tuple(int(j) for j in np.flatnonzero(~state.parameters.alive)),
+                seconds=time.perf_counter() - began,
+                objective=float(densities[1]),
+                complete_log_likelihood=float(densities[1]),
+                log_likelihood=float(densities[0]),
+                mean_entropy=0.0,
+                algorithm="online",
+                engine="stream read once",
+                prior_strength=self._prior_strength(),
+                n_kept=None,
+                n=n,
+                prescribed_weights=self.weights is not None,
+            )
+        )
+        self.notes_.append("One pass: likelihoods are of each batch under the mixture before it was learned from.")
+        return self
+
     def _first_batch(self, X: ArrayLike, sample_weight: ArrayLike | None) -> Self:
         rows, weights = self._checked_data(X, sample_weight)
         self._checked_arguments(rows.shape[0])
-        problem = Problem(self.family_, rows, weights, self._prior_strength(), self._prescribed_weights())
         rng = np.random.default_rng(entropy_of(self.random_state))
+        problem = Problem(
+            self.family_,
+            rows,
+            weights,
+            self._prior_strength(),
+            self._prescribed_weights(),
+            n_components=self.n_components,
+            sampling=rng.spawn(1)[0],
+        )
         self._online_state = warmed_up(problem, problem.rows, self._start(problem, rng))
         self._online_problem = problem.without_rows()
         return self._take_online(rows)

@@ -113,11 +113,11 @@ def _climbed(
 ) -> list[Candidate]:
     """The candidates of one family, its best one with labels; the problem they are learned from is made once."""
     model = contestant.model
-    prepared = contestant.prepared(sizes[-1], n_threads)
+    prepared = contestant.prepared(sizes[-1], n_threads, rng.spawn(1)[0])
     ladder = Ladder(
         prepared.problem,
         sizes,
-        learn=lambda start: model._run(prepared.problem, start, rng),
+        learn=lambda start: model._run(prepared.problem, start, model._algorithm(rng)),
         hard=model.algorithm in HARD,
         n_init=model.n_init,
         rng=rng,

@@ -1,5 +1,6 @@
 """`ExponentialFamilyMixture`, the density model."""
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.n_components = n_components
         self.family = family
@@ -64,6 +67,8 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     def _checked_arguments(self, n_rows: int) -> None:
         super()._checked_arguments(n_rows)

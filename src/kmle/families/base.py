@@ -56,9 +56,12 @@ class ExponentialFamily(FamilyContract):
         return replace(self, **self.facts_from_data(as_csr(X) if issparse(X) else as_rows(self, X)))
 
     @final
-    def check(self, X: ArrayLike, columns: list[str] | None = None) -> Array:
-        """X as a float array (n, d) of legal rows, or one sentence naming the first row and column that is not."""
-        return check_rows(self, X, columns)
+    def check(self, X: ArrayLike, columns: list[str] | None = None, first_row: int = 0) -> Array:
+        """X as a float array (n, d) of legal rows, or one sentence naming the first row and column that is not.
+
+        Of a part of larger data `first_row` is where it begins.
+        """
+        return check_rows(self, X, columns, first_row)
 
     # Laws -----------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Unordered categories."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,12 @@ class Categorical(ExponentialFamily):
             largest = np.nan_to_num(X, nan=0.0, posinf=0.0).max(axis=0)
             facts["n_categories"] = tuple(int(code) + 1 for code in np.maximum(largest, 0))
         return facts
+
+    def together(self, other: Self) -> Self:
+        if self == other or not isinstance(self.n_categories, tuple) or not isinstance(other.n_categories, tuple):
+            return super().together(other)
+        pairs = zip(self.n_categories, other.n_categories, strict=True)
+        return replace(self, n_categories=tuple(max(mine, theirs) for mine, theirs in pairs))
 
     def facts_from_order(self, order: int) -> dict[str, Any]:
         if self.n_categories is None:

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -114,6 +114,12 @@ class FamilyContract(ABC):
     def facts_from_data(self, X: Array) -> dict[str, Any]:
         """Fixed facts this data settles when they were left open, such as the number of columns."""
         return {"n_features": X.shape[1]} if self.n_features is None else {}
+
+    def together(self, other: Self) -> Self:
+        """The family for two sets of rows each of which settled its facts: one with the facts of both."""
+        if self != other:
+            raise ValueError(f"parts of the data make different families, {self} and {other}: fix its facts yourself")
+        return self
 
     def facts_from_order(self, order: int) -> dict[str, Any]:
         """Fixed facts that the length of a natural parameter settles when they were left open."""

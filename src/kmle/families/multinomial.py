@@ -1,7 +1,7 @@
 """Rows of counts over categories."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -44,6 +44,9 @@ class Multinomial(ExponentialFamily):
         if self.trials is None and totals[0] >= 1 and totals[0] == np.floor(totals[0]) and np.ptp(totals) == 0:
             facts["trials"] = int(totals[0])
         return facts
+
+    def together(self, other: Self) -> Self:
+        return self if self.trials == other.trials else replace(self, trials=None)
 
     @property
     def redundancy(self) -> int:

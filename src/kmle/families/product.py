@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -75,6 +75,10 @@ class Product(ExponentialFamily):
             )
         columns = self._columns(X)
         return {"families": tuple(f.for_data(block) for f, block in zip(self.families, columns, strict=True))}
+
+    def together(self, other: Self) -> Self:
+        families = tuple(mine.together(theirs) for mine, theirs in zip(self.families, other.families, strict=True))
+        return replace(self, families=families)
 
     @property
     def redundancy(self) -> int:

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from .agglomerative import agglomerative
 from .grid import grid
 from .k_means import k_means
@@ -15,7 +15,7 @@ from .random_rows import random_rows
 from .restricted import restricted
 from .short_em import short_em
 
-Seeding: TypeAlias = Callable[[Problem, int, np.random.Generator], Parameters]
+Seeding: TypeAlias = Callable[[LearningProblem, int, np.random.Generator], Parameters]
 
 SEEDINGS: dict[str, Seeding] = {
     "k-mle++": k_mle_plus_plus,
