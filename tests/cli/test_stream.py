@@ -1,18 +1,25 @@
-"""`--stream`: predictions and figures of the whole table, batch by batch, and one sentence where memory is needed."""
+"""`--stream`: the model, labels and figures of the whole table, batch by batch; a sentence where memory is needed."""
 
+import gzip
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
 import pytest
 
-from cli.drawing import FAITHFUL, refusal, rows, run
-from kmle.io import streaming
+from cli.drawing import FAITHFUL, refusal, rows, run, run_process
+from kmle.execution import local
+from kmle.io import read_table, streaming
 
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
+    """Batches of few rows, read again for every pass."""
     monkeypatch.setattr(streaming, "BATCH_BYTES", 16 * 40)
+    monkeypatch.setattr(local, "KEPT_BYTES", 0)
 
 
 @pytest.fixture
@@ -33,8 +40,6 @@ def test_predictions_are_those_of_the_whole_table(tmp_path, data, kind):
 
 
 def read_back(path):
-    from kmle.io import read_table
-
     return read_table(str(path)).rows
 
 
@@ -69,11 +74,181 @@ def test_dropped_rows_are_told(tmp_path, data):
     assert "1 of 3 rows with missing values were left out" in result.stderr
 
 
+# Fits -----------------------------------------------------------------------------------------------------------------
+
+
+def written(tmp_path, kind, table):
+    """The table in a file of this kind."""
+    path = tmp_path / f"data.{kind}"
+    frame = pl.DataFrame(table, schema=["a", "b", "w"][: table.shape[1]])
+    writers = {
+        "csv": lambda: frame.write_csv(path),
+        "csv.gz": lambda: path.write_bytes(gzip.compress(frame.write_csv().encode())),
+        "parquet": lambda: frame.write_parquet(path, row_group_size=64),
+        "arrow": lambda: frame.write_ipc(path, record_batch_size=64),
+        "npy": lambda: np.save(path, table),
+    }
+    writers[kind]()
+    return path
+
+
+def learned(fit, tmp_path, path, *options):
+    """The model and the labels of a fit."""
+    result = fit("fit", path, *options, "--out", tmp_path / "m.json", "--labels", tmp_path / "labels.npy")
+    code = result.exit_code if hasattr(result, "exit_code") else result.returncode
+    assert code == 0, result.stderr
+    return json.loads((tmp_path / "m.json").read_text()), np.load(tmp_path / "labels.npy")
+
+
+def assert_same(streamed, whole, tolerance=1e-10):
+    (model, labels), (expected, expected_labels) = streamed, whole
+    for name in ("weights", "natural"):
+        np.testing.assert_allclose(model[name], expected[name], rtol=tolerance)
+    for name in ("log_likelihood", "complete_log_likelihood", "bic", "icl"):
+        assert model["about"][name] == pytest.approx(expected["about"][name], rel=tolerance)
+    for name in ("family", "columns"):
+        assert model[name] == expected[name]
+    for name in ("rows", "seed", "iterations", "stop_reason"):
+        assert model["about"][name] == expected["about"][name]
+    np.testing.assert_array_equal(labels, expected_labels)
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "arrow", "npy"])
+def test_a_streamed_fit_is_that_of_the_whole_table(tmp_path, kind):
+    path = written(tmp_path, kind, rows())
+    options = ("-k", 2, "-f", "gaussian")
+    assert_same(learned(run, tmp_path, path, *options, "--stream"), learned(run, tmp_path, path, *options))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "tolerance"),
+    # The sums of sparse EM are good to about seven digits, whatever the batches.
+    [("hard-em", 1e-10), ("em", 1e-10), ("sparse-em", 1e-6)],
+)
+def test_every_algorithm_learns_the_same_from_a_stream(tmp_path, algorithm, tolerance):
+    path = written(tmp_path, "parquet", rows())
+    options = ("-k", 3, "-f", "gaussian", "-a", algorithm)
+    streamed, whole = (learned(run, tmp_path, path, *options, *more) for more in (["--stream"], []))
+    assert_same(streamed, whole, tolerance)
+
+
+def test_weights_count_rows_of_a_stream(tmp_path):
+    weights = np.random.default_rng(3).integers(0, 4, size=(300, 1))
+    path = written(tmp_path, "parquet", np.hstack([rows(), weights]))
+    options = ("-k", 2, "-f", "gaussian", "--weights", "w")
+    assert_same(learned(run, tmp_path, path, *options, "--stream"), learned(run, tmp_path, path, *options))
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "npy"])
+def test_as_processes(tmp_path, kind):
+    path = written(tmp_path, kind, rows())
+    whole = learned(run_process, tmp_path, path, "-k", 2)
+    assert_same(learned(run_process, tmp_path, path, "-k", 2, "--stream"), whole)
+    predicted = run_process("predict", tmp_path / "m.json", path, "--stream", "--out", tmp_path / "p.csv")
+    assert predicted.returncode == 0, predicted.stderr
+    assert pl.read_csv(tmp_path / "p.csv")["label"].to_list() == whole[1].tolist()
+
+
+def test_online_goes_once_over_a_stream(tmp_path):
+    path = written(tmp_path, "parquet", rows())
+    model, labels = learned(run, tmp_path, path, "-k", 2, "-f", "gaussian", "-a", "online", "--stream")
+    expected, expected_labels = learned(run, tmp_path, path, "-k", 2, "-f", "gaussian")
+    same = (labels == expected_labels).mean()
+    assert max(same, 1 - same) > 0.98
+    assert sorted(model["weights"]) == pytest.approx(sorted(expected["weights"]), abs=0.02)
+
+
+def test_a_guess_says_how_much_it_saw(tmp_path):
+    result = run("fit", written(tmp_path, "csv", rows()), "-k", 2, "--stream")
+    assert "family: gaussian, as 'a', 'b' hold real numbers in the first 40 rows" in result.stderr
+    assert "2 gaussian components, 300 rows of a, b" in result.stdout
+    assert "k-mle, stream in 8 chunks," in result.stdout
+
+
+def test_json_of_a_stream(tmp_path):
+    content = json.loads(run("fit", written(tmp_path, "npy", rows()), "-k", 2, "--stream", "--json").stdout)
+    assert content["sizes"] == [150, 150]
+
+
+def test_labels_too_many_to_keep_are_written_batch_by_batch(tmp_path, monkeypatch):
+    path = written(tmp_path, "csv", rows())
+    whole = learned(run, tmp_path, path, "-k", 2)
+    monkeypatch.setattr(local, "MOST_LABELS", 100)
+    assert_same(learned(run, tmp_path, path, "-k", 2, "--stream", "--family", "gaussian"), whole)
+    assert json.loads(run("fit", path, "-k", 2, "--stream", "--json", "-f", "gaussian").stdout)["sizes"] is None
+
+
+@pytest.mark.parametrize("algorithm", ["k-mle", "online"])
+def test_a_row_outside_the_support_is_named(tmp_path, algorithm):
+    (tmp_path / "t.csv").write_text("n,m\n" + "3,4\n5,6\n" * 100 + "1,-1\n")
+    options = ("-k", 1, "-f", "poisson")
+    whole = refusal(run("fit", tmp_path / "t.csv", *options))
+    assert whole.startswith("row 200 (line 202), column 'm' holds -1")
+    assert refusal(run("fit", tmp_path / "t.csv", *options, "-a", algorithm, "--stream")) == whole
+
+
+@pytest.mark.parametrize("options", [[], ["--stream"]])
+def test_a_fit_goes_on_from_a_checkpoint(tmp_path, options):
+    path = written(tmp_path, "npy", np.random.default_rng(0).normal(size=(300, 2)))
+    options = ("-k", 4, "-f", "gaussian", *options)
+    whole = learned(run, tmp_path, path, *options)
+    state = tmp_path / "state.ckpt"
+    assert run("fit", path, *options, "--checkpoint", state, "--max-iter", 3).exit_code == 0
+    assert_same(learned(run, tmp_path, path, *options, "--checkpoint", state, "--resume"), whole)
+
+
+# Run with little memory beyond what a small fit has taken: VmData is what RLIMIT_DATA limits.
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from typer.testing import CliRunner
+from kmle.cli.main import app
+from kmle.execution import local
+from kmle.io import streaming
+
+local.KEPT_BYTES, streaming.BATCH_BYTES = 0, 2 << 20
+
+def fit(path):
+    options = ["-k", "2", "-f", "diagonal-gaussian", "--max-iter", "1", "-j", "1", *sys.argv[4:]]
+    return CliRunner().invoke(app, ["fit", path, *options])
+
+small, big, margin = sys.argv[1:4]
+assert fit(small).exit_code == 0
+used = int(Path("/proc/self/status").read_text().split("VmData:")[1].split()[0]) << 10
+resource.setrlimit(resource.RLIMIT_DATA, (used + int(margin),) * 2)
+result = fit(big)
+print(result.output)
+sys.exit(result.exit_code)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited as Linux does")
+@pytest.mark.parametrize("kind", ["parquet", "npy"])
+def test_a_file_larger_than_memory(tmp_path, kind):
+    table = np.random.default_rng(0).normal(size=(1 << 19, 16))
+    table[::2] += 3
+    for name, part in (("small", table[:50_000]), ("big", table)):
+        if kind == "npy":
+            np.save(tmp_path / f"{name}.npy", part)
+        else:
+            pl.DataFrame(part).write_parquet(tmp_path / f"{name}.parquet", row_group_size=1 << 14)
+    paths = [str(tmp_path / f"{name}.{kind}") for name in ("small", "big")]
+    command = [sys.executable, "-c", LIMITED, *paths, str(table.nbytes - (1 << 20))]
+    environment = os.environ | {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+    whole, streamed = (
+        subprocess.run([*command, *options], capture_output=True, check=False, env=environment, timeout=120)
+        for options in ([], ["--stream"])
+    )
+    assert whole.returncode != 0
+    assert streamed.returncode == 0, streamed.stdout + streamed.stderr
+    assert b"524288 rows" in streamed.stdout
+
+
 REFUSED = {
     "no k": (["--stream"], "--stream needs -k"),
     "an algorithm that moves single rows": (
         ["--stream", "-k", 2, "-a", "hartigan"],
-        "--algorithm hartigan needs the data in memory: with --stream there are k-mle, hard-em, em",
+        "--algorithm hartigan needs the data in memory: with --stream there are k-mle, hard-em, swap, em",
     ),
     "a picture": (["--stream", "-k", 2, "--plot", "p.png"], "--plot needs the data in memory"),
     "a report": (["--stream", "-k", 2, "--report", "r.html"], "--report needs the data in memory"),

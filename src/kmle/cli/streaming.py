@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 STREAMED = (
     AlgorithmName.K_MLE,
     AlgorithmName.HARD_EM,
+    AlgorithmName.SWAP,
     AlgorithmName.EM,
     AlgorithmName.SPARSE_EM,
     AlgorithmName.ONLINE,
@@ -66,6 +67,7 @@ class ToldPasses:
     """The stream, with how far each pass over it has come told next to the bar."""
 
     def __init__(self, stream: TableStream, tell: Teller) -> None:
+        self.columns = stream.columns
         self._stream = stream
         self._tell = tell
         self._n_passes = 0
