@@ -39,11 +39,11 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     n_components is an upper bound: a component that loses all its rows leaves (`empty="drop"`) or is tried again
     elsewhere (`empty="reseed"`). `algorithm` is "k-mle", "hard-em", "hartigan", "swap", "exact", "online", or an object
-    of `kmle.learning`; `init` "k-mle++", "random", "restricted", "quantile", "k-means", "short-em", "grid",
-    "agglomerative", labels, or
-    a Mixture; `weights` None (learned), "uniform", or numbers held fixed. `prior_strength` pseudo-observations at the
-    mean of the data keep every component regular; 0 is plain maximum likelihood. `tol` is the gain a row below which
-    learning stops; 0 goes on until no label changes.
+    of `kmle.learning`; `init` "k-mle++", "k-mle||" (all rows, in a few passes), "random", "restricted", "quantile",
+    "k-means", "short-em", "grid", "agglomerative", labels, or a Mixture; `weights` None (learned), "uniform", or
+    numbers held fixed. `prior_strength` pseudo-observations at the mean of the data keep components regular; 0 is plain
+    maximum likelihood. `tol` is the gain a row below which learning stops; 0 goes on until no label changes. A fit with
+    a `checkpoint`, the path of a file, writes there every few seconds what it needs to go on with `resume=True`.
     """
 
     _online_state: State

@@ -6,8 +6,10 @@ worker that dies takes its pieces with it; Dask makes them again from the data, 
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -67,8 +69,11 @@ class DaskChunks(Chunks):
         """One pass over the chunks as they come: the sum of the answers, in the order of the chunks."""
         # The rows are kept where they were read, so that they are read once.
         self._chunks = list(dask.persist(*self._chunks))
-        task = delayed(function, pure=False)
-        return _computed(_summed([task(chunk) for chunk in self._chunks]))
+        task = delayed(partial(_guarded, function), pure=False)
+        answer = _computed(_summed([task(chunk) for chunk in self._chunks]))
+        if isinstance(answer, Refusal):
+            raise ValueError(answer.reason)
+        return cast(T, answer)
 
     def settle(self, settings: Settings) -> None:
         """Makes the pieces that passes go over."""
@@ -141,18 +146,33 @@ def _as_dask(sample_weight: Any, n: int) -> Any:
     return dask.array.from_array(values)
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """Why a chunk is not legal. It is an answer like any other, so that no worker reports a failure of its own."""
+
+    reason: str
+
+
+def _guarded(function: Callable[[Chunk], T], chunk: Chunk) -> T | Refusal:
+    try:
+        return function(chunk)
+    except ValueError as error:
+        return Refusal(str(error))
+
+
 def _added(parts: list[Any]) -> Any:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    """The sum of answers, or the first refusal among them."""
+    for part in parts:
+        if isinstance(part, Refusal):
+            return part
+    return reduce(add, parts)
 
 
 def _summed(parts: list[Delayed]) -> Delayed:
     """The sum of answers, by a tree; they are added in their order."""
-    add = delayed(_added, pure=False)
+    together = delayed(_added, pure=False)
     while len(parts) > 1:
-        parts = [add(parts[start : start + FAN_IN]) for start in range(0, len(parts), FAN_IN)]
+        parts = [together(parts[start : start + FAN_IN]) for start in range(0, len(parts), FAN_IN)]
     return parts[0]
 
 

@@ -109,7 +109,7 @@ class ChunkedProblem(LearningProblem):
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         """The sum of what a function of rows, and of where they begin, says of all."""
-        return self.chunks.summed(Piece.on_rows, function, each=list(self.firsts))
+        return self.chunks.summed(Piece.on_rows, function, each=self.firsts.tolist())
 
 
 @dataclass(frozen=True, eq=False)

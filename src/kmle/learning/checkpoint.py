@@ -25,6 +25,10 @@ EVERY = 5.0
 SAME_DATA = 1e-8
 
 
+class NewerError(ValueError):
+    """The checkpoint was written by a kmle that knows more."""
+
+
 @dataclass(frozen=True)
 class Saved:
     """What a checkpoint holds: the latest state of the start that was under way, and the best finished one before."""
@@ -139,11 +143,13 @@ def read(path: Path) -> Saved | None:
     """What a checkpoint holds; None if there is no such file. Nothing in it is ever executed."""
     if not path.exists():
         return None
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{path} is no checkpoint of kmle, or not a whole one: delete it to begin anew")
     try:
         with np.load(path, allow_pickle=False) as arrays:
             told = json.loads(arrays["header"].tobytes())
             if told["format"] > FORMAT:
-                raise ValueError(f"the checkpoint {path} is of a newer kmle: update kmle to go on with it")
+                raise NewerError(f"the checkpoint {path} is of a newer kmle: update kmle to go on with it")
             best = None if told["best"] is None else _run(told["best"], "best", arrays)
             return Saved(
                 told["restart"],
@@ -155,7 +161,9 @@ def read(path: Path) -> Saved | None:
                 told["about"],
                 arrays["mean_statistic"],
             )
-    except (OSError, KeyError, TypeError, zipfile.BadZipFile, json.JSONDecodeError, EOFError) as error:
+    except NewerError:
+        raise
+    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile, EOFError) as error:
         raise ValueError(f"{path} is no checkpoint of kmle, or not a whole one: {error}") from None
 
 

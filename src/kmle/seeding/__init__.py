@@ -9,6 +9,7 @@ from ..assignment.problem import LearningProblem, Parameters
 from .agglomerative import agglomerative
 from .grid import grid
 from .k_means import k_means
+from .k_mle_parallel import k_mle_parallel
 from .k_mle_plus_plus import k_mle_plus_plus
 from .quantile import quantile
 from .random_rows import random_rows
@@ -19,6 +20,7 @@ Seeding: TypeAlias = Callable[[LearningProblem, int, np.random.Generator], Param
 
 SEEDINGS: dict[str, Seeding] = {
     "k-mle++": k_mle_plus_plus,
+    "k-mle||": k_mle_parallel,
     "random": random_rows,
     "restricted": restricted,
     "quantile": quantile,

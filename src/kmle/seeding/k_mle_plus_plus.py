@@ -67,7 +67,11 @@ class Spread:
 
 def spread_over(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Spread:
     """All distinct rows, or a sample of many, ready to draw seeds from."""
-    candidates = seed_candidates(problem, n_components, rng)
+    return spread_of(problem, seed_candidates(problem, n_components, rng))
+
+
+def spread_of(problem: LearningProblem, candidates: Candidates) -> Spread:
+    """Candidates ready to draw seeds from."""
     moments = candidates.moments
     natural = problem.family.natural_from_moment(moments)
     normalizer = problem.family.log_normalizer(natural)
