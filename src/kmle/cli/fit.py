@@ -79,7 +79,7 @@ def fit(
     _check_outputs(out, labels, plot, report, checkpoint)
     _check_checkpoint(k, checkpoint, resume)
     if stream:
-        check_streamed(k, algorithm, labels, plot, report)
+        check_streamed(k, algorithm, labels, plot, report, checkpoint)
     make_table = open_table if stream else read
     table: Data = make_table(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing)
     wish = Wish(algorithm, init, prior, restarts, max_iter, seed, jobs, checkpoint, resume)
@@ -138,7 +138,7 @@ def about(outcome: Outcome, table: Data) -> dict[str, Any]:
     from .figures import fit_figures
 
     seed = outcome.estimator.random_state
-    return {"kmle": __version__, "data": table.source, "rows": table.n_kept, "seed": seed} | fit_figures(outcome)
+    return {"kmle": __version__, "data": table.source, "rows": outcome.n_rows, "seed": seed} | fit_figures(outcome)
 
 
 def _write(terminal: Terminal, outcome: Outcome, table: Data, out: str | None, labels: str | None) -> None:
@@ -153,7 +153,7 @@ def _write(terminal: Terminal, outcome: Outcome, table: Data, out: str | None, l
 def _write_labels(terminal: Terminal, outcome: Outcome, table: Data, path: str) -> None:
     from ..io.writing import write_batches, write_table
 
-    if len(outcome.estimator.labels_) == table.n_kept:
+    if len(outcome.estimator.labels_) == outcome.n_rows:
         write_table(path, {"label": outcome.estimator.labels_})
         return
     with terminal.working("labelling the rows"):
@@ -239,7 +239,7 @@ def show_fit(terminal: Terminal, outcome: Outcome, table: Data, told: dict[str, 
     named = ", ".join(table.columns[:6]) + (", ..." if len(table.columns) > 6 else "")
     plural = "component" if mixture.n_components == 1 else "components"
     family = words_from_family(mixture.family)
-    title = f"{mixture.n_components} {family} {plural}, {table.n_kept} rows of {printable(named)}"
+    title = f"{mixture.n_components} {family} {plural}, {outcome.n_rows} rows of {printable(named)}"
     errors = standard_errors_of(terminal, outcome, table)
     sheet = widest_table(terminal.out, mixture, table.columns, outcome.sizes(), errors)
     terminal.show(title, "", sheet, "", facts_table(fit_facts(told)))

@@ -76,6 +76,7 @@ class Outcome:
 
     estimator: Estimator
     seconds: float
+    n_rows: int
     interrupted: bool = False
 
     @property
@@ -148,7 +149,12 @@ def learn(terminal: Terminal, table: Data, family: ExponentialFamily, n_componen
         Interruption(terminal) as interruption,
         terminal.working(f"fitting {n_components} components") as tell,
     ):
-        rows: Any = table.rows if isinstance(table, Table) else ToldPasses(table, tell)
+
+        def may_end() -> bool:
+            # Whatever batches an online fit has seen, it has a model of them.
+            return interruption.requested and wish.algorithm == AlgorithmName.ONLINE
+
+        rows: Any = table.rows if isinstance(table, Table) else ToldPasses(table, tell, may_end)
         weights = table.weights if isinstance(table, Table) else None
 
         def progress(iteration: int, objective: float) -> bool:
@@ -165,7 +171,8 @@ def learn(terminal: Terminal, table: Data, family: ExponentialFamily, n_componen
             except ValueError as error:
                 raise ValueError(in_words_of(table, family, error)) from None
     tell_dropped(terminal, table)
-    return Outcome(estimator, time.perf_counter() - began, interruption.requested)
+    n_rows = rows.n_rows if isinstance(rows, ToldPasses) else len(rows)
+    return Outcome(estimator, time.perf_counter() - began, n_rows, interruption.requested)
 
 
 def in_words_of(table: Data, family: ExponentialFamily, error: ValueError) -> str:

@@ -116,7 +116,7 @@ Stream = Annotated[
 ]
 Checkpoint = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Keep the state of the fit here after every step.", rich_help_panel=LEARNING),
+    typer.Option(metavar="FILE", help="Keep the state of the fit here, every few seconds.", rich_help_panel=LEARNING),
 ]
 Resume = Annotated[
     bool,

@@ -141,7 +141,7 @@ def choose(
                 raise
             _keep(terminal, min(found, key=lambda candidate: candidate.value(criterion)), table, out)
             raise typer.Exit(FAILED) from None
-    return selection, Outcome(selection.best_estimator, time.perf_counter() - began)
+    return selection, Outcome(selection.best_estimator, time.perf_counter() - began, len(table))
 
 
 def _keep(terminal: Terminal, candidate: Any, table: Table, out: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,12 @@ def open_table(
 
 
 def check_streamed(
-    k: int | None, algorithm: AlgorithmName | None, labels: str | None, plot: str | None, report: str | None
+    k: int | None,
+    algorithm: AlgorithmName | None,
+    labels: str | None,
+    plot: str | None,
+    report: str | None,
+    checkpoint: str | None,
 ) -> None:
     """Refuses, before any work, what cannot be had from a stream."""
     if k is None:
@@ -46,6 +51,8 @@ def check_streamed(
         raise ValueError(
             f"--algorithm {algorithm} needs the data in memory: with --stream there are {', '.join(STREAMED)}"
         )
+    if algorithm == AlgorithmName.ONLINE and checkpoint is not None:
+        raise ValueError("--checkpoint is of no use here: --algorithm online goes over a stream only once")
     for option, path in (("--plot", plot), ("--report", report)):
         if path is not None:
             raise ValueError(f"{option} needs the data in memory: leave out one of it and --stream")
@@ -64,22 +71,27 @@ def tell_dropped(terminal: Terminal, table: Table | TableStream) -> None:
 
 
 class ToldPasses:
-    """The stream, with how far each pass over it has come told next to the bar."""
+    """The stream, with how far each pass over it has come told next to the bar; a pass ends early where it may."""
 
-    def __init__(self, stream: TableStream, tell: Teller) -> None:
+    def __init__(self, stream: TableStream, tell: Teller, may_end: Callable[[], bool]) -> None:
         self.columns = stream.columns
         self._stream = stream
         self._tell = tell
+        self._may_end = may_end
         self._n_passes = 0
+        self.n_rows = 0
+        """Rows of the latest pass."""
         self.step = ""
         """Words on the latest step of the fit."""
 
     def __iter__(self) -> Iterator[Any]:
         self._n_passes += 1
-        seen, total = 0, self._stream.n_kept
+        self.n_rows, total = 0, self._stream.n_kept
         with closing(iter(self._stream)) as batches:
             for batch in batches:
                 yield batch
-                seen += len(batch[0] if isinstance(batch, tuple) else batch)
-                share = f"{seen} rows" if total is None else f"{100 * seen // total} %"
+                self.n_rows += len(batch[0] if isinstance(batch, tuple) else batch)
+                share = f"{self.n_rows} rows" if total is None else f"{100 * self.n_rows // total} %"
                 self._tell(f"{self.step}pass {self._n_passes}, {share}")
+                if self._may_end():
+                    break

@@ -14,6 +14,8 @@ from .table import Table, complete_rows, left_out
 
 # A batch holds about this many bytes of numbers; two or three are in memory at a time.
 BATCH_BYTES = 32 << 20
+# Nor more rows than this: what a fit works out for each of them takes memory as well.
+BATCH_ROWS = 1 << 18
 
 T = TypeVar("T")
 
@@ -110,7 +112,7 @@ def open_stream(
     """A CSV, TSV (also gzipped), Parquet, Arrow or NPY file as batches; only its beginning is read here.
 
     The arguments are those of `read_table`, and so are the sentences bad data gets, when its batch is read. A batch has
-    `batch_rows` rows, as many as make about 32 MB when None.
+    `batch_rows` rows; when None as many as make 32 MB, at most 262144.
     """
     if path == "-":
         raise ValueError("standard input can be read only once, a stream is read many times: save it to a file first")
@@ -121,7 +123,7 @@ def open_stream(
         pieces = pieces_of(source, None if columns is None else list(columns), weights, ignore_text)
     if pieces.n_rows == 0:
         raise ValueError(f"{path} has a header but no rows: there is nothing to fit")
-    size = max(1, BATCH_BYTES // pieces.row_bytes) if batch_rows is None else batch_rows
+    size = min(BATCH_ROWS, max(1, BATCH_BYTES // pieces.row_bytes)) if batch_rows is None else batch_rows
     return TableStream(Path(path), pieces, size, drop_missing)
 
 

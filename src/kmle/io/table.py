@@ -28,11 +28,6 @@ class Table:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def n_kept(self) -> int:
-        """How many rows there are to use."""
-        return len(self.rows)
-
     def parts(self) -> Iterator["Table"]:
         """The table in parts that fit in memory: itself."""
         yield self
