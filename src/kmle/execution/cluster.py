@@ -20,8 +20,8 @@ from .piece import Piece, Settings, Task
 from .problem import Chunks
 
 try:
-    import dask
     import dask.array
+    from dask.base import persist
     from dask.delayed import Delayed, delayed
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
     raise ImportError("Dask data needs Dask: pip install 'kmle[dask]'") from error
@@ -69,7 +69,7 @@ class DaskChunks(Chunks):
     def look(self, function: Callable[[Chunk], T]) -> T:
         """One pass over the chunks as they come: the sum of the answers, in the order of the chunks."""
         # The rows are kept where they were read, so that they are read once.
-        self._chunks = list(dask.persist(*self._chunks))
+        self._chunks = list(persist(*self._chunks))
         task = delayed(partial(_guarded, function), pure=False)
         answer = _computed(_summed([task(chunk) for chunk in self._chunks]), self._client)
         if isinstance(answer, Refusal):
@@ -80,7 +80,7 @@ class DaskChunks(Chunks):
         """Makes the pieces that passes go over."""
         make = delayed(Piece, pure=False)
         shared = delayed(settings, pure=False, traverse=False)
-        self._pieces = list(dask.persist(*[make(chunk, shared) for chunk in self._chunks]))
+        self._pieces = list(persist(*[make(chunk, shared) for chunk in self._chunks]))
 
     def summed(self, function: Callable[..., T], *arguments: Any, each: Sequence[Any] | None = None) -> T:
         """The sum of function(piece, *arguments, each[i]) over the pieces, in their order."""
