@@ -175,3 +175,17 @@ def test_a_lost_cluster_leaves_a_checkpoint(loss, tmp_path, monkeypatch):
     whole = model_of("hard", "gaussian", init="random").fit(X)
     assert_same(whole, resumed)
     np.testing.assert_allclose(resumed.history_, whole.history_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("assignment", ["sorted", "skipping", "pruned", "dense"])
+def test_workers_run_the_same_engines(assignment):
+    X = rows_of("gaussian", 6000)[:, :1]
+    model = model_of("hard", "gaussian", assignment=assignment).fit(blocks(X, 3))
+    assert model.fit_.engine == f"{assignment} on 3 chunks of Dask"
+    assert_same(model_of("hard", "gaussian", assignment=assignment).fit(X), model)
+
+
+def test_few_distinct_rows_are_learned_from_once(client):
+    X = rows_of("poisson")
+    model = model_of("hard", "poisson").fit(blocks(X))
+    assert "distinct rows" in model.fit_.engine

@@ -45,7 +45,7 @@ class ClusterLostError(RuntimeError):
 class DaskChunks(Chunks):
     """The blocks of a Dask array or the partitions of a DataFrame."""
 
-    name = "dask"
+    name = "Dask"
     stays = True
 
     def __init__(self, X: Any, sample_weight: Any, family: ExponentialFamily) -> None:
