@@ -4,7 +4,6 @@ import sys
 from abc import ABC, abstractmethod
 from functools import partial
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..families.checking import as_rows, check_sample_weight
 from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
 from ..learning import Algorithm, Certificate, Exact, Fit, Online, certificate, run
-from ..learning.checkpoint import Keeper, Saved, generator_of, read, seed_of
+from ..learning.checkpoint import Keeper, Saved, seed_of
 from ..learning.criteria import Criteria
 from ..learning.loop import Keep, Progress, finish
 from ..learning.state import ITERATION_LIMIT, STOPPED, Run
@@ -28,6 +27,7 @@ from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..seeding import SEEDINGS
 from .arguments import entropy_of, reporter, threads_of, weights_of, whole_number
+from .checkpoints import keeper_of, opening
 from .chunks import Looked, PreparedChunks, check_algorithm, looked, of_block, opened, prepared_chunks
 from .preparation import Prepared, Seen, prepared
 
@@ -71,10 +71,10 @@ class MixtureEstimator(ABC):
         if is_streamed(X) and self._algorithm_name == "online":
             self._checked_arguments(sys.maxsize)
             return self._one_pass(X)
-        saved, rng = self._random()
+        saved, rng = opening(self)
         seed = seed_of(rng)
         prepared, generators = self._prepared_data(X, sample_weight, rng)
-        keeper = self._keeper(saved, seed, prepared.problem)
+        keeper = keeper_of(self, saved, seed, prepared.problem)
         fits = self._fits(prepared, generators, saved, keeper)
         self._take(prepared.completed(max(fits, key=lambda fit: fit.objective)))
         return self
@@ -91,7 +91,15 @@ class MixtureEstimator(ABC):
             chunks = self._looked(X, sample_weight)
             self._checked_arguments(chunks.n_rows)
             generators, (sampling,) = rng.spawn(self.n_init), rng.spawn(1)
-            return self._prepared_chunks(chunks, sampling), generators
+            return prepared_chunks(
+                chunks,
+                prior_strength=self._prior_strength(),
+                prescribed_weights=self._prescribed_weights(),
+                n_threads=threads_of(self.n_jobs),
+                n_components=self.n_components,
+                assignment=self.assignment,
+                sampling=sampling,
+            ), generators
         rows, weights = self._checked_data(X, sample_weight)
         self._checked_arguments(rows.shape[0])
         generators, (sampling,) = rng.spawn(self.n_init), rng.spawn(1)
@@ -117,65 +125,6 @@ class MixtureEstimator(ABC):
             if fits[-1].stop_reason == STOPPED:
                 break
         return fits
-
-    # Checkpoints ------------------------------------------------------------------------------------------------------
-
-    def _random(self) -> tuple[Saved | None, np.random.Generator]:
-        """The checkpoint to go on from, if there is one, and the generator of all draws."""
-        if self.resume and self.checkpoint is None:
-            raise ValueError("resume needs to know from where: give checkpoint a path as well")
-        saved = read(Path(self.checkpoint)) if self.resume and self.checkpoint is not None else None
-        if saved is not None:
-            return saved, generator_of(saved.seed)
-        return None, np.random.default_rng(entropy_of(self.random_state))
-
-    def _keeper(self, saved: Saved | None, seed: dict[str, Any], problem: LearningProblem) -> Keeper | None:
-        """What writes checkpoints; a checkpoint of another fit is refused."""
-        if self.checkpoint is None:
-            return None
-        path = Path(self.checkpoint)
-        if not path.parent.is_dir():
-            raise ValueError(f"checkpoint is {str(path)!r}: the directory {str(path.parent)!r} does not exist")
-        about = {
-            "family": repr(self.family_),
-            "algorithm": self._algorithm_name,
-            "weights": None if self.weights is None else str(self.weights),
-            **{name: getattr(self, name) for name in ("n_components", "n_init", "prior_strength", "empty")},
-        }
-        if saved is not None:
-            saved.check(about, problem, path)
-        return Keeper(path, seed, about, problem, None if saved is None else saved.best)
-
-    @property
-    def _algorithm_name(self) -> str:
-        return self.algorithm if isinstance(self.algorithm, str) else self.algorithm.name
-
-    # Chunks -----------------------------------------------------------------------------------------------------------
-
-    def _looked(self, X: Any, sample_weight: Any) -> Looked:
-        """The first look at data in chunks; settles `family_` and what there is to know of the columns."""
-        check_algorithm(self._algorithm_name, X)
-        if not isinstance(self.init, str | Mixture):
-            raise ValueError("init as labels needs the rows in memory: on chunks give a name or a Mixture")
-        chunks = looked(X, sample_weight, resolve(self.family), self._may_compress())
-        self.family_ = chunks.look.family
-        self.n_features_in_ = chunks.n_features
-        if chunks.columns is not None:
-            self.feature_names_in_ = np.array(chunks.columns, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return chunks
-
-    def _prepared_chunks(self, chunks: Looked, sampling: np.random.Generator) -> PreparedChunks:
-        return prepared_chunks(
-            chunks,
-            prior_strength=self._prior_strength(),
-            prescribed_weights=self._prescribed_weights(),
-            n_threads=threads_of(self.n_jobs),
-            n_components=self.n_components,
-            assignment=self.assignment,
-            sampling=sampling,
-        )
 
     def _prepared(
         self, rows: Array, weights: Array | None, n_components: int, n_threads: int, sampling: np.random.Generator
@@ -267,6 +216,20 @@ class MixtureEstimator(ABC):
         rows = self._legal(rows)
         n_rows = rows.shape[0]
         return rows, check_sample_weight(weights_of(sample_weight, n_rows), n_rows)
+
+    def _looked(self, X: Any, sample_weight: Any) -> Looked:
+        """The first look at data in chunks; settles `family_` and what there is to know of the columns."""
+        check_algorithm(self._algorithm_name, X)
+        if not isinstance(self.init, str | Mixture):
+            raise ValueError("init as labels needs the rows in memory: on chunks give a name or a Mixture")
+        chunks = looked(X, sample_weight, resolve(self.family), self._may_compress())
+        self.family_ = chunks.look.family
+        self.n_features_in_ = chunks.n_features
+        if chunks.columns is not None:
+            self.feature_names_in_ = np.array(chunks.columns, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return chunks
 
     def _legal(self, rows: Array) -> Array:
         """Rows inside the family's support, dense or sparse."""
@@ -390,6 +353,10 @@ class MixtureEstimator(ABC):
         if labels.min() < 0 or labels.max() >= self.n_components:
             raise ValueError(f"init labels must lie from 0 to {self.n_components - 1}")
         return problem.first_parameters(problem.gather(labels[seen].astype(np.int32), self.n_components))
+
+    @property
+    def _algorithm_name(self) -> str:
+        return self.algorithm if isinstance(self.algorithm, str) else self.algorithm.name
 
     @abstractmethod
     def _algorithm(self, rng: np.random.Generator) -> Algorithm:

@@ -20,8 +20,8 @@ from .piece import Piece, Settings, Task
 from .problem import Chunks
 
 try:
-    import dask
     import dask.array
+    from dask.base import persist
     from dask.delayed import Delayed, delayed
 except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
     raise ImportError("Dask data needs Dask: pip install 'kmle[dask]'") from error
@@ -45,7 +45,7 @@ class ClusterLostError(RuntimeError):
 class DaskChunks(Chunks):
     """The blocks of a Dask array or the partitions of a DataFrame."""
 
-    name = "dask"
+    name = "Dask"
     stays = True
 
     def __init__(self, X: Any, sample_weight: Any, family: ExponentialFamily) -> None:
@@ -58,6 +58,7 @@ class DaskChunks(Chunks):
         blocks_and_weights = zip(self._lengths, blocks, weights, firsts[:-1].tolist(), strict=True)
         self._chunks: list[Delayed] = [make(*block) for length, *block in blocks_and_weights if length]
         self._pieces: list[Delayed] = []
+        self._client = _client()
         if not self._chunks:
             raise ValueError("there are no rows: at least one is needed")
 
@@ -68,9 +69,9 @@ class DaskChunks(Chunks):
     def look(self, function: Callable[[Chunk], T]) -> T:
         """One pass over the chunks as they come: the sum of the answers, in the order of the chunks."""
         # The rows are kept where they were read, so that they are read once.
-        self._chunks = list(dask.persist(*self._chunks))
+        self._chunks = list(persist(*self._chunks))
         task = delayed(partial(_guarded, function), pure=False)
-        answer = _computed(_summed([task(chunk) for chunk in self._chunks]))
+        answer = _computed(_summed([task(chunk) for chunk in self._chunks]), self._client)
         if isinstance(answer, Refusal):
             raise ValueError(answer.reason)
         return cast(T, answer)
@@ -79,14 +80,15 @@ class DaskChunks(Chunks):
         """Makes the pieces that passes go over."""
         make = delayed(Piece, pure=False)
         shared = delayed(settings, pure=False, traverse=False)
-        self._pieces = list(dask.persist(*[make(chunk, shared) for chunk in self._chunks]))
+        self._pieces = list(persist(*[make(chunk, shared) for chunk in self._chunks]))
 
     def summed(self, function: Callable[..., T], *arguments: Any, each: Sequence[Any] | None = None) -> T:
         """The sum of function(piece, *arguments, each[i]) over the pieces, in their order."""
         task = delayed(function, pure=False)
         shared = [delayed(argument, pure=False, traverse=False) for argument in arguments]
         own = [()] * len(self._pieces) if each is None else [(value,) for value in each]
-        return _computed(_summed([task(piece, *shared, *mine) for piece, mine in zip(self._pieces, own, strict=True)]))
+        answers = [task(piece, *shared, *mine) for piece, mine in zip(self._pieces, own, strict=True)]
+        return cast(T, _computed(_summed(answers), self._client))
 
     def labels(self, task: Task, n_rows: Sequence[int]) -> Any:
         """The labels of all rows as a Dask array; they stay with the rows until they are asked for."""
@@ -191,11 +193,12 @@ def _client() -> Any | None:
         return None
 
 
-def _computed(value: Delayed) -> Any:
+def _computed(value: Delayed, client: Any | None) -> Any:
     """The value, or one sentence when there is no cluster left to compute it."""
-    client = _client()
     if client is None:
         return value.compute()
+    if client.status != "running":
+        raise ClusterLostError(f"the Dask cluster was lost (its client is {client.status}){REMEDY}")
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
     from distributed.comm.core import CommClosedError

@@ -23,7 +23,7 @@ MOST_LABELS = 1 << 26
 class StreamedChunks(Chunks):
     """Batches, one after the other; all cores work on each."""
 
-    name = "stream"
+    name = "a stream"
 
     def __init__(self, batches: Batches, family: ExponentialFamily) -> None:
         self._batches = batches

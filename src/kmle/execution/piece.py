@@ -68,6 +68,7 @@ class Sums:
     largest: Array
     log_carrier: float
     sampled: tuple[Chunk, ...]
+    engines: frozenset[str]
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(
@@ -76,6 +77,7 @@ class Sums:
             np.maximum(self.largest, other.largest),
             self.log_carrier + other.log_carrier,
             self.sampled + other.sampled,
+            self.engines | other.engines,
         )
 
     @property
@@ -120,14 +122,19 @@ class Piece:
         """The chunk's part in the facts, and its rows at these places."""
         order = self.settings.family.order_for(self.chunk.X.shape[1])
         if len(self) == 0:
-            return Sums(0.0, np.zeros(order), np.zeros(order), 0.0, ())
+            return Sums(0.0, np.zeros(order), np.zeros(order), 0.0, (), frozenset())
         rows = self.rows
-        # An engine that sorts or sums up its rows knows these already; made first, it leaves them with the rows.
-        assert self.engine is not None
+        # An engine that sorts its rows knows their sums already; made first, it leaves them with the rows.
+        engines = frozenset([self.engine.name])
         weights = None if rows.weights is None else rows.weights[places]
         sampled = (Chunk(rows.X[places], weights),) if len(places) else ()
         return Sums(
-            rows.total, rows.total * rows.mean_statistic, rows.largest_statistic, rows.sum_log_carrier(), sampled
+            rows.total,
+            rows.total * rows.mean_statistic,
+            rows.largest_statistic,
+            rows.sum_log_carrier(),
+            sampled,
+            engines,
         )
 
     def hard(self, task: Task) -> Answer:

@@ -75,13 +75,13 @@ class ChunkedProblem(LearningProblem):
         places = reservoir_places(sum(look.n_weighty), sample_size(settings.n_components), sampling)
         sums: Sums = chunks.summed(Piece.sums, each=_split(places, self.firsts))
         super().__init__(settings.family, sums.facts, settings.origin, prior_strength, weights)
-        self._sampled, self._settings = sums.sampled, settings
+        self._sampled, self._settings, self._engines = sums.sampled, settings, sorted(sums.engines)
         self._has_direct = has_direct(self, self.sample.rows)
 
     @property
     def engine_name(self) -> str:
         """What finds the labels, as users call it."""
-        return f"{self.chunks.name} in {len(self.n_rows)} chunks"
+        return f"{' and '.join(self._engines)} on {len(self.n_rows)} chunks of {self.chunks.name}"
 
     @cached_property
     def sample(self) -> Problem:
