@@ -163,7 +163,7 @@ def test_a_guess_says_how_much_it_saw(tmp_path):
     result = run("fit", written(tmp_path, "csv", rows()), "-k", 2, "--stream")
     assert "family: gaussian, as 'a', 'b' hold real numbers in the first 40 rows" in result.stderr
     assert "2 gaussian components, 300 rows of a, b" in result.stdout
-    assert "k-mle, stream in 8 chunks," in result.stdout
+    assert "k-mle, dense engine on 8 chunks of a stream," in result.stdout
 
 
 def test_json_of_a_stream(tmp_path):
