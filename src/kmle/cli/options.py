@@ -26,6 +26,7 @@ class InitName(StrEnum):
     """Ways to start."""
 
     K_MLE = "k-mle++"
+    K_MLE_PASSES = "k-mle||"
     RANDOM = "random"
     RESTRICTED = "restricted"
     QUANTILE = "quantile"
