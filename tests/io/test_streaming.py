@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from kmle import KMLE
 from kmle.io import formats, open_stream, read_table, text, write_batches, write_table
 
 FORMATS = ["csv", "tsv", "csv.gz", "parquet", "arrow", "npy"]
@@ -169,6 +170,22 @@ def test_what_cannot_be_read_in_pieces_says_why(tmp_path, columns):
         open_stream(str(tmp_path / "t.arrow"))
     with pytest.raises(ValueError, match="standard input can be read only once"):
         open_stream("-")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are those of POSIX")
+def test_a_pipe_is_no_stream(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="is a pipe, which can be read only once"):
+        open_stream(str(tmp_path / "pipe"))
+
+
+def test_estimators_learn_from_a_stream(tmp_path, columns):
+    write_table(str(tmp_path / "t.csv"), columns)
+    stream = open_stream(str(tmp_path / "t.csv"), ["a", "n"], batch_rows=20)
+    streamed, whole = (KMLE(2, random_state=0).fit(X) for X in (stream, read_table(stream.source, ["a", "n"]).rows))
+    np.testing.assert_array_equal(streamed.labels_, whole.labels_)
+    np.testing.assert_allclose(streamed.mixture_.natural, whole.mixture_.natural, rtol=1e-10)
+    assert streamed.feature_names_in_.tolist() == ["a", "n"]
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -113,9 +113,15 @@ def open_stream(
 
     The arguments are those of `read_table`, and so are the sentences bad data gets, when its batch is read. A batch has
     `batch_rows` rows; when None as many as make 32 MB, at most 262144.
+
+    >>> from importlib.resources import files
+    >>> stream = open_stream(str(files("kmle") / "data" / "faithful.csv"), batch_rows=100)
+    >>> stream.columns, [len(batch) for batch in stream]
+    (('eruptions', 'waiting'), [100, 100, 72])
     """
-    if path == "-":
-        raise ValueError("standard input can be read only once, a stream is read many times: save it to a file first")
+    if path == "-" or Path(path).is_fifo():
+        what = "standard input" if path == "-" else f"{path} is a pipe, which"
+        raise ValueError(f"{what} can be read only once, a stream is read many times: save it to a file first")
     if batch_rows is not None and batch_rows < 1:
         raise ValueError(f"batch_rows is {batch_rows}: a batch has at least one row")
     with readable(path):
