@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,9 @@ from cli.drawing import FAITHFUL, refusal, rows, run, run_process
 from kmle.cli.interruption import Interruption
 from kmle.execution import local
 from kmle.io import read_table, streaming
+
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +128,7 @@ def test_a_streamed_fit_is_that_of_the_whole_table(tmp_path, kind):
 @pytest.mark.parametrize(
     ("algorithm", "tolerance"),
     # Rounding may decide which of two small responsibilities sparse EM keeps.
-    [("hard-em", 1e-10), ("em", 1e-10), ("sparse-em", 1e-6)],
+    [("hard-em", 1e-10), ("swap", 1e-10), ("em", 1e-10), ("sparse-em", 1e-6)],
 )
 def test_every_algorithm_learns_the_same_from_a_stream(tmp_path, algorithm, tolerance):
     path = written(tmp_path, "parquet", rows())
@@ -260,6 +264,15 @@ def test_a_file_larger_than_memory(tmp_path, kind):
     assert whole.returncode != 0
     assert streamed.returncode == 0, streamed.stdout + streamed.stderr
     assert b"524288 rows" in streamed.stdout
+
+
+def test_the_benchmark_of_big_files_measures_small_ones(tmp_path):
+    options = ["--gigabytes", "0.005", "--iterations", "2", "--directory", str(tmp_path)]
+    command = [sys.executable, "-m", "benchmarks.big_file", *options]
+    result = subprocess.run(command, capture_output=True, check=False, cwd=ROOT, timeout=120, text=True)
+    assert result.returncode == 0, result.stderr
+    assert [line.split(":")[0] for line in result.stdout.splitlines()] == ["parquet", "npy"]
+    assert list(tmp_path.iterdir()) == []
 
 
 REFUSED = {
