@@ -16,7 +16,6 @@ from kmle.cli.interruption import Interruption
 from kmle.execution import local
 from kmle.io import read_table, streaming
 
-
 ROOT = Path(__file__).parents[2]
 
 
