@@ -3,7 +3,10 @@
 This is the explicit cell diagram of the paper's section on proximity structures, for univariate data.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels import PackedRows, SortedRows
 from ..numerics.arrays import Array
@@ -14,6 +17,8 @@ from .rows import Rows
 
 # Values of the line turned into statistics at a time.
 BLOCK_ROWS = 1 << 16
+# Values that repeat are merged where that leaves at most this share of the line; the weights they then have take memory.
+MERGED_SHARE = 0.25
 
 
 def can_sort(rows: Rows) -> bool:
@@ -28,33 +33,49 @@ class SortedEngine:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self._line: Array = np.empty(len(rows))
+        probe = rows.along_line(slice(0, 1))[:, None]
+        columns, features = self._kernel_columns(probe)
+        packed: PackedRows | None = None
+        if columns is probe and rows.weights is None:
+            # The line is what the kernels pack: it is filled and sorted where they hold it.
+            packed = PackedRows(len(rows), 1, features, n_threads=rows.n_threads)
+            line = packed.column()
+        else:
+            line = np.empty(len(rows))
         for block in rows.line_blocks():
-            self._line[block] = rows.along_line(block)
+            line[block] = rows.along_line(block)
         weights = rows.weights
         if weights is None:
-            self._line.sort()
+            line.sort()
         else:
-            order = np.argsort(self._line, kind="stable")
-            self._line, weights = self._line[order], weights[order]
-        self._line, weights = _distinct(self._line, weights)
-        self._packed = self._packed_line(weights)
-        self._sorted = SortedRows(self._packed)
+            order = np.argsort(line, kind="stable")
+            line, weights = line[order], weights[order]
+        count = sum(len(places) for places in _starts(line))
+        if count <= MERGED_SHARE * len(line):
+            line, weights = _distinct(line, weights, count)
+            packed = None
+        if packed is None:
+            packed = self._packed_line(line, weights)
+        else:
+            packed.measure()
+        self._line: Array = line
+        self._packed = packed
+        self._sorted = SortedRows(packed)
         alone = self._sorted.hard_pass(np.zeros((1, rows.order)), np.zeros(1))
         assert alone is not None  # one component has no rival
-        rows.summary = alone[3][0] / alone[2][0], self._packed.largest()
+        rows.summary = alone[3][0] / alone[2][0], packed.largest()
         self._dense: DenseEngine | None = None
 
-    def _packed_line(self, weights: Array | None) -> PackedRows:
-        """The line in the kernels' layout; with one statistic the line is that of t(x), with two that of x itself."""
+    def _kernel_columns(self, line: Array) -> tuple[Array, str]:
+        """What the kernels pack of values (m, 1) of the line: with one statistic t(x) itself, with two the line of x."""
+        return (line, "identity") if self.rows.order == 1 else self.rows.family.kernel_columns(line)
+
+    def _packed_line(self, line: Array, weights: Array | None) -> PackedRows:
         packed: PackedRows | None = None
-        for start in range(0, len(self._line), BLOCK_ROWS):
-            columns: Array = self._line[start : start + BLOCK_ROWS, None]
-            features = "identity"
-            if self.rows.order > 1:
-                columns, features = self.rows.family.kernel_columns(columns)
+        for start in range(0, len(line), BLOCK_ROWS):
+            columns, features = self._kernel_columns(line[start : start + BLOCK_ROWS, None])
             if packed is None:
-                size = (len(self._line), columns.shape[1])
+                size = (len(line), columns.shape[1])
                 packed = PackedRows(*size, features, weights, n_threads=self.rows.n_threads)
             packed.load(start, columns)
         assert packed is not None  # there is at least one row
@@ -74,12 +95,21 @@ class SortedEngine:
         return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
 
 
-def _distinct(line: Array, weights: Array | None) -> tuple[Array, Array | None]:
-    """Each value of a sorted line once, with its total weight; no weights are made where no value repeats."""
-    new = np.concatenate([[True], line[1:] != line[:-1]])
-    if new.all():
-        return line, weights
-    starts = np.flatnonzero(new)
+def _starts(line: Array) -> Iterator[NDArray[np.intp]]:
+    """Places on a sorted line where a value stands for the first time, block by block."""
+    yield np.zeros(1, dtype=np.intp)
+    for start in range(0, len(line) - 1, BLOCK_ROWS):
+        block = line[start : start + BLOCK_ROWS + 1]
+        yield start + 1 + np.flatnonzero(block[1:] != block[:-1])
+
+
+def _distinct(line: Array, weights: Array | None, count: int) -> tuple[Array, Array]:
+    """Each of the `count` values of a sorted line once, with its total weight."""
+    starts = np.empty(count, dtype=np.intp)
+    filled = 0
+    for places in _starts(line):
+        starts[filled : filled + len(places)] = places
+        filled += len(places)
     if weights is None:
-        return line[starts], np.diff(np.append(starts, len(line))).astype(float)
+        return line[starts], np.diff(starts, append=len(line)).astype(float)
     return line[starts], np.add.reduceat(weights, starts)

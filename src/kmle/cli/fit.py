@@ -72,7 +72,7 @@ def fit(
     terminal = Terminal(quiet, verbose)
     _check_outputs(out, labels, plot, report)
     table = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing)
-    wish = Wish(algorithm, init, prior, restarts, max_iter, seed, jobs)
+    wish = Wish(algorithm, init, prior, restarts, max_iter, seed, jobs, scikit_learn=bool(plot or report))
     chosen = settled_family(terminal, family, table)
     outcome = _selected(terminal, table, chosen, wish, out) if k is None else learn(terminal, table, chosen, k, wish)
     _write(outcome, table, out, labels)

@@ -21,15 +21,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..estimator import KMLE, ExponentialFamilyMixture
+    from ..estimator.shared import MixtureEstimator
     from ..families import ExponentialFamily
     from ..io import Table
 
-    Estimator = KMLE | ExponentialFamilyMixture
-
-
 # A file from this size on takes longer to read than the estimators to load.
-BIG_BYTES = 32 << 20
+BIG_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -43,11 +40,11 @@ class Wish:
     max_iter: int | None = None
     seed: int = 0
     jobs: int | None = None
+    scikit_learn: bool = False
+    """Whether the estimator is to be drawn or reported, for which it must be scikit-learn's: that is slow to load."""
 
-    def estimator(self, n_components: int, family: ExponentialFamily) -> Estimator:
+    def estimator(self, n_components: int, family: ExponentialFamily) -> MixtureEstimator:
         """The estimator these options describe."""
-        from ..estimator import KMLE, ExponentialFamilyMixture
-
         arguments: dict[str, Any] = {
             "family": family,
             "algorithm": str(self.algorithm or AlgorithmName.K_MLE),
@@ -60,15 +57,24 @@ class Wish:
             arguments["init"] = str(self.init)
         if self.max_iter is not None:
             arguments["max_iter"] = self.max_iter
-        kind = ExponentialFamilyMixture if self.algorithm in SOFT else KMLE
-        return kind(n_components, **arguments)
+        return self._kind()(n_components, **arguments)
+
+    def _kind(self) -> type[Any]:
+        soft = self.algorithm in SOFT
+        if self.scikit_learn:
+            from ..estimator import KMLE, ExponentialFamilyMixture
+
+            return ExponentialFamilyMixture if soft else KMLE
+        from ..estimator.plain import PlainKMLE, PlainMixture
+
+        return PlainMixture if soft else PlainKMLE
 
 
 @dataclass(frozen=True)
 class Outcome:
     """A fitted estimator, and whether Ctrl-C cut it short."""
 
-    estimator: Estimator
+    estimator: MixtureEstimator
     seconds: float
     interrupted: bool = False
 
@@ -91,9 +97,10 @@ def read(
     terminal: Terminal, path: str, columns: list[str] | None, weights: str | None, ignore_text: bool, drop_missing: bool
 ) -> Table:
     """The table, with what was noticed on the way told."""
-    with terminal.working(f"reading {path}"), _meanwhile("kmle.estimator", path):
-        from ..io.reading import read_table
+    # Loaded before anything is loaded meanwhile: NumPy must not be loaded by two threads at once.
+    from ..io.reading import read_table
 
+    with terminal.working(f"reading {path}"), _meanwhile("kmle.estimator.plain", path):
         table = read_table(path, columns, weights, ignore_text=ignore_text, drop_missing=drop_missing)
     for note in table.notes:
         terminal.note(f"note: {note}")

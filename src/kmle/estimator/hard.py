@@ -1,11 +1,10 @@
-"""`KMLE`, the hard clusterer."""
+"""The hard clusterer."""
 
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClusterMixin
 
 from ..assignment.problem import Problem
 from ..assignment.rows import Rows
@@ -22,22 +21,8 @@ from .arguments import entropy_of, weights_of, whole_number
 from .shared import MixtureEstimator
 
 
-class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Hard clustering by maximum likelihood: k-MLE, hard EM and their kin, for any exponential family.
-
-    >>> X = [[1], [2], [1], [30], [28], [33]]
-    >>> model = KMLE(n_components=2, family="poisson", random_state=0).fit(X)
-    >>> sorted(model.mixture_.source["rate"].ravel().round(2).tolist())
-    [1.34, 30.33]
-
-    n_components is an upper bound: a component that loses all its rows leaves (`empty="drop"`) or is tried again
-    elsewhere (`empty="reseed"`). `algorithm` is "k-mle", "hard-em", "hartigan", "swap", "exact", "online", or an object
-    of `kmle.learning`; `init` "k-mle++", "random", "restricted", "quantile", "k-means", "short-em", "grid",
-    "agglomerative", labels, or
-    a Mixture; `weights` None (learned), "uniform", or numbers held fixed. `prior_strength` pseudo-observations at the
-    mean of the data keep every component regular; 0 is plain maximum likelihood. `tol` is the gain a row below which
-    learning stops; 0 goes on until no label changes.
-    """
+class HardEstimator(MixtureEstimator):
+    """`KMLE` without scikit-learn: learning, and what follows from it."""
 
     _online_state: State
     _online_problem: Problem

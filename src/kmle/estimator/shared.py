@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..assignment.choose import ENGINES
 from ..assignment.problem import Parameters, Problem
@@ -138,6 +137,8 @@ class MixtureEstimator(ABC):
         return check_sparse(self.family_, rows) if issparse(rows) else self.family_.check(rows, self._column_names())
 
     def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
+        from sklearn.utils.validation import validate_data
+
         matrices = isinstance(family.support, PositiveDefinite)
         if matrices and np.ndim(X) == 3:
             X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
@@ -262,6 +263,8 @@ class MixtureEstimator(ABC):
     # What follows from the mixture ------------------------------------------------------------------------------------
 
     def _fitted_rows(self, X: ArrayLike) -> Array:
+        from sklearn.utils.validation import check_is_fitted
+
         check_is_fitted(self, "mixture_")
         return self._legal(self._table(X, self.family_, reset=False))
 
@@ -328,5 +331,7 @@ class MixtureEstimator(ABC):
 
     def sample(self, n_samples: int = 1) -> tuple[Array, NDArray[np.intp]]:
         """Rows drawn from the mixture and the component of each, as in scikit-learn."""
+        from sklearn.utils.validation import check_is_fitted
+
         check_is_fitted(self, "mixture_")
         return self.mixture_.sample_joint(n_samples, np.random.default_rng(entropy_of(self.random_state)))

@@ -11,7 +11,7 @@ import polars as pl
 from .formats import HEAD_BYTES, Source
 
 # Text is parsed in blocks of about this many bytes, so that a big file is never held whole.
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 2 << 20
 MISSING = ["", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "?"]
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 

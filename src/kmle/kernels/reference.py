@@ -57,6 +57,13 @@ class PackedRows:
     def load(self, first: int, rows: NDArray[Any]) -> None:
         self._values[first : first + len(rows)] = rows
 
+    def column(self) -> NDArray[Any]:
+        """The only column, where it lies."""
+        return self._values[:, 0]
+
+    def measure(self) -> None:
+        """Nothing is known in advance of what is written into the column."""
+
     def hard_pass(
         self,
         natural: Floats,
