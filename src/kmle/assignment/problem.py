@@ -2,12 +2,13 @@
 
 from copy import copy
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ..families import ExponentialFamily
+from ..families.sparse import issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
@@ -18,6 +19,9 @@ from .partition import Labels, Partition
 from .rows import Rows
 from .sparse import SparseEngine, SparseRows
 from .wide import WideEngine
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Arrays of natural parameters whose log-normalisers are remembered: those of this step and of the last.
 REMEMBERED = 4
@@ -47,7 +51,7 @@ class Problem:
     def __init__(
         self,
         family: ExponentialFamily,
-        X: Array | csr_array,
+        X: "Array | csr_array",
         sample_weight: Array | None = None,
         prior_strength: float = 0.0,
         weights: Array | None = None,
@@ -60,7 +64,7 @@ class Problem:
         self._known_normalizers: list[tuple[Array, Array]] = []
         self.rows: Rows | SparseRows
         self.engine: Engine
-        if isinstance(X, csr_array):
+        if issparse(X):
             self.rows = SparseRows(family, X, sample_weight)
             self.engine, has_direct = SparseEngine(self.rows), False
         else:

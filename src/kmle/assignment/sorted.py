@@ -17,7 +17,7 @@ from .rows import Rows
 
 # Values of the line turned into statistics at a time.
 BLOCK_ROWS = 1 << 16
-# Values that repeat are merged where that leaves at most this share of the line; the weights they then have take memory.
+# Values that repeat are merged where at most this share of the line is left: the weights they then have take memory.
 MERGED_SHARE = 0.25
 
 
@@ -33,18 +33,24 @@ class SortedEngine:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        probe = rows.along_line(slice(0, 1))[:, None]
+        self._line, self._packed = self._sorted_line()
+        self._sorted = SortedRows(self._packed)
+        alone = self._sorted.hard_pass(np.zeros((1, rows.order)), np.zeros(1))
+        assert alone is not None  # one component has no rival
+        rows.summary = alone[3][0] / alone[2][0], self._packed.largest()
+        self._dense: DenseEngine | None = None
+
+    def _sorted_line(self) -> tuple[Array, PackedRows]:
+        """The line in order, and in the kernels' layout: where they hold it, if that is all they are to hold."""
+        weights = self.rows.weights
+        probe = self.rows.along_line(slice(0, 1))[:, None]
         columns, features = self._kernel_columns(probe)
         packed: PackedRows | None = None
-        if columns is probe and rows.weights is None:
-            # The line is what the kernels pack: it is filled and sorted where they hold it.
-            packed = PackedRows(len(rows), 1, features, n_threads=rows.n_threads)
-            line = packed.column()
-        else:
-            line = np.empty(len(rows))
-        for block in rows.line_blocks():
-            line[block] = rows.along_line(block)
-        weights = rows.weights
+        if columns is probe and weights is None:
+            packed = PackedRows(len(self.rows), 1, features, n_threads=self.rows.n_threads)
+        line = np.empty(len(self.rows)) if packed is None else packed.column()
+        for block in self.rows.line_blocks():
+            line[block] = self.rows.along_line(block)
         if weights is None:
             line.sort()
         else:
@@ -58,16 +64,10 @@ class SortedEngine:
             packed = self._packed_line(line, weights)
         else:
             packed.measure()
-        self._line: Array = line
-        self._packed = packed
-        self._sorted = SortedRows(packed)
-        alone = self._sorted.hard_pass(np.zeros((1, rows.order)), np.zeros(1))
-        assert alone is not None  # one component has no rival
-        rows.summary = alone[3][0] / alone[2][0], packed.largest()
-        self._dense: DenseEngine | None = None
+        return line, packed
 
     def _kernel_columns(self, line: Array) -> tuple[Array, str]:
-        """What the kernels pack of values (m, 1) of the line: with one statistic t(x) itself, with two the line of x."""
+        """What the kernels pack of values (m, 1) of the line, which is that of t(x) if that is a number, else of x."""
         return (line, "identity") if self.rows.order == 1 else self.rows.family.kernel_columns(line)
 
     def _packed_line(self, line: Array, weights: Array | None) -> PackedRows:

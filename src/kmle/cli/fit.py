@@ -72,7 +72,7 @@ def fit(
     terminal = Terminal(quiet, verbose)
     _check_outputs(out, labels, plot, report)
     table = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing)
-    wish = Wish(algorithm, init, prior, restarts, max_iter, seed, jobs, scikit_learn=bool(plot or report))
+    wish = Wish(algorithm, init, prior, restarts, max_iter, seed, jobs, scikit_learn=report is not None)
     chosen = settled_family(terminal, family, table)
     outcome = _selected(terminal, table, chosen, wish, out) if k is None else learn(terminal, table, chosen, k, wish)
     _write(outcome, table, out, labels)
@@ -151,7 +151,7 @@ def draw(outcome: Outcome, table: Table, path: str) -> None:
     matplotlib.use("agg")
     from ..plotting import plot_fit
 
-    axes = plot_fit(outcome.estimator, table.rows, columns=list(table.columns))
+    axes = plot_fit(outcome.estimator.fit_, table.rows, columns=list(table.columns))
     figure = np.ravel(np.asarray(axes, dtype=object))[0].figure
     try:
         figure.savefig(path, dpi=150, bbox_inches="tight")

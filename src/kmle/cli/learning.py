@@ -41,7 +41,7 @@ class Wish:
     seed: int = 0
     jobs: int | None = None
     scikit_learn: bool = False
-    """Whether the estimator is to be drawn or reported, for which it must be scikit-learn's: that is slow to load."""
+    """Whether the estimator is to be scikit-learn's, which is slow to load: a report shows its settings."""
 
     def estimator(self, n_components: int, family: ExponentialFamily) -> MixtureEstimator:
         """The estimator these options describe."""

@@ -4,13 +4,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 
 from ..assignment.problem import Problem
 from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
 from ..families import ExponentialFamily
 from ..families.checking import check_sample_weight
+from ..families.sparse import issparse
 from ..inspection.diagnostics import OVERLAP
 from ..learning import Algorithm, Exact, Fit, HardEM, Hartigan, KMLELloyd, Online, Swap
 from ..learning.online import absorbed, warmed_up
@@ -100,7 +100,7 @@ class HardEstimator(MixtureEstimator):
         weights = check_sample_weight(weights_of(sample_weight, rows.shape[0]), rows.shape[0])
         problem = self._online_problem
         batch: Rows | SparseRows
-        if isinstance(rows, csr_array):
+        if issparse(rows):
             batch = SparseRows(self.family_, rows, weights)
         else:
             batch = Rows(self.family_, rows, weights, problem.rows.origin)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import softmax
 
 from ..families.checking import check_sample_weight
 from ..families.sparse import issparse
@@ -115,7 +115,7 @@ class _Scores:
         counts = np.zeros(k)
         away = np.eye(k) - self.mixture.weights
         for block in row_blocks(self.rows, k * (order + 1)):
-            share = softmax(self.mixture.log_joint(self.rows[block]), axis=1)
+            share = scipy.special.softmax(self.mixture.log_joint(self.rows[block]), axis=1)
             x = dense(self.rows[block])
             x = x if self.origin is None else self.mixture.family.measured_from(x, self.origin)
             t = self.mixture.family.sufficient_statistic(x)
