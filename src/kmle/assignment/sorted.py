@@ -3,20 +3,16 @@
 This is the explicit cell diagram of the paper's section on proximity structures, for univariate data.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ..kernels import PackedRows, SortedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
+from .line import BLOCK_ROWS, first_places, multiplicities
 from .partition import Intervals, Partition
 from .rows import Rows
 
-# Values of the line turned into statistics at a time.
-BLOCK_ROWS = 1 << 16
 # Values that repeat are merged where at most this share of the line is left: the weights they then have take memory.
 MERGED_SHARE = 0.25
 
@@ -56,10 +52,10 @@ class SortedEngine:
         else:
             order = np.argsort(line, kind="stable")
             line, weights = line[order], weights[order]
-        count = sum(len(places) for places in _starts(line))
-        if count <= MERGED_SHARE * len(line):
-            line, weights = _distinct(line, weights, count)
-            packed = None
+        starts = first_places(line, most=MERGED_SHARE * len(line))
+        if starts is not None:
+            weights = multiplicities(starts, len(line)) if weights is None else np.add.reduceat(weights, starts)
+            line, packed = line[starts], None
         if packed is None:
             packed = self._packed_line(line, weights)
         else:
@@ -93,23 +89,3 @@ class SortedEngine:
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
         return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
-
-
-def _starts(line: Array) -> Iterator[NDArray[np.intp]]:
-    """Places on a sorted line where a value stands for the first time, block by block."""
-    yield np.zeros(1, dtype=np.intp)
-    for start in range(0, len(line) - 1, BLOCK_ROWS):
-        block = line[start : start + BLOCK_ROWS + 1]
-        yield start + 1 + np.flatnonzero(block[1:] != block[:-1])
-
-
-def _distinct(line: Array, weights: Array | None, count: int) -> tuple[Array, Array]:
-    """Each of the `count` values of a sorted line once, with its total weight."""
-    starts = np.empty(count, dtype=np.intp)
-    filled = 0
-    for places in _starts(line):
-        starts[filled : filled + len(places)] = places
-        filled += len(places)
-    if weights is None:
-        return line[starts], np.diff(starts, append=len(line)).astype(float)
-    return line[starts], np.add.reduceat(weights, starts)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..io import Table
 
 # A file from this size on takes longer to read than the estimators to load.
-BIG_BYTES = 16 << 20
+BIG_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)

@@ -84,8 +84,11 @@ class _Scores:
 
     def complete_by_labels(self) -> Array:
         """The information if every row's most probable component is its own."""
-        labels = self.mixture.predict(self.rows)
-        counts = np.bincount(labels, self.weights, self.mixture.n_components).astype(float)
+        k = self.mixture.n_components
+        counts = np.zeros(k)
+        for block in row_blocks(self.rows, k):
+            own = self.mixture.predict(self.rows[block])
+            counts += np.bincount(own, None if self.weights is None else self.weights[block], k)
         if not counts.all():
             raise ValueError(
                 f"component {int(np.argmin(counts))} has no rows of its own, so nothing tells how sure it is: "
