@@ -88,12 +88,12 @@ def test_a_fit_needs_no_scikit_learn(tmp_path):
     assert done.stdout.endswith("set()\n")
 
 
-@pytest.mark.parametrize("attempt", range(3))
-def test_modules_are_loaded_while_a_big_file_is_read(tmp_path, attempt):
+@pytest.mark.parametrize("command", [["fit", "-k", "2"], ["fit"], ["select", "-k", "1-2"]])
+def test_modules_are_loaded_while_a_big_file_is_read(tmp_path, command):
     np.savetxt(tmp_path / "t.csv", rows()[:, :1], header="a", comments="")
     code = "import kmle.cli, kmle.cli.learning\nkmle.cli.learning.BIG_BYTES = 0\nkmle.cli.main()"
-    command = [sys.executable, "-c", code, "fit", str(tmp_path / "t.csv"), "-k", "2", "-q"]
-    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    process = [sys.executable, "-c", code, *command, str(tmp_path / "t.csv"), "-q"]
+    done = subprocess.run(process, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -71,7 +71,7 @@ def fit(
     """Learn a mixture from a table and print its components."""
     terminal = Terminal(quiet, verbose)
     _check_outputs(out, labels, plot, report)
-    table = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing)
+    table = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing, selects=k is None)
     wish = Wish(algorithm, init, prior, restarts, max_iter, seed, jobs, scikit_learn=report is not None)
     chosen = settled_family(terminal, family, table)
     outcome = _selected(terminal, table, chosen, wish, out) if k is None else learn(terminal, table, chosen, k, wish)

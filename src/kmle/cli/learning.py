@@ -94,13 +94,21 @@ class Outcome:
 
 
 def read(
-    terminal: Terminal, path: str, columns: list[str] | None, weights: str | None, ignore_text: bool, drop_missing: bool
+    terminal: Terminal,
+    path: str,
+    columns: list[str] | None,
+    weights: str | None,
+    ignore_text: bool,
+    drop_missing: bool,
+    *,
+    selects: bool = False,
 ) -> Table:
-    """The table, with what was noticed on the way told."""
+    """The table, with what was noticed on the way told; what learning (or selecting) needs is loaded meanwhile."""
     # Loaded before anything is loaded meanwhile: NumPy must not be loaded by two threads at once.
     from ..io.reading import read_table
 
-    with terminal.working(f"reading {path}"), _meanwhile("kmle.estimator.plain", path):
+    needed = "kmle.estimator.selecting" if selects else "kmle.estimator.plain"
+    with terminal.working(f"reading {path}"), _meanwhile(needed, path):
         table = read_table(path, columns, weights, ignore_text=ignore_text, drop_missing=drop_missing)
     for note in table.notes:
         terminal.note(f"note: {note}")
