@@ -112,11 +112,7 @@ class PackedRows:
             self._rows.load(first, np.asarray(rows, dtype=self.dtype))
 
     def column(self) -> NDArray[Any]:
-        """The only column (n,) where it lies, to be written to and sorted without a copy; `measure` then loads it.
-
-        >>> rows = PackedRows(2, 1)
-        >>> rows.column()[:] = [3.0, 1.0]
-        """
+        """The only column (n,) where it lies, to be written to and sorted without a copy; `measure` then loads it."""
         if self.n_columns != 1:
             raise ValueError(f"rows of {self.n_columns} columns do not lie as one: use load.")
         return np.asarray(self._rows.column())
