@@ -7,7 +7,7 @@ Components very narrow for their distance from the origin lose digits in packed 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
@@ -52,7 +52,7 @@ class DirectEngine:
                 # A stable sort of the negated scores keeps the lowest indices among equals.
                 dropped = np.argsort(-joint, axis=1, kind="stable")[:, n_kept:]
                 np.put_along_axis(joint, dropped, -np.inf, axis=1)
-            evidence = np.asarray(logsumexp(joint, axis=1))
+            evidence = np.asarray(scipy.special.logsumexp(joint, axis=1))
             shares = np.exp(joint - evidence[:, None])
             evidence = evidence - carrier
             weights = self.rows.weights_of(block)

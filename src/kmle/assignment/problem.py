@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from copy import copy
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ..families import ExponentialFamily
+from ..families.sparse import issparse
 from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
 from ..statistics import ClusterStatistics
@@ -20,6 +20,9 @@ from .partition import Labels, Partition
 from .rows import Rows
 from .sparse import SparseEngine, SparseRows
 from .wide import WideEngine
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 T = TypeVar("T")
 
@@ -54,7 +57,7 @@ class Problem(LearningProblem):
     def __init__(
         self,
         family: ExponentialFamily,
-        X: Array | csr_array,
+        X: "Array | csr_array",
         sample_weight: Array | None = None,
         prior_strength: float = 0.0,
         weights: Array | None = None,
@@ -66,7 +69,7 @@ class Problem(LearningProblem):
     ) -> None:
         self.rows: Rows | SparseRows
         self.engine: Engine
-        if isinstance(X, csr_array):
+        if issparse(X):
             self.rows = SparseRows(family, X, sample_weight)
             self.engine = SparseEngine(self.rows)
         else:

@@ -9,11 +9,12 @@ from ..kernels import PackedRows, SortedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
+from .line import BLOCK_ROWS, first_places, multiplicities
 from .partition import Intervals, Partition
 from .rows import Rows
 
-# Values of the line turned into statistics at a time.
-BLOCK_ROWS = 1 << 16
+# Values that repeat are merged where at most this share of the line is left: the weights they then have take memory.
+MERGED_SHARE = 0.25
 
 
 def can_sort(rows: Rows) -> bool:
@@ -28,33 +29,49 @@ class SortedEngine:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self._line: Array = np.empty(len(rows))
-        for block in rows.line_blocks():
-            self._line[block] = rows.along_line(block)
-        weights = rows.weights
-        if weights is None:
-            self._line.sort()
-        else:
-            order = np.argsort(self._line, kind="stable")
-            self._line, weights = self._line[order], weights[order]
-        self._line, weights = _distinct(self._line, weights)
-        self._packed = self._packed_line(weights)
+        self._line, self._packed = self._sorted_line()
         self._sorted = SortedRows(self._packed)
         alone = self._sorted.hard_pass(np.zeros((1, rows.order)), np.zeros(1))
         assert alone is not None  # one component has no rival
         rows.summary = alone[3][0] / alone[2][0], self._packed.largest()
         self._dense: DenseEngine | None = None
 
-    def _packed_line(self, weights: Array | None) -> PackedRows:
-        """The line in the kernels' layout; with one statistic the line is that of t(x), with two that of x itself."""
+    def _sorted_line(self) -> tuple[Array, PackedRows]:
+        """The line in order, and in the kernels' layout: where they hold it, if that is all they are to hold."""
+        weights = self.rows.weights
+        probe = self.rows.along_line(slice(0, 1))[:, None]
+        columns, features = self._kernel_columns(probe)
         packed: PackedRows | None = None
-        for start in range(0, len(self._line), BLOCK_ROWS):
-            columns: Array = self._line[start : start + BLOCK_ROWS, None]
-            features = "identity"
-            if self.rows.order > 1:
-                columns, features = self.rows.family.kernel_columns(columns)
+        if columns is probe and weights is None:
+            packed = PackedRows(len(self.rows), 1, features, n_threads=self.rows.n_threads)
+        line = np.empty(len(self.rows)) if packed is None else packed.column()
+        for block in self.rows.line_blocks():
+            line[block] = self.rows.along_line(block)
+        if weights is None:
+            line.sort()
+        else:
+            order = np.argsort(line, kind="stable")
+            line, weights = line[order], weights[order]
+        starts = first_places(line, most=MERGED_SHARE * len(line))
+        if starts is not None:
+            weights = multiplicities(starts, len(line)) if weights is None else np.add.reduceat(weights, starts)
+            line, packed = line[starts], None
+        if packed is None:
+            packed = self._packed_line(line, weights)
+        else:
+            packed.measure()
+        return line, packed
+
+    def _kernel_columns(self, line: Array) -> tuple[Array, str]:
+        """What the kernels pack of values (m, 1) of the line, which is that of t(x) if that is a number, else of x."""
+        return (line, "identity") if self.rows.order == 1 else self.rows.family.kernel_columns(line)
+
+    def _packed_line(self, line: Array, weights: Array | None) -> PackedRows:
+        packed: PackedRows | None = None
+        for start in range(0, len(line), BLOCK_ROWS):
+            columns, features = self._kernel_columns(line[start : start + BLOCK_ROWS, None])
             if packed is None:
-                size = (len(self._line), columns.shape[1])
+                size = (len(line), columns.shape[1])
                 packed = PackedRows(*size, features, weights, n_threads=self.rows.n_threads)
             packed.load(start, columns)
         assert packed is not None  # there is at least one row
@@ -72,14 +89,3 @@ class SortedEngine:
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
         return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
-
-
-def _distinct(line: Array, weights: Array | None) -> tuple[Array, Array | None]:
-    """Each value of a sorted line once, with its total weight; no weights are made where no value repeats."""
-    new = np.concatenate([[True], line[1:] != line[:-1]])
-    if new.all():
-        return line, weights
-    starts = np.flatnonzero(new)
-    if weights is None:
-        return line[starts], np.diff(np.append(starts, len(line))).astype(float)
-    return line[starts], np.add.reduceat(weights, starts)

@@ -78,11 +78,14 @@ def fit(
     terminal = Terminal(quiet, verbose)
     _check_outputs(out, labels, plot, report, checkpoint)
     _check_checkpoint(k, checkpoint, resume)
+    table: Data
     if stream:
         check_streamed(k, algorithm, labels, plot, report, checkpoint)
-    make_table = open_table if stream else read
-    table: Data = make_table(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing)
-    wish = Wish(algorithm, init, prior, restarts, max_iter, seed, jobs, checkpoint, resume)
+        table = open_table(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing)
+    else:
+        table = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing, selects=k is None)
+    plain = report is None
+    wish = Wish(algorithm, init, prior, restarts, max_iter, seed, jobs, checkpoint, resume, scikit_learn=not plain)
     chosen = settled_family(terminal, family, table)
     outcome = _selected(terminal, table, chosen, wish, out) if k is None else learn(terminal, table, chosen, k, wish)
     _write(terminal, outcome, table, out, labels)
@@ -186,7 +189,7 @@ def draw(outcome: Outcome, table: Table, path: str) -> None:
     matplotlib.use("agg")
     from ..plotting import plot_fit
 
-    axes = plot_fit(outcome.estimator, table.rows, columns=list(table.columns))
+    axes = plot_fit(outcome.estimator.fit_, table.rows, columns=list(table.columns))
     figure = np.ravel(np.asarray(axes, dtype=object))[0].figure
     try:
         figure.savefig(path, dpi=150, bbox_inches="tight")

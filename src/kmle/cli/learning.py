@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..estimator import KMLE, ExponentialFamilyMixture
+    from ..estimator.shared import MixtureEstimator
     from ..families import ExponentialFamily
     from ..io import Table, TableStream
 
-    Estimator = KMLE | ExponentialFamilyMixture
     Data = Table | TableStream
 
 
@@ -47,11 +46,11 @@ class Wish:
     jobs: int | None = None
     checkpoint: str | None = None
     resume: bool = False
+    scikit_learn: bool = False
+    """Whether the estimator is to be scikit-learn's, which is slow to load: a report shows its settings."""
 
-    def estimator(self, n_components: int, family: ExponentialFamily) -> Estimator:
+    def estimator(self, n_components: int, family: ExponentialFamily) -> MixtureEstimator:
         """The estimator these options describe."""
-        from ..estimator import KMLE, ExponentialFamilyMixture
-
         arguments: dict[str, Any] = {
             "family": family,
             "algorithm": str(self.algorithm or AlgorithmName.K_MLE),
@@ -66,15 +65,24 @@ class Wish:
             arguments["max_iter"] = self.max_iter
         if self.checkpoint is not None:
             arguments |= {"checkpoint": self.checkpoint, "resume": self.resume}
-        kind = ExponentialFamilyMixture if self.algorithm in SOFT else KMLE
-        return kind(n_components, **arguments)
+        return self._kind()(n_components, **arguments)
+
+    def _kind(self) -> type[Any]:
+        soft = self.algorithm in SOFT
+        if self.scikit_learn:
+            from ..estimator import KMLE, ExponentialFamilyMixture
+
+            return ExponentialFamilyMixture if soft else KMLE
+        from ..estimator.plain import PlainKMLE, PlainMixture
+
+        return PlainMixture if soft else PlainKMLE
 
 
 @dataclass(frozen=True)
 class Outcome:
     """A fitted estimator, and whether Ctrl-C cut it short."""
 
-    estimator: Estimator
+    estimator: MixtureEstimator
     seconds: float
     n_rows: int
     interrupted: bool = False
@@ -97,12 +105,21 @@ class Outcome:
 
 
 def read(
-    terminal: Terminal, path: str, columns: list[str] | None, weights: str | None, ignore_text: bool, drop_missing: bool
+    terminal: Terminal,
+    path: str,
+    columns: list[str] | None,
+    weights: str | None,
+    ignore_text: bool,
+    drop_missing: bool,
+    *,
+    selects: bool = False,
 ) -> Table:
-    """The table, with what was noticed on the way told."""
-    with terminal.working(f"reading {path}"), _meanwhile("kmle.estimator", path):
-        from ..io.reading import read_table
+    """The table, with what was noticed on the way told; what learning (or selecting) needs is loaded meanwhile."""
+    # Loaded before anything is loaded meanwhile: NumPy must not be loaded by two threads at once.
+    from ..io.reading import read_table
 
+    needed = "kmle.estimator.selecting" if selects else "kmle.estimator.plain"
+    with terminal.working(f"reading {path}"), _meanwhile(needed, path):
         table = read_table(path, columns, weights, ignore_text=ignore_text, drop_missing=drop_missing)
     for note in table.notes:
         terminal.note(f"note: {note}")

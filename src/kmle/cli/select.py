@@ -75,7 +75,7 @@ def select(
     check_output(table)
     if table is not None:
         output_kind(table)
-    rows = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing)
+    rows = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing, selects=True)
     kinds = (
         [settled_family(terminal, None, rows)]
         if families is None

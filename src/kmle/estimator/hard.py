@@ -1,4 +1,4 @@
-"""`KMLE`, the hard clusterer."""
+"""The hard clusterer."""
 
 import time
 from collections.abc import Iterator
@@ -6,10 +6,8 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
-from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClusterMixin
 
 from ..assignment.problem import Problem
 from ..assignment.rows import Rows
@@ -18,6 +16,7 @@ from ..execution import Chunk, is_streamed
 from ..execution.batches import chunks_of, with_large_first
 from ..families import ExponentialFamily, resolve
 from ..families.checking import check_sample_weight
+from ..families.sparse import issparse
 from ..inspection.diagnostics import OVERLAP
 from ..learning import Algorithm, Exact, Fit, HardEM, Hartigan, KMLELloyd, Online, Swap
 from ..learning.online import absorbed, warmed_up
@@ -29,22 +28,8 @@ from .chunks import opened
 from .shared import MixtureEstimator
 
 
-class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Hard clustering by maximum likelihood: k-MLE, hard EM and their kin, for any exponential family.
-
-    >>> X = [[1], [2], [1], [30], [28], [33]]
-    >>> model = KMLE(n_components=2, family="poisson", random_state=0).fit(X)
-    >>> sorted(model.mixture_.source["rate"].ravel().round(2).tolist())
-    [1.34, 30.33]
-
-    n_components is an upper bound: a component that loses all its rows leaves (`empty="drop"`) or is tried again
-    elsewhere (`empty="reseed"`). `algorithm` is "k-mle", "hard-em", "hartigan", "swap", "exact", "online", or an object
-    of `kmle.learning`; `init` "k-mle++", "k-mle||" (all rows, in a few passes), "random", "restricted", "quantile",
-    "k-means", "short-em", "grid", "agglomerative", labels, or a Mixture; `weights` None (learned), "uniform", or
-    numbers held fixed. `prior_strength` pseudo-observations at the mean of the data keep components regular; 0 is plain
-    maximum likelihood. `tol` is the gain a row below which learning stops; 0 goes on until no label changes. A fit with
-    a `checkpoint`, the path of a file, writes there every few seconds what it needs to go on with `resume=True`.
-    """
+class HardEstimator(MixtureEstimator):
+    """`KMLE` without scikit-learn: learning, and what follows from it."""
 
     _online_state: State
     _online_problem: Problem
@@ -133,7 +118,7 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         weights = check_sample_weight(weights_of(sample_weight, rows.shape[0]), rows.shape[0])
         problem = self._online_problem
         batch: Rows | SparseRows
-        if isinstance(rows, csr_array):
+        if issparse(rows):
             batch = SparseRows(self.family_, rows, weights)
         else:
             batch = Rows(self.family_, rows, weights, problem.rows.origin)
@@ -157,7 +142,7 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
             rows = self._legal(self._table(chunk.X, self.family_, reset=False))
             joint = self.mixture_.log_joint(rows)
             weights = np.ones(len(rows)) if chunk.weights is None else chunk.weights
-            densities += weights @ np.column_stack([logsumexp(joint, axis=1), joint.max(axis=1)])
+            densities += weights @ np.column_stack([scipy.special.logsumexp(joint, axis=1), joint.max(axis=1)])
             n += float(weights.sum())
             if known:
                 self.partial_fit(chunk.X, sample_weight=chunk.weights)

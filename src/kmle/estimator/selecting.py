@@ -15,8 +15,7 @@ from ..selection.criteria import CRITERIA
 from ..selection.ladder import Ladder
 from .arguments import entropy_of, threads_of, whole_number
 from .contestants import Contestant, Families, admitted, families_of
-from .hard import KMLE
-from .soft import ExponentialFamilyMixture
+from .scikit_learn import KMLE, ExponentialFamilyMixture
 
 HARD, SOFT = ("k-mle", "hard-em", "hartigan", "swap"), ("em", "sparse-em")
 

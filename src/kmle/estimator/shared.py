@@ -8,7 +8,6 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..assignment.choose import ENGINES
 from ..assignment.problem import LearningProblem, Parameters, Problem
@@ -236,6 +235,8 @@ class MixtureEstimator(ABC):
         return check_sparse(self.family_, rows) if issparse(rows) else self.family_.check(rows, self._column_names())
 
     def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
+        from sklearn.utils.validation import validate_data
+
         matrices = isinstance(family.support, PositiveDefinite)
         if matrices and np.ndim(X) == 3:
             X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
@@ -364,13 +365,18 @@ class MixtureEstimator(ABC):
 
     # What follows from the mixture ------------------------------------------------------------------------------------
 
-    def _fitted_rows(self, X: ArrayLike) -> Array:
+    def _check_fitted(self) -> None:
+        from sklearn.utils.validation import check_is_fitted  # slow to load, and not needed for a fit
+
         check_is_fitted(self, "mixture_")
+
+    def _fitted_rows(self, X: ArrayLike) -> Array:
+        self._check_fitted()
         return self._legal(self._table(X, self.family_, reset=False))
 
     def _of_rows(self, method: str, X: Any, dtype: Any, n_columns: int | None = None) -> Any:
         """What the mixture says of each row: an array, for Dask data a Dask array, for a stream one array a batch."""
-        check_is_fitted(self, "mixture_")
+        self._check_fitted()
         if is_dask(X):
             from ..execution.cluster import by_block  # Dask is an extra
 
@@ -386,7 +392,7 @@ class MixtureEstimator(ABC):
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """The probability of each component given the row, (n, k); in the form that `predict` has."""
-        check_is_fitted(self, "mixture_")
+        self._check_fitted()
         return self._of_rows("posterior", X, float, self.mixture_.n_components)
 
     def score_samples(self, X: ArrayLike) -> Array:
@@ -447,5 +453,5 @@ class MixtureEstimator(ABC):
 
     def sample(self, n_samples: int = 1) -> tuple[Array, NDArray[np.intp]]:
         """Rows drawn from the mixture and the component of each, as in scikit-learn."""
-        check_is_fitted(self, "mixture_")
+        self._check_fitted()
         return self.mixture_.sample_joint(n_samples, np.random.default_rng(entropy_of(self.random_state)))

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
@@ -94,10 +94,10 @@ class Categorical(ExponentialFamily):
         return one_hot
 
     def log_normalizer(self, natural: Array) -> Array:
-        return np.sum([logsumexp(column, axis=-1) for column in self._columns(natural)], axis=0)
+        return np.sum([scipy.special.logsumexp(column, axis=-1) for column in self._columns(natural)], axis=0)
 
     def moment_from_natural(self, natural: Array) -> Array:
-        return np.concatenate([softmax(column, axis=-1) for column in self._columns(natural)], axis=-1)
+        return np.concatenate([scipy.special.softmax(column, axis=-1) for column in self._columns(natural)], axis=-1)
 
     def natural_from_moment(self, moment: Array) -> Array:
         return np.concatenate([log_proportions(column) for column in self._columns(moment)], axis=-1)
@@ -111,7 +111,7 @@ class Categorical(ExponentialFamily):
         return {"probabilities": self.moment_from_natural(natural)}
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        draws = [rng.choice(column.size, size, p=softmax(column)) for column in self._columns(natural)]
+        draws = [rng.choice(column.size, size, p=scipy.special.softmax(column)) for column in self._columns(natural)]
         return np.stack(draws, axis=1).astype(float)
 
 

@@ -13,13 +13,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from ..numerics.arrays import Array
 from .support import Support
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ class FamilyContract(ABC):
         """
         return self.sufficient_statistic(X), "identity"
 
-    def sparse_log_carrier(self, X: csr_array) -> Array:
+    def sparse_log_carrier(self, X: "csr_array") -> Array:
         """k(x) of sparse rows, from the entries that are stored."""
         raise ValueError(f"{self.name} does not take sparse rows: give a dense array")
 

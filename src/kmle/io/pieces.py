@@ -36,6 +36,7 @@ def pieces_of(source: Source, columns: list[str] | None, weights: str | None, ig
     _check_divisible(source)
     if source.kind == "npy":
         return _of_array(source, columns, weights, ignore_text)
+    assert source.path is not None  # what comes through a pipe is text, or refused above
     scan = (pl.scan_parquet if source.kind == "parquet" else pl.scan_ipc)(source.path, glob=False)
     empty = pl.DataFrame(schema=scan.collect_schema())
     n_rows = scan.select(pl.len()).collect().item()
@@ -141,7 +142,9 @@ def _of_array(source: Source, columns: list[str] | None, weights: str | None, ig
     def batches(size: int) -> Generator[Batch, None, None]:
         for start in range(0, n_rows, size):
             # Mapped anew for each batch: pages that are no longer mapped take no memory of this process.
-            part = from_array(source, loaded(source)[start : start + size], columns, weights)
+            mapped = loaded(source)
+            assert isinstance(mapped, np.ndarray)
+            part = from_array(source, mapped[start : start + size], columns, weights)
             yield np.array(part.rows, order="C"), part.weights
 
     return Pieces(none.columns, batches, none.rows.itemsize * len(none.columns), n_rows)

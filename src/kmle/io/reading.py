@@ -2,10 +2,10 @@
 
 import gzip
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,8 @@ def _read(source: Source, columns: list[str] | None, weights: str | None, ignore
         content = _arrays(source)
         if isinstance(content, np.ndarray):
             return from_array(source, content, columns, weights)
-        return _from_frame(source, content, columns, weights, ignore_text)
-    readers = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "arrow-stream": pl.read_ipc_stream}
-    options: dict[str, Any] = {} if source.kind == "parquet" else {"use_pyarrow": False}
-    return _from_frame(source, readers[source.kind](source.plain(), **options), columns, weights, ignore_text)
+        return _from_frame(source, content, content.select, columns, weights, ignore_text)
+    return _from_columnar(source, columns, weights, ignore_text)
 
 
 # Text -----------------------------------------------------------------------------------------------------------------
@@ -106,16 +104,37 @@ def _gathered(source: Source, layout: Layout, wanted: list[str]) -> Array:
 # Frames ---------------------------------------------------------------------------------------------------------------
 
 
+def _from_columnar(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Table:
+    """Parquet and Arrow: the names and kinds of all columns are looked at, only those asked for are read."""
+    readers = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "arrow-stream": pl.read_ipc_stream}
+    options: dict[str, Any] = {"glob": False} if source.kind == "parquet" else {"use_pyarrow": False}
+    place = source.plain()
+
+    def fetch(wanted: list[str] | None, **more: Any) -> pl.DataFrame:
+        if not isinstance(place, Path):
+            place.seek(0)
+        return readers[source.kind](place, columns=wanted, **options, **more)
+
+    return _from_frame(source, fetch(None, n_rows=0), fetch, columns, weights, ignore_text)
+
+
 def _from_frame(
-    source: Source, frame: pl.DataFrame, columns: list[str] | None, weights: str | None, ignore_text: bool
+    source: Source,
+    header: pl.DataFrame,
+    fetch: Callable[[list[str]], pl.DataFrame],
+    columns: list[str] | None,
+    weights: str | None,
+    ignore_text: bool,
 ) -> Table:
-    chosen = chosen_columns(source.name, frame.columns, columns, weights)
-    chosen, notes = numeric_columns(source.name, frame, chosen, ignore_text)
-    table = Table(matrix(frame.select(chosen)), tuple(chosen), source.name, notes=tuple(notes))
+    """The table whose columns `header` has, with rows or without, and `fetch` gets."""
+    chosen = chosen_columns(source.name, header.columns, columns, weights)
+    chosen, notes = numeric_columns(source.name, header, chosen, ignore_text)
     if weights is None:
-        return table
-    numeric_columns(source.name, frame, [weights], False)
-    return replace(table, weights=matrix(frame.select(weights))[:, 0])
+        return Table(matrix(fetch(chosen)), tuple(chosen), source.name, notes=tuple(notes))
+    numeric_columns(source.name, header, [weights], False)
+    frame = fetch(list(dict.fromkeys([*chosen, weights])))
+    own = matrix(frame.select(weights))[:, 0]
+    return Table(matrix(frame.select(chosen)), tuple(chosen), source.name, own, notes=tuple(notes))
 
 
 def matrix(frame: pl.DataFrame) -> Array:

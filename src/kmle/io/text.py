@@ -10,8 +10,10 @@ import polars as pl
 
 from .formats import HEAD_BYTES, Source
 
-# Text is parsed in blocks of about this many bytes, so that a big file is never held whole.
-BLOCK_BYTES = 8 << 20
+# Text is parsed in blocks, so that a big file is never held whole: about this many bytes for each of polars' threads,
+# or for each column, up to so many, as every column of a block costs a few calls.
+BLOCK_BYTES = 512 << 10
+MOST_COLUMNS = 16
 # No text between quotes is longer than this; where it seems to be, a quote is not closed.
 QUOTED_BYTES = 64 << 20
 MISSING = ["", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "?"]
@@ -123,7 +125,8 @@ def _cut(source: Source, layout: Layout) -> Iterator[bytes]:
             file.readline()
         pending = b""
         line = layout.first_line
-        while block := file.read(BLOCK_BYTES):
+        size = BLOCK_BYTES * max(pl.thread_pool_size(), min(layout.sample.width, MOST_COLUMNS))
+        while block := file.read(size):
             block = pending + block + file.readline()
             if block.count(b'"') % 2:
                 block += _to_closing_quote(file, line + block[: block.rfind(b'"')].count(b"\n"))
