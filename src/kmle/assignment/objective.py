@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 # Arrays of natural parameters whose log-normalisers are remembered: those of this step and of the last.
 REMEMBERED = 4
+# Relative rounding error of a sum of a few products.
+ROUNDING = 4 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -165,9 +167,10 @@ class LearningProblem(ABC):
     # Updates ----------------------------------------------------------------------------------------------------------
 
     def updated_natural(self, parameters: Parameters, statistics: ClusterStatistics) -> Array:
-        """The best natural parameters for these statistics; a component keeps its own where those are no better.
+        """The best natural parameters for these statistics; a component keeps its own where those are worse.
 
-        The comparison makes numerically solved families as monotone as closed-form ones. Empty components keep theirs.
+        The comparison makes numerically solved families as monotone as closed-form ones. What rounding cannot tell
+        apart counts as no worse, so that the outcome does not hang on the order of sums. Empty components keep theirs.
         """
         natural, normalizer = parameters.natural.copy(), self.log_normalizer(parameters.natural).copy()
         living = np.flatnonzero((statistics.counts > 0) & parameters.alive)
@@ -177,7 +180,8 @@ class LearningProblem(ABC):
         with np.errstate(invalid="ignore"):
             after = np.einsum("kd,kd->k", moments, proposed) - proposed_normalizer
             before = np.einsum("kd,kd->k", moments, natural[living]) - normalizer[living]
-        better = (after >= before) | np.isnan(before)
+            size = np.einsum("kd,kd->k", np.abs(moments), np.abs(proposed)) + np.abs(proposed_normalizer)
+        better = (after >= before - ROUNDING * size) | np.isnan(before)
         natural[living[better]] = proposed[better]
         normalizer[living[better]] = proposed_normalizer[better]
         self._remembered(natural, normalizer)

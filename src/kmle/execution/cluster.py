@@ -23,8 +23,8 @@ try:
     import dask.array
     from dask.base import persist
     from dask.delayed import Delayed, delayed
-except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
-    raise ImportError("Dask data needs Dask: pip install 'kmle[dask]'") from error
+except ModuleNotFoundError as error:  # pragma: no cover - the extra is installed where this is tested
+    raise ModuleNotFoundError("Dask data needs Dask: pip install 'kmle[dask]'", name="dask") from error
 
 T = TypeVar("T")
 
