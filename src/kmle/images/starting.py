@@ -18,7 +18,8 @@ COARSE_POINTS, FINE_POINTS, POLISH_POINTS = 2**13, 2**15, 2**16
 POINTS_A_COMPONENT = 40
 """At least this many points for each component, or the start knows too little of their covariances."""
 HARD_POINTS, HARD_NUMBERS, HARD_POINTS_A_COMPONENT = 2**14, 2**22, 20
-ROUNDS = 3
+FEWEST_ROUNDS, MOST_ROUNDS, ROUND_COMPONENTS = 3, 12, 48
+"""Rounds of widening and narrowing: more of them for few components, of which each takes less time."""
 COARSE_STEPS, WIDENED_STEPS, POLISH_STEPS = 5, 8, 60
 FINE_TOLERANCE, POLISH_TOLERANCE = 1e-3, 1e-4
 K_MEANS_VARIANCE = 1e-2
@@ -34,7 +35,7 @@ def starting_mixture(
     and the least different merged; then, in a few rounds, those of a new k-means join them and as many are merged
     away, and what explains the points best is kept.
     """
-    if table.shape[1] > SOFT_COLUMNS or len(table) < 2 * n_components:
+    if table.shape[1] > SOFT_COLUMNS or n_components == 1 or len(table) < 2 * n_components:
         return _hard_start(table, n_components, family, rng, n_jobs)
     coarse, fine, more = (
         _part(table, max(points, POINTS_A_COMPONENT * n_components), rng)
@@ -54,7 +55,7 @@ def starting_mixture(
         return em(fine, n_components, simplify(learned, n_components, method="hierarchical").mixture)
 
     best = narrowed(fresh(2 * n_components))
-    for _ in range(ROUNDS):
+    for _ in range(min(MOST_ROUNDS, max(FEWEST_ROUNDS, ROUND_COMPONENTS // n_components))):
         tried = narrowed(_joined(best.mixture, fresh(n_components)))
         best = max(best, tried, key=lambda fit: fit.objective)
     return em(more, n_components, best.mixture, POLISH_TOLERANCE, POLISH_STEPS).mixture
