@@ -94,9 +94,9 @@ class Gaussian(ExponentialFamily):
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By Cholesky factors of the precisions: no second moments, so no digits lost far from the origin."""
-        _, precision = _split(natural)
-        mean, _ = _mean_covariance(natural)
+        linear, precision = _split(natural)
         factors = np.linalg.cholesky(precision)
+        mean = _mean(linear, factors)
         origin = mean.mean(axis=0)
         k, d = mean.shape
         # All components side by side, (d, k d): one product whitens a block of rows for every component.
@@ -125,10 +125,13 @@ def _split(natural: Array) -> tuple[Array, Array]:
 def _mean_covariance(natural: Array) -> tuple[Array, Array]:
     linear, precision = _split(natural)
     factors = cholesky_or_nan(precision)
+    return _mean(linear, factors), inverse_from_cholesky(factors)
+
+
+def _mean(linear: Array, factors: Array) -> Array:
     # Two triangular solves: a product with the inverse would lose the mean along nearly flat directions.
     whitened = np.linalg.solve(factors, linear[..., None])
-    mean = np.linalg.solve(np.swapaxes(factors, -1, -2), whitened)[..., 0]
-    return mean, inverse_from_cholesky(factors)
+    return np.asarray(np.linalg.solve(np.swapaxes(factors, -1, -2), whitened)[..., 0])
 
 
 def _natural(mean: Array, covariance: Array) -> Array:
