@@ -25,6 +25,8 @@ SMALLEST_VARIANCE = 1e-150
 SMALLEST_CORRELATION = 1e-10
 # Far from the origin a standard deviation below this fraction of the mean is lost in the rounding of the mean.
 RESOLUTION = 64 * np.finfo(float).eps
+# Rows are whitened in blocks that stay in the cache, but never so few at a time that products of matrices get slow.
+CACHED_NUMBERS, SMALLEST_BLOCK = 1 << 17, 64
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Gaussian(ExponentialFamily):
         shift = np.einsum("ki,kij->kj", mean - origin, factors).reshape(k * d)
         log_constant = 0.5 * (log_determinant(factors) - d * np.log(2 * np.pi))
         density = np.empty((len(X), k))
-        size = max(1, (1 << 20) // (k * d))
+        size = max(SMALLEST_BLOCK, CACHED_NUMBERS // (k * d))
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
             whitened = ((X[rows] - origin) @ wide - shift).reshape(-1, k, d)
