@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -153,4 +154,4 @@ class Product(ExponentialFamily):
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """The sum of the blocks' densities, each in its own best way."""
         blocks = zip(self.families, self._columns(X), self._stretches(natural), strict=True)
-        return np.sum([family.log_density(x, p) for family, x, p in blocks], axis=0)
+        return reduce(np.add, (family.log_density(x, p) for family, x, p in blocks))
