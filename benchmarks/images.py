@@ -43,8 +43,10 @@ def likelihoods(names: list[str], step: int) -> None:
     for name in names:
         picture = shrunk(name, step)
         scored = table_of(picture, FRESH)
-        rows = [_side_by_side(picture, scored, seed) for seed in range(SEEDS)]
-        for seed, (own, seconds, hard, peer, peer_seconds, patient) in enumerate(rows):
+        rows = []
+        for seed in range(SEEDS):
+            rows.append(_side_by_side(picture, scored, seed))
+            own, seconds, hard, peer, peer_seconds, patient = rows[-1]
             shown = f"{own:.4f} | {seconds:.2f} | {hard:.4f} | {peer:.4f} | {peer_seconds:.1f} | {patient:.4f}"
             print(f"| {name} | {seed} | {shown} |", flush=True)
         values = np.array(rows)
