@@ -124,25 +124,24 @@ def _cut(source: Source, layout: Layout) -> Iterator[bytes]:
         if layout.has_header:
             file.readline()
         pending = b""
-        line = layout.first_line
         size = BLOCK_BYTES * max(pl.thread_pool_size(), min(layout.sample.width, MOST_COLUMNS))
         while block := file.read(size):
             block = pending + block + file.readline()
-            if block.count(b'"') % 2:
-                block += _to_closing_quote(file, line + block[: block.rfind(b'"')].count(b"\n"))
+            if b'"' in block and block.count(b'"') % 2:
+                opened = file.tell() - len(block) + block.rfind(b'"')
+                block += _to_closing_quote(file, source, opened)
             # Empty lines wait for what follows: those at the end of the file are no rows.
             if block.endswith((b"\n\n", b"\n\r\n")) or block.isspace():
                 pending = block
             else:
                 yield block
-                line += block.count(b"\n")
                 pending = b""
         if pending.strip():
             yield pending.rstrip(b"\r\n")
 
 
-def _to_closing_quote(file: BinaryIO, opened: int) -> bytes:
-    """The lines up to the one that closes the quote opened before them."""
+def _to_closing_quote(file: BinaryIO, source: Source, opened: int) -> bytes:
+    """The lines up to the one that closes the quote at a place before them."""
     lines = []
     size = 0
     while line := file.readline():
@@ -151,8 +150,19 @@ def _to_closing_quote(file: BinaryIO, opened: int) -> bytes:
         if line.count(b'"') % 2:
             break
         if size > QUOTED_BYTES:
-            raise ValueError(f"line {opened} opens a quote that no line after it closes: close it, or take it out")
+            number = 1 + _line_ends(source, opened)
+            raise ValueError(f"line {number} opens a quote that no line after it closes: close it, or take it out")
     return b"".join(lines)
+
+
+def _line_ends(source: Source, place: int) -> int:
+    """How many lines end before a place in the text."""
+    ends = 0
+    with source.open() as file:
+        while block := file.read(min(place, BLOCK_BYTES)):
+            ends += block.count(b"\n")
+            place -= len(block)
+    return ends
 
 
 def numbers_of(cells: pl.DataFrame, first_row: int, layout: Layout) -> pl.DataFrame:
