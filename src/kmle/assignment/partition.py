@@ -8,7 +8,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import locate
+from ..kernels import GroupLabels, locate, spread_labels
 from ..numerics.arrays import Array
 
 if TYPE_CHECKING:
@@ -77,19 +77,26 @@ class Intervals(Partition):
 
 
 @dataclass(frozen=True, eq=False)
-class Reordered(Partition):
-    """Labels of the rows in another order: `order` says which row stands at each place."""
+class Grouped(Partition):
+    """Labels of groups of rows in another order: `places` says which row stands at each place.
 
-    values: Labels
-    order: NDArray[np.intp]
+    `changed_from` is the one before, from which some label is known to differ.
+    """
+
+    groups: GroupLabels
+    places: Labels
+    n_threads: int = 1
+    changed_from: ref["Grouped"] | None = None
 
     @property
     def labels(self) -> Labels:
-        labels = np.empty_like(self.values)
-        labels[self.order] = self.values
-        return labels
+        return spread_labels(self.groups, self.places, self.n_threads)
 
     def same_as(self, other: Partition) -> bool:
-        if isinstance(other, Reordered) and other.order is self.order:
-            return self is other or np.array_equal(self.values, other.values)
+        if self is other:
+            return True
+        if self.changed_from is not None and self.changed_from() is other:
+            return False
+        if isinstance(other, Grouped) and other.places is self.places:
+            return self.groups.same_as(other.groups)
         return np.array_equal(self.labels, other.labels)

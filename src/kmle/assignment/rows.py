@@ -72,6 +72,21 @@ class Rows:
         assert packed is not None  # there is at least one row
         return packed
 
+    def release_packed(self) -> None:
+        """Gives back the memory of the packed rows, for an engine that has them in another form."""
+        self.__dict__.pop("packed", None)
+
+    def kernel_table(self) -> tuple[Array, str]:
+        """The columns the kernels want (n, c), in the precision of the rows, and how t(x) follows from them."""
+        table: Array | None = None
+        for rows in self._slices(self.X.shape[1]):
+            columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
+            if table is None:
+                table = np.empty((len(self.X), columns.shape[1]), dtype=self.X.dtype)
+            table[rows] = columns
+        assert table is not None  # there is at least one row
+        return table, features
+
     def line_blocks(self) -> Iterator[slice]:
         """Blocks of rows of one column."""
         return self._slices(1)
@@ -122,6 +137,22 @@ class Rows:
     def take(self, rows: slice | NDArray[np.intp]) -> Array:
         """Statistics of chosen rows, in float64."""
         return self.family.sufficient_statistic(self.seen_from_origin(rows).astype(float, copy=False))
+
+    def statistic_boxes(self, centres: Array, halves: Array) -> tuple[Array, Array]:
+        """Centres and half widths (m, D) of boxes of t(x) that hold those of all rows in boxes of kernel columns."""
+        features = self.family.kernel_columns(self.seen_from_origin(slice(0, 1)))[1]
+        if features == "identity":
+            return centres, halves
+        low, high = centres - halves, centres + halves
+        d = centres.shape[1]
+        pairs = [(a, b) for a in range(d) for b in (range(a, d) if features == "quadratic" else (a,))]
+        corners = np.array([[x[:, a] * y[:, b] for a, b in pairs] for x in (low, high) for y in (low, high)])
+        lowest, highest = corners.min(axis=0).T, corners.max(axis=0).T
+        squares = [place for place, (a, b) in enumerate(pairs) if a == b]
+        lowest[:, squares] = np.where((low <= 0) & (high >= 0), 0.0, lowest[:, squares])
+        middle = 0.5 * (lowest + highest)
+        reach = np.maximum(highest - middle, middle - lowest) * (1 + 1e-14)
+        return np.hstack([centres, middle]), np.hstack([halves, reach])
 
     def weights_of(self, rows: slice) -> Array | None:
         """Sample weights of a block."""

@@ -58,6 +58,16 @@ struct Best {
         }
     }
 
+    // Whether some row's lead is no larger than this, or not a number.
+    bool any_within(T doubt) const {
+        IntVec<T> any{};
+        for (std::size_t r = 0; r < block_rows<T>; r += lanes<T>)
+            any |= ~(load(score + r) - load(second + r) > broadcast(doubt));
+        Integer found = 0;
+        for (std::size_t lane = 0; lane < lanes<T>; ++lane) found |= any[lane];
+        return found != 0;
+    }
+
     // Marks the rows of a whole block whose label is not the one before, or not beyond doubt; returns if there are any.
     bool settle(const std::int32_t* before, T doubt) {
         IntVec<T> any{};
