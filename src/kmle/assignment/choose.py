@@ -56,7 +56,7 @@ def choose(rows: Rows, n_components: int, assignment: str) -> Engine:
         return SortedEngine(rows)
     if can_widen(rows) and rows.X.shape[1] >= WIDE_FROM_COLUMNS:
         return WideEngine(rows)
-    columns, features = rows.family.kernel_columns(rows.seen_from_origin(slice(0, 1)))
+    columns, features = rows.kernel_columns(slice(0, 1))
     narrow = features == "identity"
     few_statistics = rows.order <= PRUNE_UP_TO_ORDER and len(rows) >= PRUNE_FROM_ROWS
     # The NumPy kernels rule nothing out: they look at every row.

@@ -35,7 +35,9 @@ def compressed(X: Array, weights: Array | None, n_threads: int = 1) -> Compresse
     """
     n = len(X)
     sample = X[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)]
-    if len(np.unique(sample, axis=0)) > SHARE * len(sample):
+    # Sorting rows costs more than sorting numbers.
+    distinct = np.unique(sample) if X.shape[1] == 1 else np.unique(sample, axis=0)
+    if len(distinct) > SHARE * len(sample):
         return None
     if X.shape[1] == 1:
         seen = survey(X, n_threads)

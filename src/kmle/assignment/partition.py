@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import GroupLabels, locate, spread_labels
 from ..numerics.arrays import Array
+from .threads import for_each
 
 if TYPE_CHECKING:
     from .rows import Rows
@@ -66,8 +67,11 @@ class Intervals(Partition):
         # Equal values share a cell, so the first value of each cell tells its rows from those before.
         firsts = self.line[self.cuts[1:-1]]
         labels = np.empty(len(self.rows), dtype=np.int32)
-        for block in self.rows.line_blocks():
-            labels[block] = locate(self.rows.along_line(block), firsts, self.owners, self.rows.n_threads)
+
+        def fill(block: slice) -> None:
+            labels[block] = locate(self.rows.along_line(block), firsts, self.owners)
+
+        for_each(fill, self.rows.line_blocks(), self.rows.n_threads)
         return labels
 
     def same_as(self, other: Partition) -> bool:

@@ -21,6 +21,7 @@ from .component_tree import TREES, survivors
 from .dense import DenseEngine
 from .partition import Grouped, Partition
 from .rows import Rows
+from .threads import for_each
 
 # Where the names of the components to try in each stretch start, and the names.
 Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]
@@ -97,7 +98,7 @@ class _Ordered:
         self._places = spatial_order(table, rows.n_threads)
         weights = None if rows.weights is None else rows.weights[self._places]
         self.packed = PackedRows(len(rows), table.shape[1], features, weights, rows.X.dtype, rows.n_threads)
-        self.packed.load(0, table)
+        for_each(lambda block: self.packed.load(block.start, table[block]), rows.line_blocks(), rows.n_threads)
         self.pruned = PrunedRows(self.packed)
         self._partition: Grouped | None = None
         self._spares: list[tuple[Callable[[], Grouped | None], GroupLabels]] = []

@@ -11,10 +11,13 @@ from ..families import ExponentialFamily
 from ..kernels import PackedRows
 from ..numerics.arrays import Array
 from .partition import Labels
+from .threads import for_each
 
 # Where statistics are needed as an array, they are built in blocks of rows of about this many bytes: small enough that
 # the memory of one block serves the next.
 BLOCK_BYTES = 1 << 19
+# Blocks of rows are whole blocks of the kernels, so that threads may pack them side by side.
+KERNEL_ROWS = 64
 # From so many statistics on, their sums are left to a matrix product: the kernels would hold them all for a block.
 MANY_STATISTICS = 512
 
@@ -49,8 +52,8 @@ class Rows:
         """The number of rows, or the sum of their weights."""
         return float(len(self.X) if self.weights is None else self.weights.sum())
 
-    def _slices(self, width: int) -> Iterator[slice]:
-        size = max(1, BLOCK_BYTES // (8 * width))
+    def _slices(self, width: int, multiple: int = 1) -> Iterator[slice]:
+        size = max(1, BLOCK_BYTES // (8 * width) // multiple) * multiple
         for start in range(0, len(self.X), size):
             yield slice(start, min(start + size, len(self.X)))
 
@@ -62,34 +65,39 @@ class Rows:
     @cached_property
     def packed(self) -> PackedRows:
         """The rows in the kernels' layout, packed block by block, so that no further copy is held on the way."""
-        packed: PackedRows | None = None
-        for rows in self._slices(self.X.shape[1]):
-            columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
-            if packed is None:
-                size = (len(self.X), columns.shape[1])
-                packed = PackedRows(*size, features, self.weights, self.X.dtype, self.n_threads)
-            packed.load(rows.start, columns.astype(self.X.dtype, copy=False))
-        assert packed is not None  # there is at least one row
+        first, features = self.kernel_columns(slice(0, 1))
+        size = (len(self.X), first.shape[1])
+        packed = PackedRows(*size, features, self.weights, self.X.dtype, self.n_threads)
+
+        def load(rows: slice) -> None:
+            packed.load(rows.start, self.kernel_columns(rows)[0])
+
+        for_each(load, self._slices(self.X.shape[1], KERNEL_ROWS), self.n_threads)
         return packed
+
+    def kernel_columns(self, rows: slice) -> tuple[Array, str]:
+        """The columns the kernels want of a block, in the precision of the rows, and how t(x) follows from them."""
+        columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
+        return columns.astype(self.X.dtype, copy=False), features
 
     def release_packed(self) -> None:
         """Gives back the memory of the packed rows, for an engine that has them in another form."""
         self.__dict__.pop("packed", None)
 
     def kernel_table(self) -> tuple[Array, str]:
-        """The columns the kernels want (n, c), in the precision of the rows, and how t(x) follows from them."""
-        table: Array | None = None
-        for rows in self._slices(self.X.shape[1]):
-            columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
-            if table is None:
-                table = np.empty((len(self.X), columns.shape[1]), dtype=self.X.dtype)
-            table[rows] = columns
-        assert table is not None  # there is at least one row
+        """What the kernels want of all rows (n, c), and how t(x) follows from it."""
+        first, features = self.kernel_columns(slice(0, 1))
+        table = np.empty((len(self.X), first.shape[1]), dtype=self.X.dtype)
+
+        def fill(rows: slice) -> None:
+            table[rows] = self.kernel_columns(rows)[0]
+
+        for_each(fill, self._slices(self.X.shape[1], KERNEL_ROWS), self.n_threads)
         return table, features
 
     def line_blocks(self) -> Iterator[slice]:
-        """Blocks of rows of one column."""
-        return self._slices(1)
+        """Blocks of rows of one column, whole ones of the kernels."""
+        return self._slices(1, KERNEL_ROWS)
 
     def along_line(self, rows: slice) -> Array:
         """What rows of one column are sorted by (m,): t(x) if that is all, else x seen from the origin."""
@@ -140,7 +148,7 @@ class Rows:
 
     def statistic_boxes(self, centres: Array, halves: Array) -> tuple[Array, Array]:
         """Centres and half widths (m, D) of boxes of t(x) that hold those of all rows in boxes of kernel columns."""
-        features = self.family.kernel_columns(self.seen_from_origin(slice(0, 1)))[1]
+        features = self.kernel_columns(slice(0, 1))[1]
         if features == "identity":
             return centres, halves
         low, high = centres - halves, centres + halves

@@ -11,6 +11,7 @@ from ..statistics import ClusterStatistics
 from .dense import DenseEngine
 from .partition import Intervals, Partition
 from .rows import Rows
+from .threads import for_each
 
 # Values of the line turned into statistics at a time.
 BLOCK_ROWS = 1 << 16
@@ -29,11 +30,14 @@ class SortedEngine:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self._line: Array = np.empty(len(rows))
-        for block in rows.line_blocks():
+
+        def fill(block: slice) -> None:
             self._line[block] = rows.along_line(block)
+
+        for_each(fill, rows.line_blocks(), rows.n_threads)
         weights = rows.weights
         if weights is None:
-            self._line.sort()
+            _sort(self._line, rows.n_threads)
         else:
             order = np.argsort(self._line, kind="stable")
             self._line, weights = self._line[order], weights[order]
@@ -47,17 +51,16 @@ class SortedEngine:
 
     def _packed_line(self, weights: Array | None) -> PackedRows:
         """The line in the kernels' layout; with one statistic the line is that of t(x), with two that of x itself."""
-        packed: PackedRows | None = None
-        for start in range(0, len(self._line), BLOCK_ROWS):
-            columns: Array = self._line[start : start + BLOCK_ROWS, None]
-            features = "identity"
-            if self.rows.order > 1:
-                columns, features = self.rows.family.kernel_columns(columns)
-            if packed is None:
-                size = (len(self._line), columns.shape[1])
-                packed = PackedRows(*size, features, weights, n_threads=self.rows.n_threads)
-            packed.load(start, columns)
-        assert packed is not None  # there is at least one row
+        blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, len(self._line), BLOCK_ROWS)]
+
+        def columns(block: slice) -> tuple[Array, str]:
+            line = self._line[block, None]
+            return self.rows.family.kernel_columns(line) if self.rows.order > 1 else (line, "identity")
+
+        first, features = columns(slice(0, 1))
+        size = (len(self._line), first.shape[1])
+        packed = PackedRows(*size, features, weights, n_threads=self.rows.n_threads)
+        for_each(lambda block: packed.load(block.start, columns(block)[0]), blocks, self.rows.n_threads)
         return packed
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
@@ -72,6 +75,17 @@ class SortedEngine:
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
         return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
+
+
+def _sort(line: Array, n_threads: int) -> None:
+    """In place; of long lines each thread sorts a part of its own, after all values have come to their parts."""
+    parts = min(n_threads, len(line) // BLOCK_ROWS)
+    if parts < 2:
+        line.sort()
+        return
+    edges = np.linspace(0, len(line), parts + 1).astype(np.intp)
+    line.partition(edges[1:-1])
+    for_each(lambda part: line[edges[part] : edges[part + 1]].sort(), range(parts), parts)
 
 
 def _distinct(line: Array, weights: Array | None) -> tuple[Array, Array | None]:

@@ -32,18 +32,12 @@ const Passes* const* chosen = nullptr;
 void locate(const Contiguous<1>& values, const Contiguous<1>& firsts, const Vector<const std::int32_t>& owners,
             const Vector<std::int32_t>& labels, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
-    const std::size_t n = values.shape(0), cuts = firsts.shape(0), step = 1 << 16;
+    const std::size_t n = values.shape(0), step = 1 << 14;
     Pool::run(rounded_up(n, step) / step, threads, [&](std::size_t task) {
-        const std::size_t last = std::min(n, (task + 1) * step);
-        for (std::size_t i = task * step; i < last; ++i) {
-            const double x = values.data()[i];
-            std::size_t place = 0;
-            if (cuts <= 32)  // counting is faster than searching while there is little to count
-                for (std::size_t c = 0; c < cuts; ++c) place += x >= firsts.data()[c];
-            else
-                place = static_cast<std::size_t>(std::upper_bound(firsts.data(), firsts.data() + cuts, x) - firsts.data());
-            labels.data()[i] = owners.data()[static_cast<std::int64_t>(place) * owners.stride(0)];
-        }
+        const std::size_t first = task * step, count = std::min(step, n - first);
+        std::int32_t* out = labels.data() + first;
+        (*chosen)->locate(values.data() + first, count, firsts.data(), firsts.shape(0), out);
+        for (std::size_t i = 0; i < count; ++i) out[i] = owners.data()[out[i] * owners.stride(0)];
     });
 }
 

@@ -19,6 +19,10 @@
 #include <string>
 #include <vector>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include "columns_module.hpp"
 #include "line.hpp"
 #include "passes.hpp"
@@ -64,8 +68,16 @@ struct AlignedDelete {
 
 template <class T>
 std::unique_ptr<T[], AlignedDelete<T>> aligned(std::size_t size) {
-    return std::unique_ptr<T[], AlignedDelete<T>>(
-        static_cast<T*>(::operator new(std::max<std::size_t>(size, 1) * sizeof(T), std::align_val_t(64))));
+    const std::size_t bytes = std::max<std::size_t>(size, 1) * sizeof(T);
+    T* data = static_cast<T*>(::operator new(bytes, std::align_val_t(64)));
+#ifdef __linux__
+    // Much memory comes in large pages where the system has them: fetching small ones takes longer than filling them.
+    constexpr std::uintptr_t page = 1 << 21;
+    const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
+    const std::uintptr_t last = (reinterpret_cast<std::uintptr_t>(data) + bytes) / page * page;
+    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#endif
+    return std::unique_ptr<T[], AlignedDelete<T>>(data);
 }
 
 // Natural parameters and biases in every form the passes want.
@@ -134,20 +146,18 @@ public:
         }
     }
 
-    // Copies rows into their places, from row `first` on.
+    // Copies rows into their places, from row `first` on. Different blocks may be loaded by different threads.
     void load(std::size_t first, const Matrix<const T>& rows) {
         const nb::gil_scoped_release unlocked;
-        const std::size_t last = first + rows.shape(0);
-        const std::size_t first_block = first / block_rows<T>, end_block = rounded_up(last, block_rows<T>) / block_rows<T>;
-        // Whole blocks to a task, so that no two tasks write the same one.
-        const std::size_t step = std::max<std::size_t>(1, fewest_rows_a_task / block_rows<T>);
-        const std::size_t count = rounded_up(end_block - first_block, step) / step;
-        Pool::run(count, threads_, [&](std::size_t task) {
-            const std::size_t from = std::max(first, (first_block + task * step) * block_rows<T>);
-            const std::size_t to = std::min(last, (first_block + (task + 1) * step) * block_rows<T>);
-            for (std::size_t i = from; i < to; ++i) place(i, rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0),
-                                                          rows.stride(1));
-        });
+        for (std::size_t i = first; i < first + rows.shape(0);) {
+            const T* row = rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0);
+            if (i % block_rows<T> == 0 && i + block_rows<T> <= first + rows.shape(0)) {
+                place_block(i / block_rows<T>, row, rows.stride(0), rows.stride(1));
+                i += block_rows<T>;
+            } else {
+                place(i++, row, rows.stride(1));
+            }
+        }
     }
 
     std::size_t order() const { return order_of(features_, columns_); }
@@ -352,6 +362,22 @@ private:
             out[a * block_rows<T>] = value;
             double& largest = largest_[b * columns_ + a];
             largest = std::max(largest, static_cast<double>(std::abs(value)));
+        }
+    }
+
+    void place_block(std::size_t b, const T* rows, std::int64_t row_stride, std::int64_t stride) {
+        constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
+        for (std::size_t a = 0; a < columns_; ++a) {
+            T* out = values_.get() + (b * columns_ + a) * block_rows<T>;
+            const T* column = rows + static_cast<std::int64_t>(a) * stride;
+            for (std::size_t r = 0; r < block_rows<T>; ++r) out[r] = column[static_cast<std::int64_t>(r) * row_stride];
+            T tops[apart] = {};
+            for (std::size_t r = 0; r < block_rows<T>; r += apart)
+                for (std::size_t l = 0; l < apart; ++l) {
+                    const T size = std::abs(out[r + l]);
+                    tops[l] = tops[l] < size ? size : tops[l];
+                }
+            largest_[b * columns_ + a] = *std::max_element(tops, tops + apart);
         }
     }
 

@@ -137,6 +137,8 @@ struct Passes {
     void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
     void (*survey64)(const double*, std::size_t rows, std::size_t columns, Survey&);
     void (*survey32)(const float*, std::size_t rows, std::size_t columns, Survey&);
+    // How many of the cuts, in increasing order, lie at or below each value.
+    void (*locate)(const double* values, std::size_t count, const double* cuts, std::size_t cut_count, std::int32_t* places);
 };
 
 // One for each instruction set that was compiled (see passes.cpp).
