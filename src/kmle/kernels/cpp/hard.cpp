@@ -13,10 +13,10 @@ void hard(const Packed<T>& packed, const Model<T>& model, const Model<double>& p
     if constexpr (sizeof(T) == 4) {
         Refiner refiner(packed, precise, task);
         work->refiner = &refiner;
-        for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, model, nullptr, b, *work, task);
+        for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, model, b, *work, task);
         refiner.flush();
     } else {
-        for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, model, nullptr, b, *work, task);
+        for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, model, b, *work, task);
     }
 }
 
@@ -33,7 +33,7 @@ void skipping(const Packed<T>& packed, const Model<T>& model, const Drift& drift
             const T* values = packed.block(work->places[r] / rows) + work->places[r] % rows;
             for (std::size_t a = 0; a < packed.columns; ++a) gathered.get()[a * rows + r] = values[a * rows];
         }
-        label_rows(packed, model, nullptr, gathered.get(), 0, work->places, waiting, doubt, *work, task);
+        label_rows(packed, model, gathered.get(), 0, work->places, waiting, doubt, *work, task);
         waiting = 0;
         doubt = 0.0;
     };

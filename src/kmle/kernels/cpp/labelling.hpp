@@ -174,12 +174,10 @@ private:
 };
 
 // Labels rows whose columns lie in `values` as a block does, and books those that move. `places` are the rows (null:
-// they are those of the block from `first` on), `names` tells which component each of the model's really is (null:
-// they are all there, in order).
+// they are those of the block from `first` on).
 template <class T>
-void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32_t* names, const T* values,
-                std::size_t first, const std::size_t* places, std::size_t count, double doubt, Workspace<T>& work,
-                HardTask& task) {
+void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values, std::size_t first,
+                const std::size_t* places, std::size_t count, double doubt, Workspace<T>& work, HardTask& task) {
     constexpr std::size_t rows = block_rows<T>;
     const T* statistics = values;
     if (packed.features != Features::identity) {
@@ -190,7 +188,7 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32
     work.best.find(statistics, model, work.scores.get());
     task.looked_at += static_cast<std::int64_t>(count);
     // A whole block in its place, as nearly all are, is compared with its labels at once.
-    const bool at_once = !places && !names && !task.margins && count == rows;
+    const bool at_once = !places && !task.margins && count == rows;
     // Rounded up, as the precision may be lower.
     if (at_once && !work.best.settle(task.labels + first, static_cast<T>(doubt * 1.000001))) return;
     for (std::size_t r = 0; r < count; ++r) {
@@ -211,7 +209,6 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32
             expand(packed.features, packed.columns, values + r, rows, work.one_row.get());
             label = exact_label(work.one_row.get(), model.natural, model.bias, model.components, packed.order);
         }
-        if (names) label = names[label];
         const std::int32_t before = task.labels[i];
         if (label == before) continue;
         task.labels[i] = label;
@@ -223,16 +220,15 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32
 
 inline void Refiner::flush() {
     if (waiting_ == 0) return;
-    label_rows(packed_, model_, nullptr, gathered_.get(), 0, work_->places, waiting_, doubt_, *work_, task_);
+    label_rows(packed_, model_, gathered_.get(), 0, work_->places, waiting_, doubt_, *work_, task_);
     waiting_ = 0;
     doubt_ = 0.0;
 }
 
 template <class T>
-void visit(const Packed<T>& packed, const Model<T>& model, const std::int32_t* names, std::size_t b,
-           Workspace<T>& work, HardTask& task) {
+void visit(const Packed<T>& packed, const Model<T>& model, std::size_t b, Workspace<T>& work, HardTask& task) {
     const std::size_t first = b * block_rows<T>, count = std::min(block_rows<T>, packed.rows - first);
-    label_rows(packed, model, names, packed.block(b), first, nullptr, count, near_tie(packed, model, b), work, task);
+    label_rows(packed, model, packed.block(b), first, nullptr, count, near_tie(packed, model, b), work, task);
 }
 
 }  // namespace KMLE_INSTRUCTION_SET

@@ -14,17 +14,13 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include "columns_module.hpp"
 #include "line.hpp"
+#include "memory.hpp"
 #include "passes.hpp"
 #include "pool.hpp"
 #include "wide_module.hpp"
@@ -59,25 +55,6 @@ std::vector<const Passes*> usable_passes() {
         usable.push_back(&avx512_passes());
 #endif
     return usable;
-}
-
-template <class T>
-struct AlignedDelete {
-    void operator()(T* data) const { ::operator delete(data, std::align_val_t(64)); }
-};
-
-template <class T>
-std::unique_ptr<T[], AlignedDelete<T>> aligned(std::size_t size) {
-    const std::size_t bytes = std::max<std::size_t>(size, 1) * sizeof(T);
-    T* data = static_cast<T*>(::operator new(bytes, std::align_val_t(64)));
-#ifdef __linux__
-    // Much memory comes in large pages where the system has them: fetching small ones takes longer than filling them.
-    constexpr std::uintptr_t page = 1 << 21;
-    const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
-    const std::uintptr_t last = (reinterpret_cast<std::uintptr_t>(data) + bytes) / page * page;
-    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-#endif
-    return std::unique_ptr<T[], AlignedDelete<T>>(data);
 }
 
 // Natural parameters and biases in every form the passes want.

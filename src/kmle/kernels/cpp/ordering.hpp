@@ -1,4 +1,4 @@
-// An order of rows in which neighbours are close: quarters of quarters, each cut across the widest column.
+// An order of rows in which neighbours are close: parts of parts, each cut across the widest column.
 //
 // A histogram of the column tells where the cuts fall but for the rows of one bin each; one pass puts rows on their side,
 // and only those bins are looked at more closely. Rows are moved, not pointed to: what is compared lies together.
@@ -13,18 +13,21 @@
 #include <utility>
 #include <vector>
 
+#include "memory.hpp"
 #include "passes.hpp"
 #include "pool.hpp"
 
 namespace kmle {
 
-constexpr std::size_t parts_a_cut = 4;
+// Many rows are cut into sixteen parts at once, which is quicker; few into four, which makes for boxes nearly square.
+constexpr std::size_t most_parts = 16, few_parts = 4, many_leaves = 256;
 
 // The size of each of the parts that `count` rows are cut into, the last one perhaps excepted: a power of four leaves,
-// so that stretches of any such size are whole parts.
+// so that stretches of any such size are whole parts, or neighbouring ones.
 inline std::size_t part_size(std::size_t count, std::size_t leaf) {
+    const std::size_t parts = count > many_leaves * leaf ? most_parts : few_parts;
     std::size_t part = leaf;
-    while (part * parts_a_cut < count) part *= parts_a_cut;
+    while (part * parts < count) part *= few_parts;
     return part;
 }
 
@@ -33,13 +36,13 @@ template <class T, std::size_t Width>
 class Ordering {
 public:
     Ordering(T* rows, std::int32_t* places, std::size_t count, std::size_t width, std::size_t leaf)
-        : width_(Width ? Width : width), leaf_(leaf), rows_(rows), places_(places), spare_rows_(new T[count * width_]),
-          spare_places_(new std::int32_t[count]), count_(count) {}
+        : width_(Width ? Width : width), leaf_(leaf), rows_(rows), places_(places), spare_rows_(aligned<T>(count * width_)),
+          spare_places_(aligned<std::int32_t>(count)), count_(count) {}
 
     void run(std::size_t threads) {
-        // The first cuts one after the other, so that there are parts enough to share out.
+        // The first cuts come one after the other, so that there are parts enough to share out.
         std::vector<Part> parts = {{0, count_, false}};
-        for (std::size_t turn = 0; turn < 3 && !parts.empty(); ++turn) {
+        for (std::size_t turn = 0; turn < 2 && !parts.empty(); ++turn) {
             std::vector<std::vector<Part>> cut(parts.size());
             Pool::run(parts.size(), threads, [&](std::size_t p) { cut[p] = this->cut(parts[p]); });
             parts.clear();
@@ -102,7 +105,7 @@ private:
         return found;
     }
 
-    // Cuts a part into up to four and returns those that are to be cut again.
+    // Cuts a part into smaller ones and returns those that are to be cut again.
     std::vector<Part> cut(const Part& part) {
         T low = 0, high = 0;
         const std::size_t column = part.size() > leaf_ ? widest(part, low, high) : 0;
@@ -124,10 +127,10 @@ private:
         // A bin in which a cut falls is a segment of its own; those between two such bins are one together.
         const std::size_t each = part_size(part.size(), leaf_);
         std::uint8_t segment_of[most_bins];
-        std::size_t next[2 * parts_a_cut], segments = 0;
+        std::size_t next[2 * most_parts], segments = 0;
         struct Open {
             std::size_t first, last;
-        } open[parts_a_cut];
+        } open[most_parts];
         std::size_t open_count = 0;
         bool fresh = true;
         for (std::size_t b = 0; b < bins; ++b) {
@@ -180,8 +183,8 @@ private:
     std::size_t width_, leaf_;
     T* rows_;
     std::int32_t* places_;
-    std::unique_ptr<T[]> spare_rows_;
-    std::unique_ptr<std::int32_t[]> spare_places_;
+    std::unique_ptr<T[], AlignedDelete<T>> spare_rows_;
+    std::unique_ptr<std::int32_t[], AlignedDelete<std::int32_t>> spare_places_;
     std::size_t count_;
 };
 
