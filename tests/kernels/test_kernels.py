@@ -196,6 +196,13 @@ def test_rows_may_come_in_pieces_and_with_any_strides():
     np.testing.assert_allclose(clusters.sums, expected.sums, rtol=1e-12)
 
 
+def test_packed_rows_come_back_as_they_were():
+    for n in (1, 63, 64, 5000):
+        for dtype in (np.float32, np.float64):
+            x = np.random.default_rng(n).normal(size=(n, 3)).astype(dtype)
+            np.testing.assert_array_equal(packed(x, n_threads=2).table(), x)
+
+
 @pytest.mark.parametrize("features", FEATURES)
 def test_sums_of_given_labels(features):
     x, _, _, rng = drawn(7, 3000, 3, 1, features)

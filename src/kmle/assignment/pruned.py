@@ -57,7 +57,6 @@ class PrunedEngine:
         if self._ordered is None:
             if self._waits and self._hard_passes * len(natural) < ORDER_FROM_WORK:
                 return self._dense.hard_pass(natural, bias)
-            self._rows.release_packed()
             self._dense = DenseEngine(self._rows)
             self._ordered = _Ordered(self._rows)
         return self._ordered.hard_pass(natural, bias, self._lists(self._ordered.pruned.levels[0], natural, bias))
@@ -94,7 +93,8 @@ class _Ordered:
 
     def __init__(self, rows: Rows) -> None:
         self._n_threads = rows.n_threads
-        table, features = rows.kernel_table()
+        table, features = rows.packed.table(), rows.packed.features
+        rows.release_packed()
         self._places = spatial_order(table, rows.n_threads)
         weights = None if rows.weights is None else rows.weights[self._places]
         self.packed = PackedRows(len(rows), table.shape[1], features, weights, rows.X.dtype, rows.n_threads)

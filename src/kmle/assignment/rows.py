@@ -84,17 +84,6 @@ class Rows:
         """Gives back the memory of the packed rows, for an engine that has them in another form."""
         self.__dict__.pop("packed", None)
 
-    def kernel_table(self) -> tuple[Array, str]:
-        """What the kernels want of all rows (n, c), and how t(x) follows from it."""
-        first, features = self.kernel_columns(slice(0, 1))
-        table = np.empty((len(self.X), first.shape[1]), dtype=self.X.dtype)
-
-        def fill(rows: slice) -> None:
-            table[rows] = self.kernel_columns(rows)[0]
-
-        for_each(fill, self._slices(self.X.shape[1], KERNEL_ROWS), self.n_threads)
-        return table, features
-
     def line_blocks(self) -> Iterator[slice]:
         """Blocks of rows of one column, whole ones of the kernels."""
         return self._slices(1, KERNEL_ROWS)

@@ -72,7 +72,7 @@ class PackedRows:
             raise ValueError(f"weights must have shape ({n_rows},), one per row, got {row_weights.shape}.")
         compiled = compiled_module()
         self.n_threads = n_threads
-        self._features = features
+        self.features = features
         self._rows: Any
         if compiled is None:
             self._rows = reference.PackedRows(n_rows, n_columns, kind, row_weights, self.dtype)
@@ -86,6 +86,12 @@ class PackedRows:
             raise ValueError(f"rows of shape {rows.shape} do not fit at {first} of ({self.n_rows}, {self.n_columns}).")
         if len(rows):
             self._rows.load(first, np.asarray(rows, dtype=self.dtype))
+
+    def table(self) -> NDArray[Any]:
+        """The rows (n, d) as they were given, a copy."""
+        table = np.empty((self.n_rows, self.n_columns), dtype=self.dtype)
+        self._rows.table(table)
+        return table
 
     def hard_pass(
         self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, margins: NDArray[np.float32] | None = None
@@ -145,9 +151,9 @@ class PackedRows:
         """A bound on |t(x)|, coordinate by coordinate (D,): exact for the columns themselves."""
         columns = np.zeros(self.n_columns)
         self._rows.largest(columns)
-        if self._features == "diagonal":
+        if self.features == "diagonal":
             return np.concatenate([columns, columns**2])
-        if self._features == "quadratic":
+        if self.features == "quadratic":
             return np.concatenate([columns, np.outer(columns, columns)[np.triu_indices(self.n_columns)]])
         return columns
 

@@ -57,6 +57,9 @@ class PackedRows:
     def load(self, first: int, rows: NDArray[Any]) -> None:
         self._values[first : first + len(rows)] = rows
 
+    def table(self, out: NDArray[Any]) -> None:
+        out[:] = self._values
+
     def hard_pass(
         self,
         natural: Floats,

@@ -137,6 +137,20 @@ public:
         }
     }
 
+    // The rows as they were given.
+    void table(const Matrix<T>& out) const {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t step = std::max<std::size_t>(1, fewest_rows_a_task / block_rows<T>);
+        Pool::run(rounded_up(blocks(), step) / step, threads_, [&](std::size_t task) {
+            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
+                const std::size_t first = b * block_rows<T>, count = std::min(block_rows<T>, rows_ - first);
+                for (std::size_t a = 0; a < columns_; ++a)
+                    for (std::size_t r = 0; r < count; ++r)
+                        out.data()[(first + r) * columns_ + a] = view().block(b)[a * block_rows<T> + r];
+            }
+        });
+    }
+
     std::size_t order() const { return order_of(features_, columns_); }
 
     std::int64_t hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
@@ -414,6 +428,7 @@ void define(nb::module_& module, const char* name) {
              nb::arg("rows"), nb::arg("columns"), nb::arg("features"), nb::arg("weights").noconvert().none(),
              nb::arg("threads"))
         .def("load", &Rows::load, nb::arg("first"), nb::arg("rows").noconvert())
+        .def("table", &Rows::table, nb::arg("out").noconvert())
         .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert(), nb::arg("margins").noconvert().none())
