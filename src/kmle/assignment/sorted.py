@@ -95,5 +95,8 @@ def _distinct(line: Array, weights: Array | None) -> tuple[Array, Array | None]:
         return line, weights
     starts = np.flatnonzero(new)
     if weights is None:
-        return line[starts], np.diff(np.append(starts, len(line))).astype(float)
+        counts = np.empty(len(starts))
+        np.subtract(starts[1:], starts[:-1], out=counts[:-1])
+        counts[-1] = len(line) - starts[-1]
+        return line[starts], counts
     return line[starts], np.add.reduceat(weights, starts)
