@@ -147,13 +147,15 @@ void book(const Packed<T>& packed, const T* values, Workspace<T>& work, HardTask
 // Rows in doubt after single precision, gathered to blocks and labelled in double precision.
 class Refiner {
 public:
-    Refiner(const Packed<float>& packed, const Model<double>& model, HardTask& task)
+    template <class T>
+    Refiner(const Packed<T>& packed, const Model<double>& model, HardTask& task)
         : packed_{nullptr, nullptr, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
           model_(model), task_(task), gathered_(packed.columns * block_rows<double>),
           work_(std::make_unique<Workspace<double>>(packed.order, model.components)) {}
 
     // `doubt` bounds the rounding of the scores of this row in double precision.
-    void add(std::size_t place, const float* values, std::size_t stride, double doubt) {
+    template <class T>
+    void add(std::size_t place, const T* values, std::size_t stride, double doubt) {
         for (std::size_t a = 0; a < packed_.columns; ++a)
             gathered_.get()[a * block_rows<double> + waiting_] = values[a * stride];
         work_->places[waiting_] = place;

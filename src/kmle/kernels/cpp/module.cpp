@@ -158,16 +158,16 @@ public:
                            const Vector<double>& counts, const Matrix<double>& sums,
                            const std::optional<Vector<float>>& margins) {
         const nb::gil_scoped_release unlocked;
-        const GroupedModel<T> grouped(natural, bias);
+        const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
-        const Model<T> model = grouped.view();
+        const Model<float> single = in_single.view();
         const Model<double> precise = in_double.view();
-        return moved(model, tasks(model.components * (order() + 1)), labels, sizes, counts, sums, margins,
+        return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, margins,
                      [&](HardTask& task) {
                          if constexpr (sizeof(T) == 8)
-                             chosen->hard64(view(), model, precise, task);
+                             chosen->hard64(view(), single, precise, task);
                          else
-                             chosen->hard32(view(), model, precise, task);
+                             chosen->hard32(view(), single, precise, task);
                      });
     }
 
@@ -182,7 +182,7 @@ public:
         const Model<T> model = grouped.view();
         const Drift drift = {table.data(), distances.data(), table.shape(1)};
         std::atomic<std::int64_t> looked_at{0};
-        const std::int64_t changed = moved(model, tasks(model.components * (order() + 1)), labels, sizes, counts, sums,
+        const std::int64_t changed = moved(model.components, tasks(model.components * (order() + 1)), labels, sizes, counts, sums,
                                            margins, [&](HardTask& task) {
                                                if constexpr (sizeof(T) == 8)
                                                    chosen->skipping64(view(), model, drift, task);
@@ -384,25 +384,25 @@ private:
 
     // Runs the tasks of a hard pass and adds what they book; returns how many labels changed.
     template <class Work>
-    std::int64_t moved(const Model<T>& model, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
+    std::int64_t moved(std::size_t components, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
                        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
                        const std::optional<Vector<float>>& margins, const Work& work) {
-        const std::size_t count = edges.size() - 1, cells = model.components * (order() + 1);
+        const std::size_t count = edges.size() - 1, cells = components * (order() + 1);
         std::vector<double> partial(count * cells, 0.0);
-        std::vector<std::int64_t> partial_sizes(count * model.components, 0);
+        std::vector<std::int64_t> partial_sizes(count * components, 0);
         std::vector<HardTask> tasks(count);
         Pool::run(count, threads_, [&](std::size_t t) {
             double* own = partial.data() + t * cells;
             tasks[t] = {edges[t], edges[t + 1],           labels.data(),
-                        margins ? margins->data() : nullptr, own, own + model.components,
-                        partial_sizes.data() + t * model.components, 0, 0};
+                        margins ? margins->data() : nullptr, own, own + components,
+                        partial_sizes.data() + t * components, 0, 0};
             work(tasks[t]);
         });
         std::int64_t changed = 0;
         for (const HardTask& task : tasks) {
             changed += task.changed;
-            for (std::size_t j = 0; j < model.components; ++j) sizes.data()[j] += task.sizes[j];
-            add(task.counts, task.sums, model.components, counts, sums);
+            for (std::size_t j = 0; j < components; ++j) sizes.data()[j] += task.sizes[j];
+            add(task.counts, task.sums, components, counts, sums);
         }
         return changed;
     }

@@ -8,7 +8,7 @@ namespace KMLE_INSTRUCTION_SET {
 
 // In hard.cpp, pruned.cpp, soft.cpp and survey.cpp.
 template <class T>
-void hard(const Packed<T>&, const Model<T>&, const Model<double>&, HardTask&);
+void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&);
 template <class T>
 void skipping(const Packed<T>&, const Model<T>&, const Drift&, HardTask&);
 template <class T>

@@ -126,8 +126,8 @@ struct Survey {
 
 struct Passes {
     const char* name;
-    // The model once more, in double precision: for rows that single precision leaves in doubt.
-    void (*hard64)(const Packed<double>&, const Model<double>&, const Model<double>&, HardTask&);
+    // The model in single precision, in which rows are scored first, and in double for those that leaves in doubt.
+    void (*hard64)(const Packed<double>&, const Model<float>&, const Model<double>&, HardTask&);
     void (*hard32)(const Packed<float>&, const Model<float>&, const Model<double>&, HardTask&);
     void (*pruned64)(const Packed<double>&, const Model<double>&, const Tree&, PrunedTask&);
     void (*pruned32)(const Packed<float>&, const Model<float>&, const Tree&, PrunedTask&);
