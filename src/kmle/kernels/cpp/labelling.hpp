@@ -144,14 +144,20 @@ void book(const Packed<T>& packed, const T* values, Workspace<T>& work, HardTask
     work.move_count = 0;
 }
 
-// Rows in doubt after single precision, gathered to blocks and labelled in double precision.
+// Rows in doubt after single precision, gathered to blocks and labelled in double precision. What moves is summed by
+// itself until the end, so that no sum depends on how far the gathering had come when a row that was sure moved.
 class Refiner {
 public:
     template <class T>
     Refiner(const Packed<T>& packed, const Model<double>& model, HardTask& task)
         : packed_{nullptr, nullptr, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
-          model_(model), task_(task), gathered_(packed.columns * block_rows<double>),
-          work_(std::make_unique<Workspace<double>>(packed.order, model.components)) {}
+          model_(model), task_(task), own_(task), gathered_(packed.columns * block_rows<double>),
+          counts_(model.components), sums_(model.components * packed.order),
+          work_(std::make_unique<Workspace<double>>(packed.order, model.components)) {
+        own_.counts = counts_.get();
+        own_.sums = sums_.get();
+        own_.changed = 0;
+    }
 
     // `doubt` bounds the rounding of the scores of this row in double precision.
     template <class T>
@@ -163,13 +169,23 @@ public:
         if (++waiting_ == block_rows<double>) flush();
     }
 
-    void flush();
+    // The last rows, and what all of them add up to.
+    void finish() {
+        flush();
+        task_.changed += own_.changed;
+        if (own_.changed == 0) return;
+        for (std::size_t j = 0; j < model_.components; ++j) task_.counts[j] += own_.counts[j];
+        for (std::size_t c = 0; c < model_.components * packed_.order; ++c) task_.sums[c] += own_.sums[c];
+    }
 
 private:
+    void flush();
+
     Packed<double> packed_;
     const Model<double>& model_;
     HardTask& task_;
-    Buffer<double> gathered_;
+    HardTask own_;  // the same labels, margins and sizes
+    Buffer<double> gathered_, counts_, sums_;
     std::unique_ptr<Workspace<double>> work_;
     std::size_t waiting_ = 0;
     double doubt_ = 0.0;
@@ -222,7 +238,7 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values,
 
 inline void Refiner::flush() {
     if (waiting_ == 0) return;
-    label_rows(packed_, model_, gathered_.get(), 0, work_->places, waiting_, doubt_, *work_, task_);
+    label_rows(packed_, model_, gathered_.get(), 0, work_->places, waiting_, doubt_, *work_, own_);
     waiting_ = 0;
     doubt_ = 0.0;
 }

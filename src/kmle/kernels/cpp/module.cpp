@@ -178,16 +178,19 @@ public:
         const Vector<float>& margins, const nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& table,
         const Vector<const std::uint8_t>& distances) {
         const nb::gil_scoped_release unlocked;
-        const GroupedModel<T> grouped(natural, bias);
-        const Model<T> model = grouped.view();
+        const GroupedModel<float> in_single(natural, bias);
+        const GroupedModel<double> in_double(natural, bias);
+        const Model<float> single = in_single.view();
+        const Model<double> precise = in_double.view();
         const Drift drift = {table.data(), distances.data(), table.shape(1)};
         std::atomic<std::int64_t> looked_at{0};
-        const std::int64_t changed = moved(model.components, tasks(model.components * (order() + 1)), labels, sizes, counts, sums,
+        const std::size_t components = precise.components;
+        const std::int64_t changed = moved(components, tasks(components * (order() + 1)), labels, sizes, counts, sums,
                                            margins, [&](HardTask& task) {
                                                if constexpr (sizeof(T) == 8)
-                                                   chosen->skipping64(view(), model, drift, task);
+                                                   chosen->skipping64(view(), single, precise, drift, task);
                                                else
-                                                   chosen->skipping32(view(), model, drift, task);
+                                                   chosen->skipping32(view(), single, precise, drift, task);
                                                looked_at += task.looked_at;
                                            });
         return {changed, looked_at};

@@ -10,7 +10,7 @@ namespace KMLE_INSTRUCTION_SET {
 template <class T>
 void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&);
 template <class T>
-void skipping(const Packed<T>&, const Model<T>&, const Drift&, HardTask&);
+void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
 template <class T>
 void pruned(const Packed<T>&, const Model<T>&, const Tree&, PrunedTask&);
 template <class T>

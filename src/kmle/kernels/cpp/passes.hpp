@@ -131,8 +131,8 @@ struct Passes {
     void (*hard32)(const Packed<float>&, const Model<float>&, const Model<double>&, HardTask&);
     void (*pruned64)(const Packed<double>&, const Model<double>&, const Tree&, PrunedTask&);
     void (*pruned32)(const Packed<float>&, const Model<float>&, const Tree&, PrunedTask&);
-    void (*skipping64)(const Packed<double>&, const Model<double>&, const Drift&, HardTask&);
-    void (*skipping32)(const Packed<float>&, const Model<float>&, const Drift&, HardTask&);
+    void (*skipping64)(const Packed<double>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
+    void (*skipping32)(const Packed<float>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
     void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);
     void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
     void (*survey64)(const double*, std::size_t rows, std::size_t columns, Survey&);
