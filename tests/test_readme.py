@@ -24,6 +24,7 @@ PAGES = [
     "CONTRIBUTING.md",
     "docs/families.md",
     "docs/learning.md",
+    "docs/large-data.md",
     "docs/inspection.md",
     "docs/plotting.md",
     "docs/images.md",
@@ -73,6 +74,7 @@ def codes(cell):
         "docs/simplification.md",
         "docs/selection.md",
         "docs/report.md",
+        "docs/large-data.md",
     ],
 )
 def test_code_prints_what_the_page_shows(page):
@@ -80,6 +82,8 @@ def test_code_prints_what_the_page_shows(page):
         pytest.importorskip("matplotlib").use("agg")
     if page == "docs/report.md":
         pytest.importorskip("plotly")
+    if page == "docs/large-data.md":
+        pytest.importorskip("dask.array")
     if page == "docs/images.md":
         pytest.importorskip("PIL")
     blocks = fenced_blocks(page)

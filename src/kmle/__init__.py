@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import divergences, families, inspection
     from .estimator import KMLE, ExponentialFamilyMixture, select
+    from .execution import Batches
     from .mixture import Mixture
     from .selection import Selection, certify, kernel_density, merge_path, simplify
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KMLE",
+    "Batches",
     "ExponentialFamilyMixture",
     "Mixture",
     "Selection",
@@ -36,6 +38,7 @@ __all__ = [
 # Where each public name lives. Names and submodules are fetched when first asked for, so that `kmle --help` need not
 # load SciPy and scikit-learn.
 _HOMES = {
+    "Batches": "execution",
     "KMLE": "estimator",
     "ExponentialFamilyMixture": "estimator",
     "Mixture": "mixture",

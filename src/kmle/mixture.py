@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from .families import ExponentialFamily, resolve
 from .families.base import BLOCK_NUMBERS
@@ -130,7 +130,7 @@ class Mixture:
 
     def log_density(self, X: ArrayLike) -> Array:
         """log of the mixture's density at each row, (n,)."""
-        return self._by_block(X, lambda joint: np.asarray(logsumexp(joint, axis=1)))
+        return self._by_block(X, lambda joint: np.asarray(scipy.special.logsumexp(joint, axis=1)))
 
     def complete_log_likelihood(self, X: ArrayLike) -> float:
         """The sum over the rows of the largest log(weights_j p(x; natural_j))."""
@@ -139,7 +139,7 @@ class Mixture:
     def posterior(self, X: ArrayLike) -> Array:
         """The probability of each component given the row, (n, k)."""
         joint = self.log_joint(X)
-        return np.exp(joint - np.asarray(logsumexp(joint, axis=1))[:, None])
+        return np.exp(joint - np.asarray(scipy.special.logsumexp(joint, axis=1))[:, None])
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """The most probable component of each row, the lowest index on a tie."""

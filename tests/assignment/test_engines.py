@@ -92,6 +92,25 @@ def test_sorted(case, weighted):
     assert soft.score == pytest.approx(expected.score, rel=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("digits", [0, 1, 2, 3])
+@pytest.mark.parametrize("case", ["gaussian", "gamma", "log-normal", "exponential"])
+def test_values_that_repeat_on_the_line(case, digits, weighted):
+    family, x = LINES[case]
+    x = np.maximum(np.round(x, digits), 10.0**-digits)
+    rng = np.random.default_rng(digits)
+    rows = Rows(family.for_data(x[:, None]), x[:, None], rng.random(len(x)) if weighted else None)
+    engine = ENGINES["sorted"](rows)
+    for k in (1, 2, 7, 30):
+        natural, bias = components(rows, k, rng, shrinkage=0.5)
+        assert_same(rows, engine, natural, bias)
+        # Scores that cross, and have their extrema, on the very values that repeat.
+        assert_same(rows, engine, np.repeat(natural, 2, axis=0), np.repeat(bias, 2) + np.tile([0, 1e-15], k))
+        soft, expected = engine.soft_pass(natural, bias), DenseEngine(rows).soft_pass(natural, bias)
+        np.testing.assert_allclose(soft.counts, expected.counts, rtol=1e-9)
+        assert soft.score == pytest.approx(expected.score, rel=1e-12)
+
+
 @pytest.mark.parametrize("structure", ["pruned", "ball-tree", "vp-tree"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("case", CLOUDS)
@@ -268,6 +287,8 @@ def test_compression_finds_the_distinct_rows():
         rng.integers(-3, 3, (5000, 3)),
         rng.integers(0, 2, (5000, 6)) * 10**9,
         rng.integers(0, 5, (5000, 2)) * 0.1,
+        rng.normal(size=(5000, 1)).round(1),
+        10.0 ** rng.integers(-30, 30, (5000, 1)),
     ):
         X, weights = X.astype(float), rng.random(5000)
         few = compressed(X, weights)
@@ -279,6 +300,9 @@ def test_compression_finds_the_distinct_rows():
             few.spread(np.arange(len(few.X), dtype=np.int32)), few.spread(np.arange(len(few.X)))
         )
         np.testing.assert_allclose(np.sort(few.weights), np.sort(np.bincount(inverse.ravel(), weights)), rtol=1e-12)
+        np.testing.assert_array_equal(np.sort(compressed(X, None).weights), np.sort(np.bincount(inverse.ravel())))
+        narrow = compressed(X.astype(np.float32), None)
+        np.testing.assert_array_equal(narrow.X[narrow.spread(np.arange(len(narrow.X)))], X.astype(np.float32))
     assert compressed(rng.normal(size=(5000, 1)), None) is None
     assert compressed(np.array([[1.0], [2.0]]), None) is None
 

@@ -1,5 +1,6 @@
 """The benchmark harness works; how fast anything is never fails a test."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from benchmarks.results import Book, Result, Row  # noqa: E402
 from benchmarks.workloads import WORKLOADS  # noqa: E402
 
 from benchmarks import __main__ as command  # noqa: E402
+from benchmarks import command_line  # noqa: E402
 
 
 def lines_of(markdown):
@@ -133,3 +135,11 @@ def test_quick_results_never_replace_full_ones(tmp_path):
     book.write(tmp_path / "book.json")
     assert Book.read(tmp_path / "book.json") == book
     assert Book.read(tmp_path / "none.json") == Book()
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="peaks are told by POSIX")
+def test_the_command_line_is_compared_with_reading(capsys):
+    command_line.main(["--rows", "2000", "--repeats", "1"])
+    told = capsys.readouterr().out
+    assert "2000 rows" in told
+    assert "kmle / polars" in told

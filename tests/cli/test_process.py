@@ -75,6 +75,28 @@ def test_help_loads_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.strip() == b"[]"
 
 
+def test_a_fit_needs_no_scikit_learn(tmp_path):
+    np.savetxt(tmp_path / "t.csv", rows()[:, :1], header="a", comments="")
+    code = (
+        "import atexit, sys\nfrom kmle.cli import main\n"
+        "atexit.register(lambda: print({name.split('.')[0] for name in sys.modules} & {'sklearn', 'pandas'}))\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", code, "fit", str(tmp_path / "t.csv"), "-k", "2"]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert "2 gaussian components" in done.stdout
+    assert done.stdout.endswith("set()\n")
+
+
+@pytest.mark.parametrize("command", [["fit", "-k", "2"], ["fit"], ["select", "-k", "1-2"]])
+def test_modules_are_loaded_while_a_big_file_is_read(tmp_path, command):
+    np.savetxt(tmp_path / "t.csv", rows()[:, :1], header="a", comments="")
+    code = "import kmle.cli, kmle.cli.learning\nkmle.cli.learning.BIG_BYTES = 0\nkmle.cli.main()"
+    process = [sys.executable, "-c", code, *command, str(tmp_path / "t.csv"), "-q"]
+    done = subprocess.run(process, capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_missing_extra_is_named():
     code = "import sys\nsys.modules['typer'] = None\nfrom kmle.cli import main\nmain()"
     result = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, check=False)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from kmle import families as f
-from kmle.families import resolve
+from kmle.families import base, resolve
 
 
 def test_the_first_axis_counts_laws():
@@ -157,3 +157,18 @@ def test_entropies_of_large_totals():
     assert f.Binomial(100_000, n_features=1).member(probability=0.3).family.entropy(
         np.log([[0.3 / 0.7]])
     ).item() == pytest.approx(expected, rel=1e-8)
+
+
+def test_wide_gaussians_are_factored_once_for_many_rows_and_blocks_change_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    mean, root = rng.normal(size=(3, 60)), rng.normal(size=(3, 60, 60))
+    laws = f.Gaussian().member(mean=mean, covariance=root @ np.swapaxes(root, 1, 2) + np.eye(60))
+    rows = rng.normal(size=(2000, 60))
+    calls = []
+    direct = f.Gaussian.direct_log_density
+    monkeypatch.setattr(f.Gaussian, "direct_log_density", lambda *arguments: calls.append(1) or direct(*arguments))
+    together = laws.log_density(rows)
+    assert len(calls) == 1
+    monkeypatch.setattr(base, "BLOCK_NUMBERS", 7 * 60)
+    np.testing.assert_allclose(laws.log_density(rows), together, rtol=1e-12)
+    assert len(calls) == 1 + 286

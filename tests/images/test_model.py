@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from PIL import Image
+from sklearn.mixture import GaussianMixture
 
 from images.scenes import quarters, scene, slope, which_quarter
 from kmle import Mixture
@@ -65,6 +66,25 @@ def test_every_algorithm(algorithm):
     model = ImageMixture.fit(scene(), 5, algorithm=algorithm)
     single = ImageMixture.fit(scene(), 1)
     assert model.score(scene()) > single.score(scene()) + 1
+
+
+def test_by_default_single_pixels_are_learned_by_em_and_wide_patches_by_k_mle():
+    assert ImageMixture.fit(scene(), 4).mixture == ImageMixture.fit(scene(), 4, algorithm="em").mixture
+    small = scene(24)
+    assert ImageMixture.fit(small, 4, patch=3).mixture == ImageMixture.fit(small, 4, patch=3, algorithm="k-mle").mixture
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_less_likely_than_the_peer_on_the_same_points(seed):
+    picture = Picture(scene())
+    table = points(picture, *anchors(picture, 1, 1), 1, 1.0, np.random.default_rng(seed))
+    peer = GaussianMixture(8, random_state=seed).fit(table)
+    assert ImageMixture.fit(picture, 8, random_state=seed).mixture.log_density(table).mean() > peer.score(table)
+
+
+def test_as_many_components_as_pixels():
+    tiny = scene(3)
+    assert 1 <= ImageMixture.fit(tiny, 9).n_components <= 9
 
 
 @pytest.mark.parametrize("family", ["gaussian", "diagonal-gaussian", "spherical-gaussian"])

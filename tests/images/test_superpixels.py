@@ -62,6 +62,7 @@ def test_too_many_labels_for_sixteen_bits(tmp_path):
         ({"n_segments": 0}, "n_segments is 0"),
         ({"n_segments": 5000}, "5000"),
         ({"compactness": 0.0}, "compactness is 0"),
+        ({"max_iter": 0}, "max_iter is 0"),
     ],
 )
 def test_bad_arguments(arguments, message):

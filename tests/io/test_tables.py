@@ -136,6 +136,37 @@ def test_text_is_ignored_on_demand(tmp_path):
             read_table(str(tmp_path / name))
 
 
+@pytest.mark.parametrize(
+    ("name", "reader"), [("t.parquet", "read_parquet"), ("t.arrow", "read_ipc"), ("t.stream", "read_ipc_stream")]
+)
+def test_only_the_columns_asked_for_are_read(tmp_path, monkeypatch, columns, name, reader):
+    frame = pl.DataFrame(columns | {"kind": ["x"] * 50, "w": np.arange(1.0, 51.0)})
+    writers = {".parquet": frame.write_parquet, ".arrow": frame.write_ipc, ".stream": frame.write_ipc_stream}
+    writers[Path(name).suffix](tmp_path / name)
+    read, read_in_fact = [], getattr(pl, reader)
+
+    def watched(*arguments, **options):
+        found = read_in_fact(*arguments, **options)
+        read.extend(found.columns if found.height else [])
+        return found
+
+    monkeypatch.setattr(pl, reader, watched)
+    table = read_table(str(tmp_path / name), ["n", "a"], "w")
+    assert sorted(read) == ["a", "n", "w"]
+    np.testing.assert_array_equal(table.rows, np.column_stack([columns["n"], columns["a"]]))
+    np.testing.assert_array_equal(table.weights, np.arange(1.0, 51.0))
+    with pytest.raises(ValueError, match="has no column 'm'"):
+        read_table(str(tmp_path / name), ["m"])
+    with pytest.raises(ValueError, match="column 'kind' holds text"):
+        read_table(str(tmp_path / name), ["a"], "kind")
+
+
+def test_a_name_with_brackets_is_no_pattern(tmp_path, columns):
+    path = str(tmp_path / "run[1].parquet")
+    write_table(path, columns)
+    assert read_table(path).columns == tuple(columns)
+
+
 def test_weights_are_no_data(tmp_path):
     (tmp_path / "t.csv").write_text("a,w,b\n1,5,2\n3,6,4\n")
     table = read_table(str(tmp_path / "t.csv"), weights="w")

@@ -227,6 +227,33 @@ def test_packed_rows_come_back_as_they_were():
 
 
 @pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("n", [1, 32, 5003])
+def test_a_column_written_and_sorted_in_place_is_a_column_loaded(features, n):
+    x, natural, bias, _ = drawn(4, n, 1, 5, features)
+    loaded, written = packed(np.sort(x, axis=0), features), PackedRows(n, 1, features, n_threads=2)
+    column = written.column()
+    column[:] = x[:, 0]
+    column.sort()
+    written.measure()
+    assert np.shares_memory(column, written.column())
+    np.testing.assert_array_equal(written.largest(), loaded.largest())
+    results = []
+    for rows in (loaded, written):
+        clusters = Clusters.empty(n, 5, rows.order)
+        rows.hard_pass(natural, bias, clusters)
+        results.append((clusters.labels, clusters.sums, *rows.soft_pass(natural, bias)))
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    del written, rows
+    np.testing.assert_array_equal(column, np.sort(x[:, 0]))  # the column keeps the rows
+
+
+def test_several_columns_do_not_lie_as_one():
+    with pytest.raises(ValueError, match="rows of 2 columns do not lie as one"):
+        PackedRows(3, 2).column()
+
+
+@pytest.mark.parametrize("features", FEATURES)
 def test_sums_of_given_labels(features):
     x, _, _, rng = drawn(7, 3000, 3, 1, features)
     labels, weights = rng.integers(0, 5, 3000).astype(np.int32), rng.random(3000)

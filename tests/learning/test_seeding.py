@@ -5,6 +5,7 @@ import pytest
 
 from cases import BY_ID, CASES, case_id
 from kmle import families as f
+from kmle.assignment import problem as problem_module
 from kmle.assignment.problem import Problem
 from kmle.seeding import SEEDINGS, shrinking
 from kmle.seeding.grid import weight_grid
@@ -111,10 +112,8 @@ def test_rounding_chooses_no_seed():
 
 
 def test_the_shrunk_point_lies_between_the_row_and_the_mean():
-    X = np.array([[0.0], [3.0], [9.0]])
-    problem = Problem(f.Poisson(n_features=1), X)
-    shrunk = shrinking.shrunk_moments(problem, np.arange(3), shrinkage=0.25)
-    np.testing.assert_allclose(shrunk[:, 0], [1.0, 3.25, 7.75], rtol=1e-12)
+    shrunk = shrinking.shrunk(np.array([[0.0], [4.0], [8.0]]), np.array([4.0]))
+    np.testing.assert_allclose(shrunk[:, 0], [0.2, 4.0, 7.8], rtol=1e-12)
 
 
 def test_restricted_moves_the_law_of_all_rows():
@@ -175,7 +174,7 @@ def test_the_weights_of_a_grid(k):
 
 
 def test_many_rows_are_sampled(monkeypatch):
-    monkeypatch.setattr(shrinking, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(problem_module, "SAMPLE_ROWS", 50)
     X = np.random.default_rng(0).standard_normal((1000, 2))
     candidates = shrinking.seed_candidates(Problem(f.Gaussian(n_features=2), X), 2, np.random.default_rng(0))
     assert len(candidates) == 50

@@ -69,6 +69,12 @@ def choose(rows: Rows, n_components: int, assignment: str) -> Engine:
     return DenseEngine(rows)
 
 
+def passing_engine(rows: Rows) -> Engine:
+    """An engine for rows that are passed over once: nothing is put in order first."""
+    wide = can_widen(rows) and rows.X.shape[1] >= WIDE_FROM_COLUMNS
+    return WideEngine(rows) if wide else DenseEngine(rows)
+
+
 def plain_engine(rows: Rows | SparseRows) -> Engine:
     """An engine for rows that are passed over once."""
     return SparseEngine(rows) if isinstance(rows, SparseRows) else DenseEngine(rows)

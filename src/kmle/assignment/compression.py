@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import look_up, survey, tabulate
+from ..kernels import locate, look_up, survey, tabulate
 from ..numerics.arrays import Array
+from .line import first_places, multiplicities
 
 # Worth it when distinct rows are at most this share of all; a sample decides whether to look at all.
 SHARE = 0.5
 SAMPLE = 4096
 # Whole numbers up to this many times the number of rows are counted in a table, without sorting.
 TABLE = 4
+# Rows that find their distinct one at a time.
+ROWS_A_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ class Compressed:
     spread: Callable[[NDArray[Any]], NDArray[Any]]
 
 
-def compressed(X: Array, weights: Array | None, n_threads: int = 1) -> Compressed | None:
-    """The distinct rows of X, or None when there are too many of them to be worth it.
+def compressed(X: Array, weights: Array | None, n_threads: int = 1, share: float = SHARE) -> Compressed | None:
+    """The distinct rows of X in order, or None when there are too many to be worth it: more than a share of all.
 
     >>> few = compressed(np.array([[3.0], [1.0], [3.0], [3.0]]), None)
     >>> few.X.ravel(), few.weights, few.spread(np.array([10, 30]))
@@ -36,14 +39,21 @@ def compressed(X: Array, weights: Array | None, n_threads: int = 1) -> Compresse
     n = len(X)
     sample = X[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)]
     # Sorting rows costs more than sorting numbers.
-    distinct = np.unique(sample) if X.shape[1] == 1 else np.unique(sample, axis=0)
-    if len(distinct) > SHARE * len(sample):
+    different = np.unique(sample) if X.shape[1] == 1 else np.unique(sample, axis=0)
+    if len(different) > SHARE * len(sample):
         return None
+    return distinct(X, weights, n_threads, share)
+
+
+def distinct(X: Array, weights: Array | None, n_threads: int = 1, share: float = 1.0) -> Compressed | None:
+    """The same without a sample to decide first."""
+    n = len(X)
     if X.shape[1] == 1:
         seen = survey(X, n_threads)
         low, size = float(seen.lowest[0]), float(seen.highest[0] - seen.lowest[0] + 1)
         if seen.whole and size < TABLE * n + 1024:
-            return _tabulated(X, weights, low, int(size), n_threads)
+            return _tabulated(X, weights, low, int(size), n_threads, share)
+        return _along_line(X, weights, n_threads, share)
     keys = _keys(X)
     if keys is None:
         _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
@@ -56,18 +66,20 @@ def compressed(X: Array, weights: Array | None, n_threads: int = 1) -> Compresse
         first[group[::-1]] = np.arange(n)[::-1]
     else:
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    if len(first) > SHARE * n:
+    if len(first) > share * n:
         return None
     group = group.ravel()
     totals = np.bincount(group, weights, len(first)).astype(float)
     return Compressed(X[first], totals, lambda values: values[group])
 
 
-def _tabulated(X: Array, weights: Array | None, low: float, size: int, n_threads: int) -> Compressed | None:
+def _tabulated(
+    X: Array, weights: Array | None, low: float, size: int, n_threads: int, share: float
+) -> Compressed | None:
     """One column of whole numbers, counted in a table."""
     column = X[:, 0]
     present = np.flatnonzero(tabulate(column, low, size))
-    if len(present) > SHARE * len(X):
+    if len(present) > share * len(X):
         return None
     totals = tabulate(column, low, size, weights)[present]
     place = np.zeros(size, dtype=np.int32)
@@ -79,6 +91,30 @@ def _tabulated(X: Array, weights: Array | None, low: float, size: int, n_threads
         return values[look_up(column, low, place, n_threads)]
 
     return Compressed((present + low).astype(X.dtype)[:, None], totals, spread)
+
+
+def _along_line(X: Array, weights: Array | None, n_threads: int, share: float) -> Compressed | None:
+    """One column of any numbers, sorted; rows find their distinct one by bisection, so that none is kept for each."""
+    line = np.sort(X[:, 0])
+    starts = first_places(line, most=share * len(X))
+    if starts is None:
+        return None
+    distinct = line[starts]
+    later = distinct[1:].astype(float)
+
+    def spread(values: NDArray[Any]) -> NDArray[Any]:
+        if values.dtype != np.int32:
+            return values[spread(np.arange(len(distinct), dtype=np.int32))]
+        found = np.empty(len(X), dtype=np.int32)
+        for start in range(0, len(X), ROWS_A_BLOCK):
+            block = slice(start, start + ROWS_A_BLOCK)
+            found[block] = locate(X[block, 0].astype(float, copy=False), later, values, n_threads)
+        return found
+
+    if weights is None:
+        return Compressed(distinct[:, None], multiplicities(starts, len(line)), spread)
+    group = spread(np.arange(len(distinct), dtype=np.int32))
+    return Compressed(distinct[:, None], np.bincount(group, weights, len(distinct)).astype(float), spread)
 
 
 def _keys(X: Array) -> NDArray[np.int64] | None:

@@ -4,8 +4,10 @@ Components very narrow for their distance from the origin lose digits in packed 
 (Cholesky factors, differences to the mean) do not; this engine costs more and is exact to rounding.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
@@ -50,7 +52,7 @@ class DirectEngine:
                 # A stable sort of the negated scores keeps the lowest indices among equals.
                 dropped = np.argsort(-joint, axis=1, kind="stable")[:, n_kept:]
                 np.put_along_axis(joint, dropped, -np.inf, axis=1)
-            evidence = np.asarray(logsumexp(joint, axis=1))
+            evidence = np.asarray(scipy.special.logsumexp(joint, axis=1))
             shares = np.exp(joint - evidence[:, None])
             evidence = evidence - carrier
             weights = self.rows.weights_of(block)
@@ -76,14 +78,24 @@ class DirectEngine:
         return joint, family.log_carrier(X)
 
 
-def worst_row(rows: Rows | SparseRows, natural: Array, bias: Array) -> int:
-    """The row with the lowest best log-density: the one these components explain worst."""
+@dataclass(frozen=True)
+class Worst:
+    """The lowest best log-density of some rows and t(x) of the row that has it; of two the lower one is the sum."""
+
+    density: float
+    statistic: Array
+
+    def __add__(self, other: "Worst") -> "Worst":
+        return other if other.density < self.density else self
+
+
+def worst_of(rows: Rows | SparseRows, first: int, natural: Array, bias: Array) -> Worst:
+    """The row that these components explain worst; it does not matter where the rows begin."""
     alive = np.isfinite(bias)
-    lowest, place = np.inf, 0
+    worst = Worst(np.inf, np.zeros(rows.order))
     for block, t in rows.blocks():
         best = (t @ natural[alive].T + bias[alive]).max(axis=1)
         density = best + rows.log_carrier(block)
-        candidate = int(np.argmin(density))
-        if density[candidate] < lowest:
-            lowest, place = float(density[candidate]), block.start + candidate
-    return place
+        place = int(np.argmin(density))
+        worst += Worst(float(density[place]), t[place])
+    return worst

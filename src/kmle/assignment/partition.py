@@ -2,7 +2,9 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
@@ -30,6 +32,32 @@ class Partition(ABC):
     def same_as(self, other: "Partition") -> bool:
         """Whether no row has another label."""
 
+    @cached_property
+    def digest(self) -> bytes:
+        """A few bytes that stand for the labels: equal ones have equal digests, and others will not in practice."""
+        labels = self.labels
+        # Fewer bytes are hashed sooner, and few components need only one a row.
+        narrow = np.min_scalar_type(labels.max(initial=0))
+        return _digest(np.ascontiguousarray(labels, narrow))
+
+
+@dataclass(frozen=True, eq=False)
+class Remembered(Partition):
+    """Labels that are no longer there; their digest still tells whether others are the same."""
+
+    told: bytes
+
+    @property
+    def labels(self) -> Labels:
+        raise ValueError("these labels were not kept, only what tells them from others")
+
+    @cached_property
+    def digest(self) -> bytes:
+        return self.told
+
+    def same_as(self, other: Partition) -> bool:
+        return self.digest == other.digest
+
 
 @dataclass(frozen=True, eq=False)
 class Labelled(Partition):
@@ -50,7 +78,7 @@ class Labelled(Partition):
             return True
         if self.changed_from is not None and self.changed_from() is other:
             return False
-        return np.array_equal(self.values, other.labels)
+        return _equal(self, other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +102,15 @@ class Intervals(Partition):
         for_each(fill, self.rows.line_blocks(), self.rows.n_threads)
         return labels
 
+    @cached_property
+    def digest(self) -> bytes:
+        # The cells say all; no label need be written out for it.
+        return _digest(self.cuts, self.owners)
+
     def same_as(self, other: Partition) -> bool:
         if isinstance(other, Intervals) and other.line is self.line:
             return np.array_equal(self.cuts, other.cuts) and np.array_equal(self.owners, other.owners)
-        return np.array_equal(self.labels, other.labels)
+        return _equal(self, other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +129,10 @@ class Grouped(Partition):
     def labels(self) -> Labels:
         return spread_labels(self.groups, self.places, self.n_threads)
 
+    @cached_property
+    def digest(self) -> bytes:
+        return _digest(self.groups.owners, self.groups.mixed_rows())
+
     def same_as(self, other: Partition) -> bool:
         if self is other:
             return True
@@ -103,4 +140,18 @@ class Grouped(Partition):
             return False
         if isinstance(other, Grouped) and other.places is self.places:
             return self.groups.same_as(other.groups)
-        return np.array_equal(self.labels, other.labels)
+        return _equal(self, other)
+
+
+def _digest(*arrays: NDArray[Any]) -> bytes:
+    told = blake2b(digest_size=16)
+    for array in arrays:
+        told.update(array.data)
+    return told.digest()
+
+
+def _equal(one: Partition, other: Partition) -> bool:
+    """Label by label, or by digest where labels were not kept."""
+    if isinstance(other, Remembered):
+        return one.digest == other.digest
+    return np.array_equal(one.labels, other.labels)

@@ -9,12 +9,13 @@ from ..kernels import PackedRows, SortedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
+from .line import BLOCK_ROWS, first_places, multiplicities
 from .partition import Intervals, Partition
 from .rows import Rows
 from .threads import for_each
 
-# Values of the line turned into statistics at a time.
-BLOCK_ROWS = 1 << 16
+# Values that repeat are merged where at most this share of the line is left: the weights they then have take memory.
+MERGED_SHARE = 0.25
 
 
 def can_sort(rows: Rows) -> bool:
@@ -29,38 +30,54 @@ class SortedEngine:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self._line: Array = np.empty(len(rows))
-
-        def fill(block: slice) -> None:
-            self._line[block] = rows.along_line(block)
-
-        for_each(fill, rows.line_blocks(), rows.n_threads)
-        weights = rows.weights
-        if weights is None:
-            _sort(self._line, rows.n_threads)
-        else:
-            order = np.argsort(self._line, kind="stable")
-            self._line, weights = self._line[order], weights[order]
-        self._line, weights = _distinct(self._line, weights)
-        self._packed = self._packed_line(weights)
+        self._line, self._packed = self._sorted_line()
         self._sorted = SortedRows(self._packed)
         alone = self._sorted.hard_pass(np.zeros((1, rows.order)), np.zeros(1))
         assert alone is not None  # one component has no rival
         rows.summary = alone[3][0] / alone[2][0], self._packed.largest()
         self._dense: DenseEngine | None = None
 
-    def _packed_line(self, weights: Array | None) -> PackedRows:
-        """The line in the kernels' layout; with one statistic the line is that of t(x), with two that of x itself."""
-        blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, len(self._line), BLOCK_ROWS)]
+    def _sorted_line(self) -> tuple[Array, PackedRows]:
+        """The line in order, and in the kernels' layout: where they hold it, if that is all they are to hold."""
+        weights = self.rows.weights
+        probe = self.rows.along_line(slice(0, 1))[:, None]
+        columns, features = self._kernel_columns(probe)
+        packed: PackedRows | None = None
+        if columns is probe and weights is None:
+            packed = PackedRows(len(self.rows), 1, features, n_threads=self.rows.n_threads)
+        line = np.empty(len(self.rows)) if packed is None else packed.column()
 
-        def columns(block: slice) -> tuple[Array, str]:
-            line = self._line[block, None]
-            return self.rows.family.kernel_columns(line) if self.rows.order > 1 else (line, "identity")
+        def fill(block: slice) -> None:
+            line[block] = self.rows.along_line(block)
 
-        first, features = columns(slice(0, 1))
-        size = (len(self._line), first.shape[1])
-        packed = PackedRows(*size, features, weights, n_threads=self.rows.n_threads)
-        for_each(lambda block: packed.load(block.start, columns(block)[0]), blocks, self.rows.n_threads)
+        for_each(fill, self.rows.line_blocks(), self.rows.n_threads)
+        if weights is None:
+            _sort(line, self.rows.n_threads)
+        else:
+            order = np.argsort(line, kind="stable")
+            line, weights = line[order], weights[order]
+        starts = first_places(line, most=MERGED_SHARE * len(line))
+        if starts is not None:
+            weights = multiplicities(starts, len(line)) if weights is None else np.add.reduceat(weights, starts)
+            line, packed = line[starts], None
+        if packed is None:
+            packed = self._packed_line(line, weights)
+        else:
+            packed.measure()
+        return line, packed
+
+    def _kernel_columns(self, line: Array) -> tuple[Array, str]:
+        """What the kernels pack of values (m, 1) of the line, which is that of t(x) if that is a number, else of x."""
+        return (line, "identity") if self.rows.order == 1 else self.rows.family.kernel_columns(line)
+
+    def _packed_line(self, line: Array, weights: Array | None) -> PackedRows:
+        first, features = self._kernel_columns(line[:1, None])
+        packed = PackedRows(len(line), first.shape[1], features, weights, n_threads=self.rows.n_threads)
+
+        def load(start: int) -> None:
+            packed.load(start, self._kernel_columns(line[start : start + BLOCK_ROWS, None])[0])
+
+        for_each(load, range(0, len(line), BLOCK_ROWS), self.rows.n_threads)
         return packed
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
@@ -86,17 +103,3 @@ def _sort(line: Array, n_threads: int) -> None:
     edges = np.linspace(0, len(line), parts + 1).astype(np.intp)
     line.partition(edges[1:-1])
     for_each(lambda part: line[edges[part] : edges[part + 1]].sort(), range(parts), parts)
-
-
-def _distinct(line: Array, weights: Array | None) -> tuple[Array, Array | None]:
-    """Each value of a sorted line once, with its total weight; no weights are made where no value repeats."""
-    new = np.concatenate([[True], line[1:] != line[:-1]])
-    if new.all():
-        return line, weights
-    starts = np.flatnonzero(new)
-    if weights is None:
-        counts = np.empty(len(starts))
-        np.subtract(starts[1:], starts[:-1], out=counts[:-1])
-        counts[-1] = len(line) - starts[-1]
-        return line[starts], counts
-    return line[starts], np.add.reduceat(weights, starts)

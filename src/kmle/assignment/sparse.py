@@ -4,16 +4,19 @@ Scores are one sparse product a block of rows, sums one sparse product the other
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.special import logsumexp
 
 from ..families import ExponentialFamily
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .partition import Labelled, Labels, Partition
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Scores are computed for blocks of rows of about this many bytes.
 BLOCK_BYTES = 4 << 20
@@ -22,7 +25,7 @@ BLOCK_BYTES = 4 << 20
 class SparseRows:
     """What `Rows` offers, for sparse X whose t(x) is x itself."""
 
-    def __init__(self, family: ExponentialFamily, X: csr_array, weights: Array | None = None) -> None:
+    def __init__(self, family: ExponentialFamily, X: "csr_array", weights: Array | None = None) -> None:
         self.family = family
         self.X = X
         self.weights = weights
@@ -91,7 +94,9 @@ class SparseRows:
     def label_sums(self, labels: Labels, n_components: int) -> tuple[Array, Array]:
         """Counts (k,) and sums (k, D) of given labels."""
         weights = np.ones(len(self)) if self.weights is None else self.weights
-        membership = csr_array((weights, labels, np.arange(len(self) + 1)), shape=(len(self), n_components)).T
+        membership = scipy.sparse.csr_array(
+            (weights, labels, np.arange(len(self) + 1)), shape=(len(self), n_components)
+        ).T
         counts = np.bincount(labels, weights, n_components).astype(float)
         return counts, np.asarray((membership @ self.X).toarray(), dtype=float)
 
@@ -123,7 +128,7 @@ class SparseEngine:
             if n_kept is not None and n_kept < len(natural):
                 dropped = np.argsort(-scores, axis=1, kind="stable")[:, n_kept:]
                 np.put_along_axis(scores, dropped, -np.inf, axis=1)
-            evidence = np.asarray(logsumexp(scores, axis=1))
+            evidence = np.asarray(scipy.special.logsumexp(scores, axis=1))
             shares = np.exp(scores - evidence[:, None])
             weights = self.rows.weights_of(block)
             if weights is not None:

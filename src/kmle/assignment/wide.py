@@ -11,8 +11,8 @@ where the two best scores of a row are closer than the rounding of either engine
 from functools import cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, eigh, qr, solve_triangular
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from ..families import Gaussian
@@ -153,10 +153,10 @@ class _TurnedRows:
         for j, precision in zip(alive, self._precisions(natural[alive]), strict=True):
             # P = L L^T; the triangle of a QR factorisation of L^T Q, columns last to first, is A read backwards: its
             # rounding is that of L, not of P, whose condition is squared.
-            lower = cholesky(precision, lower=True, check_finite=False)
-            triangle = qr(lower.T @ backwards, mode="r", check_finite=False)[0]
+            lower = scipy.linalg.cholesky(precision, lower=True, check_finite=False)
+            triangle = scipy.linalg.qr(lower.T @ backwards, mode="r", check_finite=False)[0]
             factors[j] = triangle[::-1, ::-1]
-            shifts[j] = solve_triangular(
+            shifts[j] = scipy.linalg.solve_triangular(
                 factors[j], self.turn.T @ (natural[j, :d] * self.scales), trans="T", lower=True
             )
             constants[j] += np.log(np.abs(np.diagonal(triangle)) / self.scales).sum()
@@ -173,12 +173,12 @@ def _discriminating_turn(scatter: Array, precisions: Array) -> Array:
     They are generalised eigenvectors of the mean precision, each component having the same say, and the scatter.
     """
     d = len(scatter)
-    root = cholesky(scatter + RIDGE * np.eye(d), lower=True)
+    root = scipy.linalg.cholesky(scatter + RIDGE * np.eye(d), lower=True)
     traces = np.einsum("kij,ij->k", precisions, root @ root.T)
     mean = np.einsum("kij,k->ij", precisions, 1 / traces)
-    _, vectors = eigh(root.T @ mean @ root)
-    directions = solve_triangular(root, vectors[:, ::-1], trans="T", lower=True)
-    return np.asarray(qr(directions, mode="economic")[0])
+    _, vectors = scipy.linalg.eigh(root.T @ mean @ root)
+    directions = scipy.linalg.solve_triangular(root, vectors[:, ::-1], trans="T", lower=True)
+    return np.asarray(scipy.linalg.qr(directions, mode="economic")[0])
 
 
 @cache

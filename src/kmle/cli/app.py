@@ -62,7 +62,7 @@ class Commands(_WithExamples, TyperGroup):
             _tell("interrupted")
             raise typer.Exit(FAILED) from None
         except MemoryError:
-            _tell("there is not enough memory for this: use fewer rows, columns or components")
+            _tell("there is not enough memory for this: use fewer rows, columns or components, or --stream")
             raise typer.Exit(FAILED) from None
         except Exception as error:
             # What ends a command on purpose, or is wrong usage, knows its exit code.

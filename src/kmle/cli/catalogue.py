@@ -101,7 +101,7 @@ def demo(
     terminal.show("Old Faithful, a geyser: minutes of eruption, minutes of waiting for the next", "")
     with as_file(files("kmle") / "data" / "faithful.csv") as path:
         table = read(terminal, str(path), None, None, False, False)
-    outcome = learn(terminal, table, settled_family(terminal, None, table), 2, Wish())
+    outcome = learn(terminal, table, settled_family(terminal, None, table), 2, Wish(scikit_learn=True))
     show_fit(terminal, outcome, table, about(outcome, table))
     model = place / "faithful.json"
     write_model(str(model), outcome.estimator.mixture_, table.columns, about(outcome, table) | {"data": "faithful.csv"})

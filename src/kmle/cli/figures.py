@@ -47,7 +47,8 @@ def fit_facts(figures: dict[str, Any]) -> dict[str, str]:
     """The figures of a fit as lines of a table."""
     steps = "1 iteration" if figures["iterations"] == 1 else f"{figures['iterations']} iterations"
     engine, _, rows = figures["engine"].partition(" on ")
-    engine += " engine" + (f" on {rows}" if rows else "")
+    # A stream that is read once names no engine.
+    engine += ("" if engine.startswith("stream") else " engine") + (f" on {rows}" if rows else "")
     return {
         **shown(figures),
         "stopped": f"{figures['stop_reason']}, after {steps}",

@@ -7,6 +7,7 @@ import typer
 from .app import Command, app, examples
 from .terminal import Terminal
 
+ALGORITHMS = "As in kmle fit; em by default, k-mle for patches of more than 16 columns"
 FAMILIES = "gaussian; or rayleigh, gamma, weibull, which segment a grey picture by its amplitudes"
 
 
@@ -25,7 +26,7 @@ def image(
     patch: Annotated[int, typer.Option(metavar="S", help="Squares of S x S pixels instead of pixels.", min=1)] = 1,
     scale: Annotated[float, typer.Option(help="How much position counts against colour.")] = 1.0,
     family: Annotated[str, typer.Option(metavar="FAMILY", help=FAMILIES)] = "gaussian",
-    algorithm: Annotated[str | None, typer.Option(metavar="NAME", help="As in kmle fit.")] = None,
+    algorithm: Annotated[str | None, typer.Option(metavar="NAME", help=ALGORITHMS)] = None,
     figure: Annotated[bool, typer.Option("--figure", help="One contact sheet instead of single pictures.")] = False,
     superpixels: Annotated[
         int | None, typer.Option(metavar="N", help="Cut the picture into about N pieces too.", min=1)

@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any
 from .interruption import Interruption
 from .naming import family_from_words, words_from_family
 from .options import SOFT, AlgorithmName, InitName
+from .streaming import ToldPasses, tell_dropped
 from .terminal import Terminal
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..estimator import KMLE, ExponentialFamilyMixture
+    from ..estimator.shared import MixtureEstimator
     from ..families import ExponentialFamily
-    from ..io import Table
+    from ..io import Table, TableStream
 
-    Estimator = KMLE | ExponentialFamilyMixture
+    Data = Table | TableStream
 
 
 # A file from this size on takes longer to read than the estimators to load.
@@ -43,11 +44,13 @@ class Wish:
     max_iter: int | None = None
     seed: int = 0
     jobs: int | None = None
+    checkpoint: str | None = None
+    resume: bool = False
+    scikit_learn: bool = False
+    """Whether the estimator is to be scikit-learn's, which is slow to load: a report shows its settings."""
 
-    def estimator(self, n_components: int, family: ExponentialFamily) -> Estimator:
+    def estimator(self, n_components: int, family: ExponentialFamily) -> MixtureEstimator:
         """The estimator these options describe."""
-        from ..estimator import KMLE, ExponentialFamilyMixture
-
         arguments: dict[str, Any] = {
             "family": family,
             "algorithm": str(self.algorithm or AlgorithmName.K_MLE),
@@ -60,16 +63,28 @@ class Wish:
             arguments["init"] = str(self.init)
         if self.max_iter is not None:
             arguments["max_iter"] = self.max_iter
-        kind = ExponentialFamilyMixture if self.algorithm in SOFT else KMLE
-        return kind(n_components, **arguments)
+        if self.checkpoint is not None:
+            arguments |= {"checkpoint": self.checkpoint, "resume": self.resume}
+        return self._kind()(n_components, **arguments)
+
+    def _kind(self) -> type[Any]:
+        soft = self.algorithm in SOFT
+        if self.scikit_learn:
+            from ..estimator import KMLE, ExponentialFamilyMixture
+
+            return ExponentialFamilyMixture if soft else KMLE
+        from ..estimator.plain import PlainKMLE, PlainMixture
+
+        return PlainMixture if soft else PlainKMLE
 
 
 @dataclass(frozen=True)
 class Outcome:
     """A fitted estimator, and whether Ctrl-C cut it short."""
 
-    estimator: Estimator
+    estimator: MixtureEstimator
     seconds: float
+    n_rows: int
     interrupted: bool = False
 
     @property
@@ -77,23 +92,34 @@ class Outcome:
         """Whether labels, not responsibilities, made the parameters."""
         return self.estimator.fit_.algorithm not in SOFT
 
-    def sizes(self) -> NDArray[np.float64]:
-        """How many rows each component has."""
+    def sizes(self) -> NDArray[np.float64] | None:
+        """How many rows each component has; None where a stream was too long for labels to be kept."""
         import numpy as np
 
         labels, k = self.estimator.labels_, self.estimator.mixture_.n_components
+        if len(labels) == 0:
+            return None
         # By blocks, as bincount widens what it counts.
         blocks = (labels[start : start + (1 << 20)] for start in range(0, len(labels), 1 << 20))
         return np.sum([np.bincount(block, minlength=k) for block in blocks], axis=0, dtype=float)
 
 
 def read(
-    terminal: Terminal, path: str, columns: list[str] | None, weights: str | None, ignore_text: bool, drop_missing: bool
+    terminal: Terminal,
+    path: str,
+    columns: list[str] | None,
+    weights: str | None,
+    ignore_text: bool,
+    drop_missing: bool,
+    *,
+    selects: bool = False,
 ) -> Table:
-    """The table, with what was noticed on the way told."""
-    with terminal.working(f"reading {path}"), _meanwhile("kmle.estimator", path):
-        from ..io.reading import read_table
+    """The table, with what was noticed on the way told; what learning (or selecting) needs is loaded meanwhile."""
+    # Loaded before anything is loaded meanwhile: NumPy must not be loaded by two threads at once.
+    from ..io.reading import read_table
 
+    needed = "kmle.estimator.selecting" if selects else "kmle.estimator.plain"
+    with terminal.working(f"reading {path}"), _meanwhile(needed, path):
         table = read_table(path, columns, weights, ignore_text=ignore_text, drop_missing=drop_missing)
     for note in table.notes:
         terminal.note(f"note: {note}")
@@ -116,19 +142,22 @@ def _meanwhile(module: str, path: str) -> Iterator[None]:
         loading.join()
 
 
-def settled_family(terminal: Terminal, words: str | None, table: Table) -> ExponentialFamily:
-    """The family named, or the one the columns suggest, and why."""
+def settled_family(terminal: Terminal, words: str | None, table: Data) -> ExponentialFamily:
+    """The family named, or the one the columns suggest, and why; of a stream the first batch is looked at."""
     if words is not None:
         return family_from_words(words)
     from ..io.guess import guess_family
 
-    guess = guess_family(table.rows, table.columns)
-    terminal.note(f"family: {words_from_family(guess.family)}, as {guess.reason} (--family chooses another)")
+    first = next(iter(table.parts()))
+    guess = guess_family(first.rows, first.columns)
+    where = "" if first.first_row is None else f" in the first {len(first)} rows"
+    terminal.note(f"family: {words_from_family(guess.family)}, as {guess.reason}{where} (--family chooses another)")
     return guess.family
 
 
-def learn(terminal: Terminal, table: Table, family: ExponentialFamily, n_components: int, wish: Wish) -> Outcome:
+def learn(terminal: Terminal, table: Data, family: ExponentialFamily, n_components: int, wish: Wish) -> Outcome:
     """Fits; the first Ctrl-C ends the fit after its current step."""
+    from ..io.table import Table
     from ..learning.loop import watched
 
     estimator = wish.estimator(n_components, family)
@@ -138,26 +167,48 @@ def learn(terminal: Terminal, table: Table, family: ExponentialFamily, n_compone
         terminal.working(f"fitting {n_components} components") as tell,
     ):
 
+        def may_end() -> bool:
+            # Whatever batches an online fit has seen, it has a model of them.
+            return interruption.requested and wish.algorithm == AlgorithmName.ONLINE
+
+        rows: Any = table.rows if isinstance(table, Table) else ToldPasses(table, tell, may_end)
+        weights = table.weights if isinstance(table, Table) else None
+
         def progress(iteration: int, objective: float) -> bool:
-            tell(f"iteration {iteration}, objective {objective:.6g}")
+            told = f"iteration {iteration}, objective {objective:.6g}"
+            if isinstance(rows, ToldPasses):
+                rows.step = f"{told}, "
+            tell(told)
             terminal.detail(f"iteration {iteration}: objective {objective:.6f}")
             return not interruption.requested
 
         with watched(progress):
             try:
-                estimator.fit(table.rows, sample_weight=table.weights)
+                estimator.fit(rows, sample_weight=weights)
             except ValueError as error:
                 raise ValueError(in_words_of(table, family, error)) from None
-    return Outcome(estimator, time.perf_counter() - began, interruption.requested)
+    tell_dropped(terminal, table)
+    n_rows = rows.n_rows if isinstance(rows, ToldPasses) else len(rows)
+    return Outcome(estimator, time.perf_counter() - began, n_rows, interruption.requested)
 
 
-def in_words_of(table: Table, family: ExponentialFamily, error: ValueError) -> str:
+def in_words_of(table: Data, family: ExponentialFamily, error: ValueError) -> str:
     """The library's sentence with the table's column names and line numbers, and the options' names."""
     sentence = str(error)
     if sentence.startswith("row "):
-        try:
-            family.for_data(table.rows).check(table.rows, list(table.columns))
-        except ValueError as named:
-            sentence = str(named)
-    sentence = re.sub(r"^row (\d+)", lambda match: table.row_name(int(match[1])), sentence)
+        sentence = _with_names(table, family, sentence)
     return sentence.replace("n_components is", "-k is").replace("n_samples = ", "").replace("sample_weight", "weight")
+
+
+def _with_names(table: Data, family: ExponentialFamily, sentence: str) -> str:
+    """A sentence about a row with the name of its column, found by looking once more, and the line of the row."""
+    for part in table.parts():
+        try:
+            family.for_data(part.rows).check(part.rows, list(part.columns))
+        except ValueError as named:
+            return _with_line(part, str(named))
+    return _with_line(table, sentence)
+
+
+def _with_line(table: Data, sentence: str) -> str:
+    return re.sub(r"^row (\d+)", lambda match: table.row_name(int(match[1])), sentence)

@@ -26,6 +26,7 @@ class InitName(StrEnum):
     """Ways to start."""
 
     K_MLE = "k-mle++"
+    K_MLE_PASSES = "k-mle||"
     RANDOM = "random"
     RESTRICTED = "restricted"
     QUANTILE = "quantile"
@@ -105,6 +106,22 @@ MaxIter = Annotated[
         show_default=False,
         rich_help_panel=LEARNING,
     ),
+]
+Stream = Annotated[
+    bool,
+    typer.Option(
+        "--stream",
+        help="Read the table batch after batch in little memory: CSV, Parquet, Arrow or NPY of any size.",
+        rich_help_panel=TABLE,
+    ),
+]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Keep the state of the fit here, every few seconds.", rich_help_panel=LEARNING),
+]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on from what --checkpoint kept, if there is any.", rich_help_panel=LEARNING),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="The seed of all random draws.")]
 Jobs = Annotated[

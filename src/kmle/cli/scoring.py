@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,10 +12,15 @@ import typer
 from . import options as o
 from .app import Command, app, examples
 from .learning import in_words_of, read
-from .terminal import Terminal
+from .streaming import open_table, tell_dropped
+from .terminal import Teller, Terminal
 
 if TYPE_CHECKING:
-    from ..io import Model, Table
+    from ..families import ExponentialFamily
+    from ..io import Model, Table, TableStream
+    from .learning import Data
+
+Columns = dict[str, Any]
 
 
 @app.command(
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
         "kmle predict model.json data.csv --out labels.csv",
         "kmle predict model.json data.csv --probabilities",
         "cat data.csv | kmle predict model.json -",
+        "kmle predict model.json huge.parquet --stream --out labels.npy",
     ),
 )
 def predict(
@@ -29,6 +38,7 @@ def predict(
     columns: o.Columns = None,
     ignore_text: o.IgnoreText = False,
     drop_missing: o.DropMissing = False,
+    stream: o.Stream = False,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", "-p", help="Add the probability of every component.")
     ] = False,
@@ -36,20 +46,19 @@ def predict(
     quiet: o.Quiet = False,
 ) -> None:
     """The most probable component of each row."""
-    from ..io.formats import check_output, output_kind
-    from ..io.writing import write_table
-
     terminal = Terminal(quiet)
-    check_output(out)
-    output_kind(out)
-    content, table = _both(terminal, model, data, columns, ignore_text, drop_missing)
+    _check_output(out, stream)
+    content, table = _both(terminal, model, data, columns, ignore_text, drop_missing, stream)
     mixture = content.mixture
-    with terminal.working("predicting"):
-        written: dict[str, Any] = {"label": mixture.predict(table.rows)}
+
+    def predicted(part: Table) -> Columns:
+        written: Columns = {"label": mixture.predict(part.rows)}
         if probabilities:
-            posterior = mixture.posterior(table.rows)
+            posterior = mixture.posterior(part.rows)
             written |= {f"probability_{j}": posterior[:, j] for j in range(mixture.n_components)}
-    write_table(out, written)
+        return written
+
+    _write_parts(terminal, "predicting", out, table, mixture.family, predicted)
 
 
 @app.command(
@@ -62,6 +71,7 @@ def score(
     columns: o.Columns = None,
     ignore_text: o.IgnoreText = False,
     drop_missing: o.DropMissing = False,
+    stream: o.Stream = False,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="TABLE", help="Write each row's log-density here."),
@@ -70,48 +80,103 @@ def score(
     quiet: o.Quiet = False,
 ) -> None:
     """How likely a model finds data."""
-    from ..io.formats import check_output, output_kind
+    import numpy as np
+
     from ..learning.criteria import Criteria
     from .figures import merits, shown
     from .sheets import facts_table
 
     terminal = Terminal(quiet)
+    _check_output(out, stream)
+    content, table = _both(terminal, model, data, columns, ignore_text, drop_missing, stream)
+    mixture = content.mixture
+    # The sums over the parts of the log-densities, the largest terms of them, and ones.
+    totals = np.zeros(3)
+
+    def scored(part: Table) -> Columns:
+        densities = mixture.log_density(part.rows)
+        totals[:] += densities.sum(), mixture.complete_log_likelihood(part.rows), len(part)
+        return {"log_density": densities}
+
+    _write_parts(terminal, "scoring", out, table, mixture.family, scored)
+    log_likelihood, complete, n_rows = totals.tolist()
+    figures = merits(Criteria(log_likelihood, complete, mixture.n_parameters, int(n_rows)))
+    mean = log_likelihood / n_rows
+    if json:
+        terminal.write_json({"rows": int(n_rows), "mean_log_density": mean} | figures)
+        return
+    terminal.show(facts_table({"rows": f"{n_rows:.0f}", "log-density a row": f"{mean:.6f}"} | shown(figures)))
+
+
+def _check_output(out: str | None, stream: bool) -> None:
+    from ..io.formats import check_batches_output, check_output, output_kind
+
     check_output(out)
     if out is not None:
-        output_kind(out)
-    content, table = _both(terminal, model, data, columns, ignore_text, drop_missing)
-    mixture = content.mixture
-    with terminal.working("scoring"):
-        densities = mixture.log_density(table.rows)
-        complete = mixture.complete_log_likelihood(table.rows)
-    if out is not None:
-        from ..io.writing import write_table
+        (check_batches_output if stream else output_kind)(out)
 
-        write_table(out, {"log_density": densities})
-    figures = merits(Criteria(float(densities.sum()), complete, mixture.n_parameters, len(table)))
-    mean = float(densities.mean())
-    if json:
-        terminal.write_json({"rows": len(table), "mean_log_density": mean} | figures)
+
+def _write_parts(
+    terminal: Terminal,
+    what: str,
+    out: str | None,
+    table: Data,
+    family: ExponentialFamily,
+    make: Callable[[Table], Columns],
+) -> None:
+    """Makes columns of each part of the table, and writes them if they are to go anywhere."""
+    from ..io.table import Table
+    from ..io.writing import write_batches, write_table
+
+    if isinstance(table, Table):
+        with terminal.working(what):
+            columns = make(_legal(table, family))
+        if out is not None:
+            write_table(out, columns)
         return
-    terminal.show(facts_table({"rows": str(len(table)), "log-density a row": f"{mean:.6f}"} | shown(figures)))
+    # A bar among the lines of a table on a terminal helps nobody.
+    with nullcontext(_say_nothing) if out == "-" else terminal.working(what) as tell:
+        batches = (make(_legal(part, family)) for part in _told_parts(table, tell))
+        if out is None:
+            deque(batches, maxlen=0)
+        else:
+            write_batches(out, batches)
+    tell_dropped(terminal, table)
+
+
+def _legal(part: Table, family: ExponentialFamily) -> Table:
+    try:
+        family.check(part.rows, list(part.columns))
+    except ValueError as error:
+        raise ValueError(in_words_of(part, family, error)) from None
+    return part
+
+
+def _told_parts(stream: TableStream, tell: Teller) -> Iterator[Table]:
+    """The parts, and how far they have come told next to the bar."""
+    seen = 0
+    for part in stream.parts():
+        yield part
+        seen += len(part)
+        tell(f"{seen} rows")
+
+
+def _say_nothing(text: str) -> None:
+    pass
 
 
 def _both(
-    terminal: Terminal, model: str, data: str, columns: str | None, ignore_text: bool, drop_missing: bool
-) -> tuple[Model, Table]:
+    terminal: Terminal, model: str, data: str, columns: str | None, ignore_text: bool, drop_missing: bool, stream: bool
+) -> tuple[Model, Data]:
     """The model, and rows it can take; columns are those it was learned from unless others are named."""
     from ..io.models import read_model
 
     content = read_model(model)
     named = o.split_columns(columns) or (None if content.columns is None else list(content.columns))
-    table = read(terminal, data, named, None, ignore_text, drop_missing)
+    table = (open_table if stream else read)(terminal, data, named, None, ignore_text, drop_missing)
     family = content.mixture.family
     if len(table.columns) != family.n_features:
         raise ValueError(
             f"{model} has {family.n_features} columns, {data} gives {len(table.columns)}: choose them with --columns"
         )
-    try:
-        family.check(table.rows, list(table.columns))
-    except ValueError as error:
-        raise ValueError(in_words_of(table, family, error)) from None
     return content, table

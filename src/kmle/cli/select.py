@@ -75,7 +75,7 @@ def select(
     check_output(table)
     if table is not None:
         output_kind(table)
-    rows = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing)
+    rows = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing, selects=True)
     kinds = (
         [settled_family(terminal, None, rows)]
         if families is None
@@ -141,7 +141,7 @@ def choose(
                 raise
             _keep(terminal, min(found, key=lambda candidate: candidate.value(criterion)), table, out)
             raise typer.Exit(FAILED) from None
-    return selection, Outcome(selection.best_estimator, time.perf_counter() - began)
+    return selection, Outcome(selection.best_estimator, time.perf_counter() - began, len(table))
 
 
 def _keep(terminal: Terminal, candidate: Any, table: Table, out: str) -> None:

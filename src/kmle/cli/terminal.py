@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 # Work that lasts longer than this, in seconds, shows a bar.
 PATIENCE = 1.0
@@ -68,6 +67,8 @@ class Terminal:
         if self.quiet or not self.err.is_terminal:
             yield lambda text: None
             return
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
         progress = Progress(*columns, console=self.err, transient=True)
         task = progress.add_task(what, total=None)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment, minimize
+import scipy
 from scipy.special import logsumexp, rel_entr
 
 from ..mixture import Mixture
@@ -89,7 +89,7 @@ def _variational_upper(p: Mixture, q: Mixture, across: Array) -> float:
     bounds = [improved(np.outer(p.weights, q.weights))]
     if p.n_components == q.n_components:
         costs = across + np.log(p.weights)[:, None] - np.log(q.weights)
-        a, b = linear_sum_assignment(p.weights[:, None] * costs)
+        a, b = scipy.optimize.linear_sum_assignment(p.weights[:, None] * costs)
         bounds.append(float(p.weights[a] @ costs[a, b]))
     return min(bounds)
 
@@ -123,7 +123,7 @@ def _linear_lower(p: Mixture, q: Mixture) -> float:
         starts[1] = 0.5 * starts[1]
     start = min(starts, key=lambda u: loss(u)[0])
     with np.errstate(all="ignore"):
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": BOUND_STEPS}).x
+        found = scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": BOUND_STEPS}).x
     return -min(loss(u)[0] for u in (start, found))
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 
 def whole_number(name: str, value: Any, least: int) -> None:
@@ -25,11 +24,19 @@ def entropy_of(random_state: Any) -> Any:
     if random_state is None or isinstance(random_state, np.random.Generator):
         return random_state
     try:
-        return check_random_state(random_state).randint(0, 2**31 - 1, size=4).tolist()
+        return _random_state(random_state).randint(0, 2**31 - 1, size=4).tolist()
     except ValueError:
         raise ValueError(
             f"random_state is {random_state!r}: it must be None, a whole number from 0 to 2**32 - 1, or a generator"
         ) from None
+
+
+def _random_state(random_state: Any) -> Any:
+    if isinstance(random_state, int | np.integer):
+        return np.random.RandomState(random_state)  # as scikit-learn makes of it, without loading that
+    from sklearn.utils import check_random_state
+
+    return check_random_state(random_state)
 
 
 def threads_of(n_jobs: int | None) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..families import ExponentialFamily, resolve
@@ -29,9 +30,9 @@ class Contestant:
     rows: Array
     weights: Array | None
 
-    def prepared(self, n_components: int, n_threads: int) -> Prepared:
+    def prepared(self, n_components: int, n_threads: int, sampling: np.random.Generator) -> Prepared:
         """The learning problem, made once for all numbers of components up to this."""
-        return self.model._prepared(self.rows, self.weights, n_components, n_threads)
+        return self.model._prepared(self.rows, self.weights, n_components, n_threads, sampling)
 
     def candidate(self, rung: Rung) -> Candidate:
         """A rung of the ladder as users see it."""

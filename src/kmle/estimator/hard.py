@@ -1,43 +1,35 @@
-"""`KMLE`, the hard clusterer."""
+"""The hard clusterer."""
 
+import time
+from collections.abc import Iterator
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClusterMixin
 
 from ..assignment.problem import Problem
 from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
-from ..families import ExponentialFamily
+from ..execution import Chunk, is_streamed
+from ..execution.batches import chunks_of, with_large_first
+from ..families import ExponentialFamily, resolve
 from ..families.checking import check_sample_weight
+from ..families.sparse import issparse
 from ..inspection.diagnostics import OVERLAP
 from ..learning import Algorithm, Exact, Fit, HardEM, Hartigan, KMLELloyd, Online, Swap
 from ..learning.online import absorbed, warmed_up
-from ..learning.state import State
+from ..learning.state import DATA_USED_UP, HalfStep, State
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from .arguments import entropy_of, weights_of, whole_number
+from .chunks import opened
 from .shared import MixtureEstimator
 
 
-class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Hard clustering by maximum likelihood: k-MLE, hard EM and their kin, for any exponential family.
-
-    >>> X = [[1], [2], [1], [30], [28], [33]]
-    >>> model = KMLE(n_components=2, family="poisson", random_state=0).fit(X)
-    >>> sorted(model.mixture_.source["rate"].ravel().round(2).tolist())
-    [1.34, 30.33]
-
-    n_components is an upper bound: a component that loses all its rows leaves (`empty="drop"`) or is tried again
-    elsewhere (`empty="reseed"`). `algorithm` is "k-mle", "hard-em", "hartigan", "swap", "exact", "online", or an object
-    of `kmle.learning`; `init` "k-mle++", "random", "restricted", "quantile", "k-means", "short-em", "grid",
-    "agglomerative", labels, or
-    a Mixture; `weights` None (learned), "uniform", or numbers held fixed. `prior_strength` pseudo-observations at the
-    mean of the data keep every component regular; 0 is plain maximum likelihood. `tol` is the gain a row below which
-    learning stops; 0 goes on until no label changes.
-    """
+class HardEstimator(MixtureEstimator):
+    """`KMLE` without scikit-learn: learning, and what follows from it."""
 
     _online_state: State
     _online_problem: Problem
@@ -62,6 +54,8 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.n_components = n_components
         self.family = family
@@ -79,6 +73,8 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     def _checked_arguments(self, n_rows: int) -> None:
         super()._checked_arguments(n_rows)
@@ -108,25 +104,86 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return notes
 
     def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Online k-MLE: the first batch seeds the mixture, every further one is assigned and added. y is ignored."""
+        """Online k-MLE: the first batch seeds the mixture, every further one is assigned and added. y is ignored.
+
+        X may also be an iterator, `Batches`, or whatever else gives several batches: they are taken one by one.
+        """
+        if is_streamed(X):
+            for chunk in self._batches(X):
+                self.partial_fit(chunk.X, sample_weight=chunk.weights)
+            return self
         if not hasattr(self, "_online_state"):
             return self._first_batch(X, sample_weight)
         rows = self._legal(self._table(X, self.family_, reset=False))
         weights = check_sample_weight(weights_of(sample_weight, rows.shape[0]), rows.shape[0])
         problem = self._online_problem
         batch: Rows | SparseRows
-        if isinstance(rows, csr_array):
+        if issparse(rows):
             batch = SparseRows(self.family_, rows, weights)
         else:
             batch = Rows(self.family_, rows, weights, problem.rows.origin)
         self._online_state = absorbed(problem, batch, self._online_state)
         return self._take_online(rows)
 
+    def _batches(self, X: Any) -> Iterator[Chunk]:
+        """The batches of a stream; where a mixture is still to be seeded the first is large enough for that."""
+        needed = 0 if hasattr(self, "_online_state") else max(self.batch_size, 10 * self.n_components)
+        return with_large_first(chunks_of(opened(X), resolve(self.family)), needed)
+
+    def _one_pass(self, X: Any) -> Self:
+        """Learns from a stream that is read once; its likelihoods are of each batch before it was learned from."""
+        for name in ("_online_state", "n_iter_"):
+            self.__dict__.pop(name, None)
+        began, n, densities = time.perf_counter(), 0.0, np.zeros(2)
+        for chunk in self._batches(X):
+            known = hasattr(self, "_online_state")
+            if not known:
+                self.partial_fit(chunk.X, sample_weight=chunk.weights)
+            rows = self._legal(self._table(chunk.X, self.family_, reset=False))
+            joint = self.mixture_.log_joint(rows)
+            weights = np.ones(len(rows)) if chunk.weights is None else chunk.weights
+            densities += weights @ np.column_stack([scipy.special.logsumexp(joint, axis=1), joint.max(axis=1)])
+            n += float(weights.sum())
+            if known:
+                self.partial_fit(chunk.X, sample_weight=chunk.weights)
+        state = self._online_state
+        self._take(
+            Fit(
+                mixture=self.mixture_,
+                labels=np.zeros(0, dtype=np.int32),
+                history=(HalfStep("all batches", float(densities[1])),),
+                n_iter=self.n_iter_,
+                stop_reason=DATA_USED_UP,
+                died=tuple(int(j) for j in np.flatnonzero(~state.parameters.alive)),
+                seconds=time.perf_counter() - began,
+                objective=float(densities[1]),
+                complete_log_likelihood=float(densities[1]),
+                log_likelihood=float(densities[0]),
+                mean_entropy=0.0,
+                algorithm="online",
+                engine="stream read once",
+                prior_strength=self._prior_strength(),
+                n_kept=None,
+                n=n,
+                prescribed_weights=self.weights is not None,
+            )
+        )
+        self.notes_.append("One pass: likelihoods are of each batch under the mixture before it was learned from.")
+        return self
+
     def _first_batch(self, X: ArrayLike, sample_weight: ArrayLike | None) -> Self:
         rows, weights = self._checked_data(X, sample_weight)
         self._checked_arguments(rows.shape[0])
-        problem = Problem(self.family_, rows, weights, self._prior_strength(), self._prescribed_weights())
         rng = np.random.default_rng(entropy_of(self.random_state))
+        problem = Problem(
+            self.family_,
+            rows,
+            weights,
+            self._prior_strength(),
+            self._prescribed_weights(),
+            n_components=self.n_components,
+            sampling=rng.spawn(1)[0],
+        )
         self._online_state = warmed_up(problem, problem.rows, self._start(problem, rng))
         self._online_problem = problem.without_rows()
         return self._take_online(rows)

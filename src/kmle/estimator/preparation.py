@@ -55,6 +55,7 @@ def prepared(
     n_components: int,
     assignment: str = "auto",
     may_compress: bool = True,
+    sampling: np.random.Generator | None = None,
 ) -> Prepared:
     """The problem of legal rows: on the distinct ones where that is asked for or pays, without rows of no weight."""
     compressible = may_compress and not issparse(rows) and assignment in ("auto", "compressed")
@@ -70,5 +71,6 @@ def prepared(
         n_threads=n_threads,
         n_components=n_components,
         assignment="auto" if assignment == "compressed" else assignment,
+        sampling=sampling,
     )
     return Prepared(problem, X, seen, few)

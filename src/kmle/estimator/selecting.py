@@ -15,8 +15,7 @@ from ..selection.criteria import CRITERIA
 from ..selection.ladder import Ladder
 from .arguments import entropy_of, threads_of, whole_number
 from .contestants import Contestant, Families, admitted, families_of
-from .hard import KMLE
-from .soft import ExponentialFamilyMixture
+from .scikit_learn import KMLE, ExponentialFamilyMixture
 
 HARD, SOFT = ("k-mle", "hard-em", "hartigan", "swap"), ("em", "sparse-em")
 
@@ -113,11 +112,11 @@ def _climbed(
 ) -> list[Candidate]:
     """The candidates of one family, its best one with labels; the problem they are learned from is made once."""
     model = contestant.model
-    prepared = contestant.prepared(sizes[-1], n_threads)
+    prepared = contestant.prepared(sizes[-1], n_threads, rng.spawn(1)[0])
     ladder = Ladder(
         prepared.problem,
         sizes,
-        learn=lambda start: model._run(prepared.problem, start, rng),
+        learn=lambda start: model._run(prepared.problem, start, model._algorithm(rng)),
         hard=model.algorithm in HARD,
         n_init=model.n_init,
         rng=rng,

@@ -2,26 +2,35 @@
 
 import sys
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from functools import partial
+from os import PathLike
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..assignment.choose import ENGINES
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters, Problem
+from ..execution import is_dask, is_streamed
+from ..execution.batches import chunks_of
 from ..families import ExponentialFamily, resolve
 from ..families.checking import as_rows, check_sample_weight
 from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
 from ..learning import Algorithm, Certificate, Exact, Fit, Online, certificate, run
+from ..learning.checkpoint import Keeper, Saved, seed_of
 from ..learning.criteria import Criteria
-from ..learning.state import STOPPED
+from ..learning.loop import Keep, Progress, finish
+from ..learning.state import ITERATION_LIMIT, STOPPED, Run
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..seeding import SEEDINGS
 from .arguments import entropy_of, reporter, threads_of, weights_of, whole_number
+from .checkpoints import keeper_of, opening
+from .chunks import Looked, PreparedChunks, check_algorithm, looked, of_block, opened, prepared_chunks
 from .preparation import Prepared, Seen, prepared
+
+AnyPrepared: TypeAlias = Prepared | PreparedChunks
 
 
 class MixtureEstimator(ABC):
@@ -45,27 +54,80 @@ class MixtureEstimator(ABC):
     random_state: Any
     verbose: int
     warm_start: bool
+    checkpoint: str | PathLike[str] | None
+    resume: bool
 
     family_: ExponentialFamily
 
     # Fitting ----------------------------------------------------------------------------------------------------------
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learns the mixture of the rows of X; `sample_weight` counts rows, so 2 is a row twice. y is ignored."""
-        rows, weights = self._checked_data(X, sample_weight)
-        self._checked_arguments(rows.shape[0])
-        prepared = self._prepared(rows, weights, self.n_components, threads_of(self.n_jobs))
-        generators = np.random.default_rng(entropy_of(self.random_state)).spawn(self.n_init)
-        fits: list[Fit] = []
-        for restart, generator in enumerate(generators):
-            fits.append(self._fit_once(prepared, generator, restart))
-            if fits[-1].stop_reason == STOPPED:
-                break
-        best = max(fits, key=lambda fit: fit.objective)
-        self._take(prepared.completed(best))
+        """Learns the mixture of the rows of X; `sample_weight` counts rows, so 2 is a row twice. y is ignored.
+
+        X may also come in chunks: a Dask array or DataFrame, a memory map, `Batches`, an iterable or a function that
+        gives batches of rows, or pairs of rows and weights.
+        """
+        if is_streamed(X) and self._algorithm_name == "online":
+            self._checked_arguments(sys.maxsize)
+            return self._one_pass(X)
+        saved, rng = opening(self)
+        seed = seed_of(rng)
+        prepared, generators = self._prepared_data(X, sample_weight, rng)
+        keeper = keeper_of(self, saved, seed, prepared.problem)
+        fits = self._fits(prepared, generators, saved, keeper)
+        self._take(prepared.completed(max(fits, key=lambda fit: fit.objective)))
         return self
 
-    def _prepared(self, rows: Array, weights: Array | None, n_components: int, n_threads: int) -> Prepared:
+    def _one_pass(self, X: Any) -> Self:
+        raise ValueError(f"{type(self).__name__} does not learn from batches read once: KMLE with 'online' does")
+
+    def _prepared_data(
+        self, X: ArrayLike, sample_weight: ArrayLike | None, rng: np.random.Generator
+    ) -> tuple[AnyPrepared, list[np.random.Generator]]:
+        """The learning problem of the data, wherever it is, and a generator a start; all is checked on the way."""
+        if is_dask(X) or is_streamed(X):
+            self._checked_arguments(sys.maxsize)
+            chunks = self._looked(X, sample_weight)
+            self._checked_arguments(chunks.n_rows)
+            generators, (sampling,) = rng.spawn(self.n_init), rng.spawn(1)
+            return prepared_chunks(
+                chunks,
+                prior_strength=self._prior_strength(),
+                prescribed_weights=self._prescribed_weights(),
+                n_threads=threads_of(self.n_jobs),
+                n_components=self.n_components,
+                assignment=self.assignment,
+                sampling=sampling,
+            ), generators
+        rows, weights = self._checked_data(X, sample_weight)
+        self._checked_arguments(rows.shape[0])
+        generators, (sampling,) = rng.spawn(self.n_init), rng.spawn(1)
+        return self._prepared(rows, weights, self.n_components, threads_of(self.n_jobs), sampling), generators
+
+    def _fits(
+        self,
+        prepared: AnyPrepared,
+        generators: list[np.random.Generator],
+        saved: Saved | None,
+        keeper: Keeper | None,
+    ) -> list[Fit]:
+        """The fits from all starts; those that a checkpoint has behind it are represented by their best."""
+        fits: list[Fit] = []
+        if saved is not None and saved.best is not None:
+            reason = saved.best.state.finished or ITERATION_LIMIT
+            fits.append(finish(self._algorithm(generators[0]), prepared.problem, saved.best, reason))
+        for restart, generator in enumerate(generators):
+            if saved is not None and restart < saved.restart:
+                continue
+            going_on = saved if saved is not None and restart == saved.restart else None
+            fits.append(self._fit_once(prepared, generator, restart, keeper, going_on))
+            if fits[-1].stop_reason == STOPPED:
+                break
+        return fits
+
+    def _prepared(
+        self, rows: Array, weights: Array | None, n_components: int, n_threads: int, sampling: np.random.Generator
+    ) -> Prepared:
         """The learning problem of checked data, for mixtures of up to so many components."""
         return prepared(
             self.family_,
@@ -77,6 +139,7 @@ class MixtureEstimator(ABC):
             n_components=n_components,
             assignment=self.assignment,
             may_compress=self._may_compress(),
+            sampling=sampling,
         )
 
     def _may_compress(self) -> bool:
@@ -84,20 +147,38 @@ class MixtureEstimator(ABC):
         online = isinstance(self.algorithm, Online) or self.algorithm == "online"
         return isinstance(self.init, str | Mixture) and not online
 
-    def _fit_once(self, prepared: Prepared, rng: np.random.Generator, restart: int) -> Fit:
-        start = self._start(prepared.problem, rng, prepared.seen)
-        fit = self._run(prepared.problem, start, rng, reporter(self.verbose, restart, self.n_init))
+    def _fit_once(
+        self,
+        prepared: AnyPrepared,
+        rng: np.random.Generator,
+        restart: int,
+        keeper: Keeper | None,
+        going_on: Saved | None,
+    ) -> Fit:
+        problem = prepared.problem
+        start = None if going_on else self._start(problem, rng, prepared.seen)
+        algorithm = self._algorithm(rng)
+        begun = start if going_on is None else going_on.resume(algorithm, problem, rng)
+        assert begun is not None  # one of the two
+        keep = None if keeper is None else partial(keeper.keep, restart, algorithm, rng)
+        fit = self._run(problem, begun, algorithm, reporter(self.verbose, restart, self.n_init), keep)
         if self.verbose:
             told = f"{fit.stop_reason} after {fit.n_iter} iterations, {prepared.engine} engine, {fit.seconds:.3f} s"
             print(told, file=sys.stderr, flush=True)
         return fit
 
-    def _run(self, problem: Problem, start: Parameters, rng: np.random.Generator, progress: Any = None) -> Fit:
+    def _run(
+        self,
+        problem: LearningProblem,
+        start: Parameters | Run,
+        algorithm: Algorithm,
+        progress: Progress | None = None,
+        keep: Keep | None = None,
+    ) -> Fit:
         """The algorithm asked for, from this start to its end."""
-        algorithm = self._algorithm(rng)
         # An online fit ends when its batches do, the others after max_iter steps at the latest.
         limit = sys.maxsize if isinstance(algorithm, Online) else self.max_iter
-        return run(algorithm, problem, start, max_iter=limit, tol=self.tol, progress=progress)
+        return run(algorithm, problem, start, max_iter=limit, tol=self.tol, progress=progress, keep=keep)
 
     def _take(self, fit: Fit) -> None:
         self.fit_ = fit
@@ -118,6 +199,8 @@ class MixtureEstimator(ABC):
             notes.append(f"{gone} of {self.n_components} lost all rows (or never had any of their own) and left.")
         if fit.stop_reason == "iteration limit":
             notes.append(f"The iteration limit was reached before the end; raise max_iter above {self.max_iter}.")
+        if fit.n > 0 and np.shape(fit.labels) == (0,):
+            notes.append(f"Labels of {fit.n:.0f} rows are not kept: predict gives them batch by batch.")
         if fit.algorithm == "exact" and self.prior_strength > 0:
             notes.append("The exact optimum is of the plain likelihood; prior_strength played no part.")
         return notes
@@ -133,11 +216,27 @@ class MixtureEstimator(ABC):
         n_rows = rows.shape[0]
         return rows, check_sample_weight(weights_of(sample_weight, n_rows), n_rows)
 
+    def _looked(self, X: Any, sample_weight: Any) -> Looked:
+        """The first look at data in chunks; settles `family_` and what there is to know of the columns."""
+        check_algorithm(self._algorithm_name, X)
+        if not isinstance(self.init, str | Mixture):
+            raise ValueError("init as labels needs the rows in memory: on chunks give a name or a Mixture")
+        chunks = looked(X, sample_weight, resolve(self.family), self._may_compress())
+        self.family_ = chunks.look.family
+        self.n_features_in_ = chunks.n_features
+        if chunks.columns is not None:
+            self.feature_names_in_ = np.array(chunks.columns, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return chunks
+
     def _legal(self, rows: Array) -> Array:
         """Rows inside the family's support, dense or sparse."""
         return check_sparse(self.family_, rows) if issparse(rows) else self.family_.check(rows, self._column_names())
 
     def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
+        from sklearn.utils.validation import validate_data
+
         matrices = isinstance(family.support, PositiveDefinite)
         if matrices and np.ndim(X) == 3:
             X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
@@ -216,16 +315,17 @@ class MixtureEstimator(ABC):
 
     # Starts and algorithms --------------------------------------------------------------------------------------------
 
-    def _start(self, problem: Problem, rng: np.random.Generator, seen: Seen = slice(None)) -> Parameters:
+    def _start(self, problem: LearningProblem, rng: np.random.Generator, seen: Seen = slice(None)) -> Parameters:
         if self.warm_start and hasattr(self, "mixture_"):
             return self._from_mixture(problem, self.mixture_)
         if isinstance(self.init, Mixture):
             return self._from_mixture(problem, self.init)
         if isinstance(self.init, str):
             return self._padded(problem, SEEDINGS[self.init](problem, self.n_components, rng))
+        assert isinstance(problem, Problem)  # labels are refused for rows that are not at hand
         return self._from_labels(problem, np.asarray(self.init), seen)
 
-    def _padded(self, problem: Problem, start: Parameters) -> Parameters:
+    def _padded(self, problem: LearningProblem, start: Parameters) -> Parameters:
         """Fewer seeds than prescribed weights leave the last components without rows from the start."""
         missing = self.n_components - len(start.natural)
         if missing == 0 or problem.weights is None:
@@ -235,11 +335,11 @@ class MixtureEstimator(ABC):
             log_weights = np.log(np.where(np.arange(self.n_components) < len(start.natural), problem.weights, 0.0))
         return Parameters(natural, log_weights)
 
-    def _from_mixture(self, problem: Problem, mixture: Mixture) -> Parameters:
-        if mixture.family.name != problem.family.name or mixture.natural.shape[1] != problem.rows.order:
+    def _from_mixture(self, problem: LearningProblem, mixture: Mixture) -> Parameters:
+        if mixture.family.name != problem.family.name or mixture.natural.shape[1] != problem.order:
             raise ValueError(
                 f"init is a mixture of {mixture.family.name} with {mixture.natural.shape[1]} natural coordinates; "
-                f"this data and family need {problem.family.name} with {problem.rows.order}"
+                f"this data and family need {problem.family.name} with {problem.order}"
             )
         if mixture.n_components > self.n_components:
             raise ValueError(f"init has {mixture.n_components} components, n_components is {self.n_components}")
@@ -255,34 +355,59 @@ class MixtureEstimator(ABC):
             raise ValueError(f"init labels must lie from 0 to {self.n_components - 1}")
         return problem.first_parameters(problem.gather(labels[seen].astype(np.int32), self.n_components))
 
+    @property
+    def _algorithm_name(self) -> str:
+        return self.algorithm if isinstance(self.algorithm, str) else self.algorithm.name
+
     @abstractmethod
     def _algorithm(self, rng: np.random.Generator) -> Algorithm:
         """The algorithm asked for."""
 
     # What follows from the mixture ------------------------------------------------------------------------------------
 
-    def _fitted_rows(self, X: ArrayLike) -> Array:
+    def _check_fitted(self) -> None:
+        from sklearn.utils.validation import check_is_fitted  # slow to load, and not needed for a fit
+
         check_is_fitted(self, "mixture_")
+
+    def _fitted_rows(self, X: ArrayLike) -> Array:
+        self._check_fitted()
         return self._legal(self._table(X, self.family_, reset=False))
 
+    def _of_rows(self, method: str, X: Any, dtype: Any, n_columns: int | None = None) -> Any:
+        """What the mixture says of each row: an array, for Dask data a Dask array, for a stream one array a batch."""
+        self._check_fitted()
+        if is_dask(X):
+            from ..execution.cluster import by_block  # Dask is an extra
+
+            return by_block(partial(of_block, self.mixture_, method), X, dtype, n_columns)
+        if is_streamed(X):
+            batches = chunks_of(opened(X), self.family_)
+            return (of_block(self.mixture_, method, chunk.X, chunk.first_row) for chunk in batches)
+        return getattr(self.mixture_, method)(self._fitted_rows(X))
+
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """The most probable component of each row."""
-        rows = self._fitted_rows(X)
-        return self.mixture_.predict(rows)
+        """The most probable component of each row: a Dask array for Dask data, an array a batch for a stream."""
+        return self._of_rows("predict", X, np.intp)
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """The probability of each component given the row, (n, k)."""
-        rows = self._fitted_rows(X)
-        return self.mixture_.posterior(rows)
+        """The probability of each component given the row, (n, k); in the form that `predict` has."""
+        self._check_fitted()
+        return self._of_rows("posterior", X, float, self.mixture_.n_components)
 
     def score_samples(self, X: ArrayLike) -> Array:
-        """Log-density of each row under the mixture."""
-        rows = self._fitted_rows(X)
-        return self.mixture_.log_density(rows)
+        """Log-density of each row under the mixture; in the form that `predict` has."""
+        return self._of_rows("log_density", X, float)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Mean log-density of the rows. y is ignored."""
-        return float(self.score_samples(X).mean())
+        """Mean log-density of the rows (of Dask data: a Dask array without dimensions). y is ignored."""
+        densities: Any = self.score_samples(X)
+        if is_dask(X):
+            return densities.mean()
+        if is_streamed(X):
+            sums = np.sum([(part.sum(), len(part)) for part in densities], axis=0)
+            return float(sums[0] / sums[1])
+        return float(densities.mean())
 
     def complete_log_likelihood(self, X: ArrayLike) -> float:
         """Sum over the rows of the largest log(weight_j density_j): the paper's objective, a total."""
@@ -328,5 +453,5 @@ class MixtureEstimator(ABC):
 
     def sample(self, n_samples: int = 1) -> tuple[Array, NDArray[np.intp]]:
         """Rows drawn from the mixture and the component of each, as in scikit-learn."""
-        check_is_fitted(self, "mixture_")
+        self._check_fitted()
         return self.mixture_.sample_joint(n_samples, np.random.default_rng(entropy_of(self.random_state)))

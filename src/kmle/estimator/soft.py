@@ -1,10 +1,10 @@
-"""`ExponentialFamilyMixture`, the density model."""
+"""The density model."""
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, DensityMixin
 
 from ..families import ExponentialFamily
 from ..learning import Algorithm, SoftEM
@@ -13,18 +13,8 @@ from .arguments import whole_number
 from .shared import MixtureEstimator
 
 
-class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  # type: ignore[misc]
-    """A density model: soft (or sparse) EM for any exponential family, started from the best of several short runs.
-
-    >>> X = [[1], [2], [1], [30], [28], [33]]
-    >>> model = ExponentialFamilyMixture(n_components=2, family="poisson", random_state=0).fit(X)
-    >>> model.weights_.round(2).tolist()
-    [0.5, 0.5]
-
-    `algorithm` is "em" or "sparse-em" (only the `n_kept` largest responsibilities of a row count). The default `init`,
-    "short-em", makes a few EM steps from k-means (k-MLE with equal weights) and from k-MLE++ seeds and goes on from the
-    best. The other arguments are those of `KMLE`; `tol` is the gain in log-likelihood a row below which EM stops.
-    """
+class SoftEstimator(MixtureEstimator):
+    """`ExponentialFamilyMixture` without scikit-learn: learning, and what follows from it."""
 
     _algorithms = ("em", "sparse-em")
 
@@ -47,6 +37,8 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
     ) -> None:
         self.n_components = n_components
         self.family = family
@@ -64,6 +56,8 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.resume = resume
 
     def _checked_arguments(self, n_rows: int) -> None:
         super()._checked_arguments(n_rows)

@@ -23,6 +23,13 @@ BLOCK_NUMBERS = 1 << 21
 DESCENT_STEPS = 200
 
 
+def _slices(n: int, width: int) -> Iterator[slice]:
+    """Slices of n rows that hold a bounded number of numbers, `width` in each row."""
+    size = max(1, BLOCK_NUMBERS // width)
+    for start in range(0, n, size):
+        yield slice(start, start + size)
+
+
 def _dot(a: Array, b: Array) -> Array:
     return np.einsum("...i,...i->...", a, b)
 
@@ -56,9 +63,12 @@ class ExponentialFamily(FamilyContract):
         return replace(self, **self.facts_from_data(as_csr(X) if issparse(X) else as_rows(self, X)))
 
     @final
-    def check(self, X: ArrayLike, columns: list[str] | None = None) -> Array:
-        """X as a float array (n, d) of legal rows, or one sentence naming the first row and column that is not."""
-        return check_rows(self, X, columns)
+    def check(self, X: ArrayLike, columns: list[str] | None = None, first_row: int = 0) -> Array:
+        """X as a float array (n, d) of legal rows, or one sentence naming the first row and column that is not.
+
+        Of a part of larger data `first_row` is where it begins.
+        """
+        return check_rows(self, X, columns, first_row)
 
     # Laws -----------------------------------------------------------------------------------------------------------
 
@@ -111,23 +121,27 @@ class ExponentialFamily(FamilyContract):
             return np.asarray(sparse_rows @ natural.T - self.log_normalizer(natural) + carrier)
         rows = self.check(X)
         density = np.empty((len(rows), len(natural)))
+        # Direct densities hold no statistics, so their blocks are longer: each factors all the components anew.
+        for block in _slices(len(rows), max(rows.shape[1], len(natural))):
+            direct = self.direct_log_density(rows[block].astype(float, copy=False), natural)
+            if direct is None:
+                return self._packed_log_density(rows, natural, density)
+            density[block] = direct
+        return density
+
+    def _packed_log_density(self, rows: Array, natural: Array, density: Array) -> Array:
+        """<t(x), theta> - F(theta) + k(x), written to `density`."""
         log_normalizer = self.log_normalizer(natural)
         for block in self.row_blocks(rows):
             chunk = rows[block].astype(float, copy=False)
-            direct = self.direct_log_density(chunk, natural)
-            if direct is None:
-                density[block] = self.sufficient_statistic(chunk) @ natural.T - log_normalizer
-                density[block] += self.log_carrier(chunk)[:, None]
-            else:
-                density[block] = direct
+            density[block] = self.sufficient_statistic(chunk) @ natural.T - log_normalizer
+            density[block] += self.log_carrier(chunk)[:, None]
         return density
 
     @final
     def row_blocks(self, X: Array) -> Iterator[slice]:
         """Slices of rows whose statistics take a bounded amount of memory."""
-        size = max(1, BLOCK_NUMBERS // max(self.order_for(X.shape[1]), X.shape[1]))
-        for start in range(0, len(X), size):
-            yield slice(start, start + size)
+        yield from _slices(len(X), max(self.order_for(X.shape[1]), X.shape[1]))
 
     # Duality and divergences ------------------------------------------------------------------------------------------
 

@@ -1,16 +1,18 @@
 """Yes-or-no answers."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.special import expit, logit
+import scipy
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .shapes import as_columns
 from .support import UNIT_CLOSED, Integers
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Probabilities are kept this far from zero and one, so a constant column is legal and finite in every product.
 SMALLEST_PROBABILITY = 1e-12
@@ -40,19 +42,19 @@ class Bernoulli(ExponentialFamily):
         return np.logaddexp(0, natural).sum(axis=-1)
 
     def moment_from_natural(self, natural: Array) -> Array:
-        return expit(natural)
+        return scipy.special.expit(natural)
 
     def natural_from_moment(self, moment: Array) -> Array:
-        return logit(np.clip(moment, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
+        return scipy.special.logit(np.clip(moment, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
 
     def natural_from_source(self, *, probability: Array) -> Array:
         return self.natural_from_moment(as_columns(probability))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
-        return {"probability": expit(natural)}
+        return {"probability": scipy.special.expit(natural)}
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        return (rng.random((size, natural.size)) < expit(natural)).astype(float)
+        return (rng.random((size, natural.size)) < scipy.special.expit(natural)).astype(float)
 
-    def sparse_log_carrier(self, X: csr_array) -> Array:
+    def sparse_log_carrier(self, X: "csr_array") -> Array:
         return np.zeros(X.shape[0])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import betaln
+import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.solvers import dirichlet_concentration
@@ -36,7 +36,7 @@ class Beta(ExponentialFamily):
 
     def log_normalizer(self, natural: Array) -> Array:
         alpha, beta = blocks(natural + 1, 2)
-        return np.where((alpha > 0) & (beta > 0), betaln(alpha, beta), np.inf).sum(axis=-1)
+        return np.where((alpha > 0) & (beta > 0), scipy.special.betaln(alpha, beta), np.inf).sum(axis=-1)
 
     def moment_from_natural(self, natural: Array) -> Array:
         moment = digamma_minus_total(np.stack(blocks(natural + 1, 2), axis=-1))

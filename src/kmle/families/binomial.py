@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, gammaln, logit
+import scipy
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
@@ -39,25 +39,29 @@ class Binomial(ExponentialFamily):
         return X
 
     def log_carrier(self, X: Array) -> Array:
-        return (gammaln(self.trials + 1) - gammaln(X + 1) - gammaln(self.trials - X + 1)).sum(axis=-1)
+        return (
+            scipy.special.gammaln(self.trials + 1)
+            - scipy.special.gammaln(X + 1)
+            - scipy.special.gammaln(self.trials - X + 1)
+        ).sum(axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
         return self.trials * np.logaddexp(0, natural).sum(axis=-1)
 
     def moment_from_natural(self, natural: Array) -> Array:
-        return self.trials * expit(natural)
+        return self.trials * scipy.special.expit(natural)
 
     def natural_from_moment(self, moment: Array) -> Array:
-        return logit(np.clip(moment / self.trials, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
+        return scipy.special.logit(np.clip(moment / self.trials, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
 
     def natural_from_source(self, *, probability: Array) -> Array:
         return self.natural_from_moment(self.trials * as_columns(probability))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
-        return {"probability": expit(natural)}
+        return {"probability": scipy.special.expit(natural)}
 
     def mean_log_carrier(self, natural: Array) -> Array:
         return self.integrate_log_carrier(natural)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        return rng.binomial(self.trials, expit(natural), (size, natural.size)).astype(float)
+        return rng.binomial(self.trials, scipy.special.expit(natural), (size, natural.size)).astype(float)

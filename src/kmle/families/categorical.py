@@ -1,11 +1,11 @@
 """Unordered categories."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
@@ -54,6 +54,12 @@ class Categorical(ExponentialFamily):
             facts["n_categories"] = tuple(int(code) + 1 for code in np.maximum(largest, 0))
         return facts
 
+    def together(self, other: Self) -> Self:
+        if self == other or not isinstance(self.n_categories, tuple) or not isinstance(other.n_categories, tuple):
+            return super().together(other)
+        pairs = zip(self.n_categories, other.n_categories, strict=True)
+        return replace(self, n_categories=tuple(max(mine, theirs) for mine, theirs in pairs))
+
     def facts_from_order(self, order: int) -> dict[str, Any]:
         if self.n_categories is None:
             return {"n_categories": order, "n_features": 1}
@@ -88,10 +94,10 @@ class Categorical(ExponentialFamily):
         return one_hot
 
     def log_normalizer(self, natural: Array) -> Array:
-        return np.sum([logsumexp(column, axis=-1) for column in self._columns(natural)], axis=0)
+        return np.sum([scipy.special.logsumexp(column, axis=-1) for column in self._columns(natural)], axis=0)
 
     def moment_from_natural(self, natural: Array) -> Array:
-        return np.concatenate([softmax(column, axis=-1) for column in self._columns(natural)], axis=-1)
+        return np.concatenate([scipy.special.softmax(column, axis=-1) for column in self._columns(natural)], axis=-1)
 
     def natural_from_moment(self, moment: Array) -> Array:
         return np.concatenate([log_proportions(column) for column in self._columns(moment)], axis=-1)
@@ -105,7 +111,7 @@ class Categorical(ExponentialFamily):
         return {"probabilities": self.moment_from_natural(natural)}
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        draws = [rng.choice(column.size, size, p=softmax(column)) for column in self._columns(natural)]
+        draws = [rng.choice(column.size, size, p=scipy.special.softmax(column)) for column in self._columns(natural)]
         return np.stack(draws, axis=1).astype(float)
 
 

@@ -52,7 +52,7 @@ def _as_float(data: np.ndarray[Any, Any]) -> Array:
     raise ValueError("the data is not a table of numbers")
 
 
-def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None = None) -> Array:
+def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None = None, first_row: int = 0) -> Array:
     """Legal rows, or one sentence naming the first row and column that are not."""
     rows = as_rows(family, X)
     if family.n_features is not None and rows.shape[1] != family.n_features:
@@ -66,12 +66,12 @@ def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None =
         row, column = np.argwhere(~finite)[0]
         what = "missing (NaN)" if np.isnan(rows[row, column]) else "infinite"
         raise ValueError(
-            f"row {row}, column {_column(column, columns)} is {what}: drop the row or fill in a value first"
+            f"row {first_row + row}, column {_column(column, columns)} is {what}: drop the row or fill in a value first"
         )
     offender = family.support.first_outsider(rows)
     if offender is not None:
         row, place = offender
-        where = f"row {row}" + ("" if place is None else f", column {_column(place, columns)}")
+        where = f"row {first_row + row}" + ("" if place is None else f", column {_column(place, columns)}")
         value = _shown(rows[row]) if place is None else f"{rows[row, place]:.6g}"
         raise ValueError(f"{where} holds {value}; {family.name} accepts {family.support.description}")
     return rows
@@ -89,15 +89,22 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array |
     """Weights (n,), finite, not negative, not all zero; None when none are given."""
     if sample_weight is None:
         return None
+    weights = check_weights(sample_weight, n_rows)
+    if not weights.any():
+        raise ValueError("all sample weights are zero: at least one must be positive")
+    return weights
+
+
+def check_weights(sample_weight: ArrayLike, n_rows: int, first_row: int = 0) -> Array:
+    """Weights (n,) of all rows or of a part that begins at `first_row`: finite, not negative."""
     weights = np.asarray(sample_weight, dtype=float)
     if weights.shape != (n_rows,):
         raise ValueError(f"sample_weight has shape {weights.shape}; one weight a row is needed, shape ({n_rows},)")
     bad = ~np.isfinite(weights) | (weights < 0)
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"sample_weight[{row}] is {weights[row]:.6g}: weights must be finite and not negative")
-    if not weights.any():
-        raise ValueError("all sample weights are zero: at least one must be positive")
+        place = first_row + row
+        raise ValueError(f"sample_weight[{place}] is {weights[row]:.6g}: weights must be finite and not negative")
     return weights
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import digamma, gammaln
+import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.special import inverse_digamma
@@ -37,10 +37,10 @@ class ChiSquare(ExponentialFamily):
 
     def log_normalizer(self, natural: Array) -> Array:
         half = natural + 1
-        return np.where(half > 0, half * np.log(2) + gammaln(half), np.inf).sum(axis=-1)
+        return np.where(half > 0, half * np.log(2) + scipy.special.gammaln(half), np.inf).sum(axis=-1)
 
     def moment_from_natural(self, natural: Array) -> Array:
-        return np.log(2) + digamma(natural + 1)
+        return np.log(2) + scipy.special.digamma(natural + 1)
 
     def natural_from_moment(self, moment: Array) -> Array:
         return inverse_digamma(moment - np.log(2)) - 1

@@ -13,13 +13,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from ..numerics.arrays import Array
 from .support import Support
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,12 @@ class FamilyContract(ABC):
         """Fixed facts this data settles when they were left open, such as the number of columns."""
         return {"n_features": X.shape[1]} if self.n_features is None else {}
 
+    def together(self, other: Self) -> Self:
+        """The family for two sets of rows each of which settled its facts: one with the facts of both."""
+        if self != other:
+            raise ValueError(f"parts of the data make different families, {self} and {other}: fix its facts yourself")
+        return self
+
     def facts_from_order(self, order: int) -> dict[str, Any]:
         """Fixed facts that the length of a natural parameter settles when they were left open."""
         if self.n_features is not None:
@@ -153,7 +161,7 @@ class FamilyContract(ABC):
         """
         return self.sufficient_statistic(X), "identity"
 
-    def sparse_log_carrier(self, X: csr_array) -> Array:
+    def sparse_log_carrier(self, X: "csr_array") -> Array:
         """k(x) of sparse rows, from the entries that are stored."""
         raise ValueError(f"{self.name} does not take sparse rows: give a dense array")
 

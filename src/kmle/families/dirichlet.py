@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.solvers import dirichlet_concentration
@@ -38,7 +38,7 @@ class Dirichlet(ExponentialFamily):
 
     def log_normalizer(self, natural: Array) -> Array:
         concentration = natural + 1
-        value = gammaln(concentration).sum(axis=-1) - gammaln(concentration.sum(axis=-1))
+        value = scipy.special.gammaln(concentration).sum(axis=-1) - scipy.special.gammaln(concentration.sum(axis=-1))
         return np.where(np.all(concentration > 0, axis=-1), value, np.inf)
 
     def moment_from_natural(self, natural: Array) -> Array:

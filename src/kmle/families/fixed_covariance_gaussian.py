@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
@@ -115,5 +115,7 @@ class FixedCovarianceGaussian(ExponentialFamily):
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no squares of coordinates, so no digits lost far from the origin."""
         whitener = self._whitener(X.shape[-1])
-        distances = cdist(X @ whitener.T, self.moment_from_natural(natural) @ whitener.T, "sqeuclidean")
+        distances = scipy.spatial.distance.cdist(
+            X @ whitener.T, self.moment_from_natural(natural) @ whitener.T, "sqeuclidean"
+        )
         return -0.5 * distances - self._log_scale(X.shape[-1])

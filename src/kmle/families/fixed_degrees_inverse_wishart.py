@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import multigammaln
+import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import inverse_from_cholesky
@@ -55,7 +55,7 @@ class FixedDegreesInverseWishart(ExponentialFamily):
 
     def log_carrier(self, X: Array) -> Array:
         size = square_size(X.shape[-1])
-        return self._power(size) * log_determinants(X) - multigammaln(self.degrees / 2, size)
+        return self._power(size) * log_determinants(X) - scipy.special.multigammaln(self.degrees / 2, size)
 
     def _power(self, size: int) -> float:
         """The exponent of |X| in the density."""
@@ -81,7 +81,7 @@ class FixedDegreesInverseWishart(ExponentialFamily):
         factors, log_det = natural_matrix(natural)
         size, half = factors.shape[-1], np.array(self.degrees / 2)
         mean_log_det = log_det - multivariate_digamma_gap(half, size) - size * np.log(half)
-        return self._power(size) * mean_log_det - multigammaln(self.degrees / 2, size)
+        return self._power(size) * mean_log_det - scipy.special.multigammaln(self.degrees / 2, size)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         scale = self.source_from_natural(natural)["scale"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from ..numerics.arrays import Array
 from .scale_family import ScaleFamily
@@ -39,7 +39,7 @@ class FixedShapeGamma(ScaleFamily):
         return X
 
     def log_carrier(self, X: Array) -> Array:
-        return ((self.shape - 1) * np.log(X) - gammaln(self.shape)).sum(axis=-1)
+        return ((self.shape - 1) * np.log(X) - scipy.special.gammaln(self.shape)).sum(axis=-1)
 
     def natural_from_source(self, *, scale: Array) -> Array:
         return -1 / as_columns(scale)
@@ -48,7 +48,7 @@ class FixedShapeGamma(ScaleFamily):
         return {"scale": -1 / natural}
 
     def mean_log_carrier(self, natural: Array) -> Array:
-        return ((self.shape - 1) * self.mean_log_statistic(natural) - gammaln(self.shape)).sum(axis=-1)
+        return ((self.shape - 1) * self.mean_log_statistic(natural) - scipy.special.gammaln(self.shape)).sum(axis=-1)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return self.sample_statistic(natural, size, rng)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import digamma, gammaln
+import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.solvers import gamma_shape
@@ -41,11 +41,11 @@ class Gamma(ExponentialFamily):
 
     def log_normalizer(self, natural: Array) -> Array:
         shape, rate = _shape_rate(natural)
-        return np.where(shape > 0, gammaln(shape) - shape * np.log(rate), np.inf).sum(axis=-1)
+        return np.where(shape > 0, scipy.special.gammaln(shape) - shape * np.log(rate), np.inf).sum(axis=-1)
 
     def moment_from_natural(self, natural: Array) -> Array:
         shape, rate = _shape_rate(natural)
-        return join(digamma(shape) - np.log(rate), shape / rate)
+        return join(scipy.special.digamma(shape) - np.log(rate), shape / rate)
 
     def natural_from_moment(self, moment: Array) -> Array:
         mean_log, mean = blocks(moment, 2)

@@ -25,6 +25,8 @@ SMALLEST_VARIANCE = 1e-150
 SMALLEST_CORRELATION = 1e-10
 # Far from the origin a standard deviation below this fraction of the mean is lost in the rounding of the mean.
 RESOLUTION = 64 * np.finfo(float).eps
+# Rows are whitened in blocks that stay in the cache, but never so few at a time that products of matrices get slow.
+CACHED_NUMBERS, SMALLEST_BLOCK = 1 << 17, 64
 
 
 @dataclass(frozen=True)
@@ -94,9 +96,9 @@ class Gaussian(ExponentialFamily):
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By Cholesky factors of the precisions: no second moments, so no digits lost far from the origin."""
-        _, precision = _split(natural)
-        mean, _ = _mean_covariance(natural)
+        linear, precision = _split(natural)
         factors = np.linalg.cholesky(precision)
+        mean = _mean(linear, factors)
         origin = mean.mean(axis=0)
         k, d = mean.shape
         # All components side by side, (d, k d): one product whitens a block of rows for every component.
@@ -104,7 +106,7 @@ class Gaussian(ExponentialFamily):
         shift = np.einsum("ki,kij->kj", mean - origin, factors).reshape(k * d)
         log_constant = 0.5 * (log_determinant(factors) - d * np.log(2 * np.pi))
         density = np.empty((len(X), k))
-        size = max(1, (1 << 20) // (k * d))
+        size = max(SMALLEST_BLOCK, CACHED_NUMBERS // (k * d))
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
             whitened = ((X[rows] - origin) @ wide - shift).reshape(-1, k, d)
@@ -125,10 +127,13 @@ def _split(natural: Array) -> tuple[Array, Array]:
 def _mean_covariance(natural: Array) -> tuple[Array, Array]:
     linear, precision = _split(natural)
     factors = cholesky_or_nan(precision)
+    return _mean(linear, factors), inverse_from_cholesky(factors)
+
+
+def _mean(linear: Array, factors: Array) -> Array:
     # Two triangular solves: a product with the inverse would lose the mean along nearly flat directions.
     whitened = np.linalg.solve(factors, linear[..., None])
-    mean = np.linalg.solve(np.swapaxes(factors, -1, -2), whitened)[..., 0]
-    return mean, inverse_from_cholesky(factors)
+    return np.asarray(np.linalg.solve(np.swapaxes(factors, -1, -2), whitened)[..., 0])
 
 
 def _natural(mean: Array, covariance: Array) -> Array:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from ..numerics.arrays import Array
 from .scale_family import ScaleFamily
@@ -36,7 +36,7 @@ class GeneralizedGaussian(ScaleFamily):
 
     @property
     def log_constant(self) -> float:
-        return -float(np.log(2.0) + gammaln(1 + 1 / self.shape))
+        return -float(np.log(2.0) + scipy.special.gammaln(1 + 1 / self.shape))
 
     def sufficient_statistic(self, X: Array) -> Array:
         return np.abs(X - self.location) ** self.shape

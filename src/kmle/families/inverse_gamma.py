@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import digamma, gammaln
+import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.solvers import gamma_shape
@@ -36,11 +36,11 @@ class InverseGamma(ExponentialFamily):
 
     def log_normalizer(self, natural: Array) -> Array:
         shape, scale = _shape_scale(natural)
-        return np.where(shape > 0, gammaln(shape) - shape * np.log(scale), np.inf).sum(axis=-1)
+        return np.where(shape > 0, scipy.special.gammaln(shape) - shape * np.log(scale), np.inf).sum(axis=-1)
 
     def moment_from_natural(self, natural: Array) -> Array:
         shape, scale = _shape_scale(natural)
-        return join(np.log(scale) - digamma(shape), shape / scale)
+        return join(np.log(scale) - scipy.special.digamma(shape), shape / scale)
 
     def natural_from_moment(self, moment: Array) -> Array:
         mean_log, mean_inverse = blocks(moment, 2)

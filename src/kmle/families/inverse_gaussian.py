@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import exp1
+import scipy
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
@@ -87,4 +87,4 @@ def _scaled_exponential_integral(z: Array) -> Array:
     for n in range(12, 0, -1):
         series = 1 - n / large * series
     small = np.minimum(z, 100.0)
-    return np.where(z > 100, series / large, np.exp(small) * exp1(small))
+    return np.where(z > 100, series / large, np.exp(small) * scipy.special.exp1(small))

@@ -1,11 +1,10 @@
 """Rows of counts over categories."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.special import gammaln, logsumexp, softmax
+import scipy
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
@@ -13,6 +12,9 @@ from .binomial import Binomial
 from .categorical import log_proportions
 from .sparse import row_sums_of
 from .support import CountVectors, Integers, Simplex, Support
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ class Multinomial(ExponentialFamily):
             facts["trials"] = int(totals[0])
         return facts
 
+    def together(self, other: Self) -> Self:
+        return self if self.trials == other.trials else replace(self, trials=None)
+
     @property
     def redundancy(self) -> int:
         return 1
@@ -61,13 +66,13 @@ class Multinomial(ExponentialFamily):
         return X
 
     def log_carrier(self, X: Array) -> Array:
-        return gammaln(X.sum(axis=-1) + 1) - gammaln(X + 1).sum(axis=-1)
+        return scipy.special.gammaln(X.sum(axis=-1) + 1) - scipy.special.gammaln(X + 1).sum(axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
-        return self._total * np.asarray(logsumexp(natural, axis=-1))
+        return self._total * np.asarray(scipy.special.logsumexp(natural, axis=-1))
 
     def moment_from_natural(self, natural: Array) -> Array:
-        return self._total * softmax(natural, axis=-1)
+        return self._total * scipy.special.softmax(natural, axis=-1)
 
     def natural_from_moment(self, moment: Array) -> Array:
         return log_proportions(moment)
@@ -76,19 +81,19 @@ class Multinomial(ExponentialFamily):
         return log_proportions(np.atleast_2d(probabilities))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
-        return {"probabilities": softmax(natural, axis=-1)}
+        return {"probabilities": scipy.special.softmax(natural, axis=-1)}
 
     def mean_log_carrier(self, natural: Array) -> Array:
         # log n! - sum_i E[log x_i!], each x_i being binomial.
         total = self._total
         x = np.arange(total + 1.0)
-        log_factorial = gammaln(x + 1)
+        log_factorial = scipy.special.gammaln(x + 1)
         binomial = Binomial(total, n_features=1)
         carrier = binomial.log_carrier(x[:, None])
         means = np.empty(natural.shape[:-1])
         # Law by law: K (total + 1) probabilities at a time are enough.
         for index in np.ndindex(means.shape):
-            logits = binomial.natural_from_moment(total * softmax(natural[index]))[:, None]
+            logits = binomial.natural_from_moment(total * scipy.special.softmax(natural[index]))[:, None]
             log_pmf = x * logits - binomial.log_normalizer(logits)[:, None] + carrier
             means[index] = log_factorial[-1] - (np.exp(log_pmf) @ log_factorial).sum()
         return means
@@ -98,7 +103,7 @@ class Multinomial(ExponentialFamily):
             raise ValueError(
                 "these rows had different totals: sample from a Multinomial with `trials` set to one total"
             )
-        return rng.multinomial(self.trials, softmax(natural), size).astype(float)
+        return rng.multinomial(self.trials, scipy.special.softmax(natural), size).astype(float)
 
-    def sparse_log_carrier(self, X: csr_array) -> Array:
-        return gammaln(row_sums_of(X, X.data) + 1) - row_sums_of(X, gammaln(X.data + 1))
+    def sparse_log_carrier(self, X: "csr_array") -> Array:
+        return scipy.special.gammaln(row_sums_of(X, X.data) + 1) - row_sums_of(X, scipy.special.gammaln(X.data + 1))

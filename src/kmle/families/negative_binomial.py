@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
@@ -40,7 +40,11 @@ class NegativeBinomial(ExponentialFamily):
         return X
 
     def log_carrier(self, X: Array) -> Array:
-        return (gammaln(X + self.successes) - gammaln(self.successes) - gammaln(X + 1)).sum(axis=-1)
+        return (
+            scipy.special.gammaln(X + self.successes)
+            - scipy.special.gammaln(self.successes)
+            - scipy.special.gammaln(X + 1)
+        ).sum(axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
         return -self.successes * np.log(-np.expm1(natural)).sum(axis=-1)

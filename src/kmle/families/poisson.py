@@ -1,17 +1,19 @@
 """Counts of rare events."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.special import gammaln
+import scipy
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .shapes import as_columns
 from .sparse import row_sums_of
 from .support import COUNTS, NON_NEGATIVE
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # A rate of zero is legal (all counts zero) and stands for this: finite in every product, zero to twelve digits.
 SMALLEST_RATE = 1e-12
@@ -38,7 +40,7 @@ class Poisson(ExponentialFamily):
         return X
 
     def log_carrier(self, X: Array) -> Array:
-        return -gammaln(X + 1).sum(axis=-1)
+        return -scipy.special.gammaln(X + 1).sum(axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
         return np.exp(natural).sum(axis=-1)
@@ -61,5 +63,5 @@ class Poisson(ExponentialFamily):
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return rng.poisson(np.exp(natural), (size, natural.size)).astype(float)
 
-    def sparse_log_carrier(self, X: csr_array) -> Array:
-        return -row_sums_of(X, gammaln(X.data + 1))
+    def sparse_log_carrier(self, X: "csr_array") -> Array:
+        return -row_sums_of(X, scipy.special.gammaln(X.data + 1))

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import reduce
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -75,6 +76,10 @@ class Product(ExponentialFamily):
             )
         columns = self._columns(X)
         return {"families": tuple(f.for_data(block) for f, block in zip(self.families, columns, strict=True))}
+
+    def together(self, other: Self) -> Self:
+        families = tuple(mine.together(theirs) for mine, theirs in zip(self.families, other.families, strict=True))
+        return replace(self, families=families)
 
     @property
     def redundancy(self) -> int:
@@ -149,4 +154,4 @@ class Product(ExponentialFamily):
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """The sum of the blocks' densities, each in its own best way."""
         blocks = zip(self.families, self._columns(X), self._stretches(natural), strict=True)
-        return np.sum([family.log_density(x, p) for family, x, p in blocks], axis=0)
+        return reduce(np.add, (family.log_density(x, p) for family, x, p in blocks))

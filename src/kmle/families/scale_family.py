@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.special import digamma
+import scipy
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
@@ -53,7 +53,7 @@ class ScaleFamily(ExponentialFamily):
     @final
     def mean_log_statistic(self, natural: Array) -> Array:
         """E[log t(x)] of each column."""
-        return digamma(self.statistic_shape) - np.log(-natural)
+        return scipy.special.digamma(self.statistic_shape) - np.log(-natural)
 
     @final
     def sample_statistic(self, natural: Array, size: int, rng: np.random.Generator) -> Array:

@@ -1,18 +1,31 @@
 """Sparse rows: checked and scored by their stored entries, never filled in."""
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+import scipy
 
 from ..numerics.arrays import Array
 from .contract import FamilyContract
 from .support import CountVectors
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
-def as_csr(X: Any) -> csr_array:
+
+def issparse(X: Any) -> bool:
+    """Whether X is a sparse array or matrix of SciPy; where nobody has loaded those, there is none.
+
+    >>> issparse([[1.0]])
+    False
+    """
+    return "scipy.sparse" in sys.modules and bool(scipy.sparse.issparse(X))
+
+
+def as_csr(X: Any) -> "csr_array":
     """Rows in compressed form, float32 or float64, without stored zeros or repeated entries."""
-    rows = csr_array(X)
+    rows = scipy.sparse.csr_array(X)
     if rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(float)
     if not rows.has_canonical_format or np.any(rows.data == 0):
@@ -22,12 +35,14 @@ def as_csr(X: Any) -> csr_array:
     return rows
 
 
-def row_sums_of(X: csr_array, values: Array) -> Array:
+def row_sums_of(X: "csr_array", values: Array) -> Array:
     """Sums over each row of one value for each stored entry."""
-    return np.asarray(csr_array((values.astype(float), X.indices, X.indptr), shape=X.shape).sum(axis=1)).ravel()
+    return np.asarray(
+        scipy.sparse.csr_array((values.astype(float), X.indices, X.indptr), shape=X.shape).sum(axis=1)
+    ).ravel()
 
 
-def check_sparse(family: FamilyContract, X: Any) -> csr_array:
+def check_sparse(family: FamilyContract, X: Any) -> "csr_array":
     """Legal sparse rows, or one sentence naming the first row and column that are not."""
     if not family.sparse:
         raise ValueError(f"{family.name} does not take sparse rows: give a dense array (X.toarray())")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
@@ -74,7 +74,10 @@ class SphericalGaussian(ExponentialFamily):
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no second moments, so no digits lost far from the origin."""
         mean, variance = _mean_variance(natural)
-        return -0.5 * (cdist(X, mean, "sqeuclidean") / variance + mean.shape[-1] * np.log(2 * np.pi * variance))
+        return -0.5 * (
+            scipy.spatial.distance.cdist(X, mean, "sqeuclidean") / variance
+            + mean.shape[-1] * np.log(2 * np.pi * variance)
+        )
 
 
 def _mean_variance(natural: Array) -> tuple[Array, Array]:

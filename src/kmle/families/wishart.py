@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import multigammaln
+import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import inverse_from_cholesky
@@ -90,4 +90,4 @@ class Wishart(ExponentialFamily):
 def log_multigamma(half: Array, size: int) -> Array:
     """The multivariate log-gamma function, infinite outside its domain."""
     legal = half > (size - 1) / 2
-    return np.where(legal, multigammaln(np.where(legal, half, size), size), np.inf)
+    return np.where(legal, scipy.special.multigammaln(np.where(legal, half, size), size), np.inf)

@@ -14,7 +14,7 @@ from .. import KMLE, ExponentialFamilyMixture, Mixture
 from ..numerics.arrays import Array
 from .picture import Picture, as_picture
 from .points import anchors, levels_of, points
-from .starting import starting_mixture
+from .starting import SOFT_COLUMNS, starting_mixture
 
 MAX_POINTS = 2**19
 """Points learned from; of a larger picture a random part."""
@@ -54,7 +54,7 @@ class ImageMixture:
         *,
         patch: int = 1,
         scale: float = 1.0,
-        algorithm: str = "k-mle",
+        algorithm: str | None = None,
         family: str = "gaussian",
         stride: int | None = None,
         max_points: int = MAX_POINTS,
@@ -66,7 +66,8 @@ class ImageMixture:
 
         The larger `scale`, the more position counts against colour: in the k-means that learning starts from, and all
         along for spherical Gaussians. (The likelihood of full ones is the same whatever the units.) Patches start
-        `stride` pixels apart, a quarter of their side by default. `algorithm` is one of `KMLE`, "em" or "sparse-em".
+        `stride` pixels apart, a quarter of their side by default. `algorithm` is "em", "sparse-em" or one of `KMLE`;
+        None is EM, but k-MLE for points of more than 16 columns (patches), each of one component all but surely.
         """
         picture = as_picture(picture)
         _check(picture, n_components, patch, scale, family, max_points)
@@ -87,6 +88,8 @@ class ImageMixture:
             )
         table = points(picture, rows, columns, patch, scale, rng)
         seed = int(rng.integers(2**31))
+        if algorithm is None:
+            algorithm = "em" if table.shape[1] <= SOFT_COLUMNS else "k-mle"
         kind: type[KMLE] | type[ExponentialFamilyMixture] = ExponentialFamilyMixture if algorithm in SOFT else KMLE
         # Idle threads of BLAS spin for a while and take the cores from the kernels.
         with threadpool_limits(limits=1, user_api="blas"):

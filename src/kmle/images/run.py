@@ -50,7 +50,7 @@ def run(
 
     `figure` writes one contact sheet instead of single pictures. `superpixels` is a number of pieces to cut the picture
     into, `rates` numbers of components to compare sizes at. The families rayleigh, gamma and weibull segment by
-    amplitude (with `window`); the algorithm is then EM unless told otherwise, else k-MLE.
+    amplitude (with `window`), by EM unless told otherwise. For the others `algorithm` is as in `ImageMixture.fit`.
     """
     picture = read_picture(path)
     folder = Path(out)
@@ -60,7 +60,7 @@ def run(
         if patch > 1 or superpixels is not None or rates is not None:
             raise ValueError(f"family {family} looks at single amplitudes: leave out patch, superpixels and rates")
         return _amplitude(picture, folder, n_components, family, algorithm or "em", window, random_state, n_jobs)
-    options: dict[str, Any] = {"patch": patch, "scale": scale, "algorithm": algorithm or "k-mle", "family": family}
+    options: dict[str, Any] = {"patch": patch, "scale": scale, "algorithm": algorithm, "family": family}
     options |= {"random_state": random_state, "n_jobs": n_jobs}
     start = time.perf_counter()
     model = ImageMixture.fit(picture, n_components, **options)

@@ -1,23 +1,27 @@
-"""Where learning starts: k-means on a part of the points, in the units the picture was scaled to."""
+"""Where learning starts: a mixture of a part of the points, widened and narrowed again until it is a good one."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .. import KMLE, ExponentialFamilyMixture, Mixture
+from .. import KMLE, ExponentialFamilyMixture, Mixture, simplify
 from ..families import FixedCovarianceGaussian
 from ..learning import Fit
 from ..numerics.arrays import Array
 
-START_POINTS = 2**14
-START_NUMBERS = 2**22
-STARTS = 6
-POLISH_POINTS = 2**16
-POLISH_TOLERANCE = 2e-4
-POINTS_A_COMPONENT = 20
-"""At least this many points for each component, or the start knows too little of their covariances."""
+Labels: TypeAlias = NDArray[np.integer[Any]]
+
 SOFT_COLUMNS = 16
-"""Up to this many columns EM follows k-means, and the best of several starts is polished on more points."""
+"""Up to this many columns components overlap; among more, hardly a point is in doubt and hard steps do as well."""
+COARSE_POINTS, FINE_POINTS, POLISH_POINTS = 2**13, 2**15, 2**16
+POINTS_A_COMPONENT = 40
+"""At least this many points for each component, or the start knows too little of their covariances."""
+HARD_POINTS, HARD_NUMBERS, HARD_POINTS_A_COMPONENT = 2**14, 2**22, 20
+FEWEST_ROUNDS, MOST_ROUNDS, ROUND_COMPONENTS = 3, 12, 48
+"""Rounds of widening and narrowing: more of them for few components, of which each takes less time."""
+COARSE_STEPS, WIDENED_STEPS, POLISH_STEPS = 5, 8, 60
+FINE_TOLERANCE, POLISH_TOLERANCE = 1e-3, 1e-4
 K_MEANS_VARIANCE = 1e-2
 """Any variance gives the same k-means; this one has densities of about one."""
 
@@ -25,30 +29,57 @@ K_MEANS_VARIANCE = 1e-2
 def starting_mixture(
     table: Array, n_components: int, family: str, rng: np.random.Generator, n_jobs: int | None
 ) -> Mixture:
-    """The best of a few mixtures learned from a part of the points.
+    """A mixture of a part of the points, near a good one of all.
 
-    k-means spreads the components evenly over picture and colours. From there learning ends higher, and sooner, than
-    from seeds that follow the density, which crowd into the parts of one colour.
+    EM does not take components from where there are too many to where there are too few. So twice as many are learned
+    and the least different merged; then, in a few rounds, those of a new k-means join them and as many are merged
+    away, and what explains the points best is kept.
     """
-    most = max(POINTS_A_COMPONENT * n_components, min(START_POINTS, START_NUMBERS // table.shape[1]))
+    if table.shape[1] > SOFT_COLUMNS or n_components == 1 or len(table) < 2 * n_components:
+        return _hard_start(table, n_components, family, rng, n_jobs)
+    coarse, fine, more = (
+        _part(table, max(points, POINTS_A_COMPONENT * n_components), rng)
+        for points in (COARSE_POINTS, FINE_POINTS, POLISH_POINTS)
+    )
+
+    def em(X: Array, k: int, start: Mixture | Labels, tol: float = FINE_TOLERANCE, max_iter: int = 1000) -> Fit:
+        learner = ExponentialFamilyMixture(k, family=family, init=start, tol=tol, max_iter=max_iter, n_jobs=n_jobs)
+        return learner.fit(X).fit_
+
+    def fresh(k: int) -> Mixture:
+        """From k-means, which spreads components evenly over picture and colours."""
+        return em(coarse, k, _k_means(coarse, k, rng, n_jobs), max_iter=COARSE_STEPS).mixture
+
+    def narrowed(wide: Mixture) -> Fit:
+        learned = em(fine, wide.n_components, wide, max_iter=WIDENED_STEPS).mixture
+        return em(fine, n_components, simplify(learned, n_components, method="hierarchical").mixture)
+
+    best = narrowed(fresh(2 * n_components))
+    for _ in range(min(MOST_ROUNDS, max(FEWEST_ROUNDS, ROUND_COMPONENTS // n_components))):
+        tried = narrowed(_joined(best.mixture, fresh(n_components)))
+        best = max(best, tried, key=lambda fit: fit.objective)
+    return em(more, n_components, best.mixture, POLISH_TOLERANCE, POLISH_STEPS).mixture
+
+
+def _hard_start(table: Array, n_components: int, family: str, rng: np.random.Generator, n_jobs: int | None) -> Mixture:
+    """One k-means and a few hard steps."""
+    most = max(HARD_POINTS_A_COMPONENT * n_components, min(HARD_POINTS, HARD_NUMBERS // table.shape[1]))
     few = _part(table, most, rng)
-    if table.shape[1] > SOFT_COLUMNS:
-        return _one_start(few, n_components, family, False, rng, n_jobs).mixture
-    starts = [_one_start(few, n_components, family, True, rng, n_jobs) for _ in range(STARTS)]
-    best = max(starts, key=lambda fit: fit.objective).mixture
-    polisher = ExponentialFamilyMixture(n_components, family=family, init=best, tol=POLISH_TOLERANCE, n_jobs=n_jobs)
-    return polisher.fit(_part(table, max(most, POLISH_POINTS), rng)).mixture_
+    labels = _k_means(few, n_components, rng, n_jobs)
+    return KMLE(n_components, family=family, init=labels, tol=1.0, n_jobs=n_jobs).fit(few).mixture_
+
+
+def _k_means(X: Array, k: int, rng: np.random.Generator, n_jobs: int | None) -> Labels:
+    plain = FixedCovarianceGaussian(K_MEANS_VARIANCE)
+    seed = int(rng.integers(2**31))
+    return KMLE(k, family=plain, weights="uniform", tol=1e-3, random_state=seed, n_jobs=n_jobs).fit(X).labels_
+
+
+def _joined(first: Mixture, second: Mixture) -> Mixture:
+    """Half of each."""
+    weights = np.concatenate([first.weights, second.weights]) / 2
+    return Mixture(first.family, weights, np.concatenate([first.natural, second.natural]))
 
 
 def _part(table: Array, most: int, rng: np.random.Generator) -> Array:
     return table[np.sort(rng.choice(len(table), most, replace=False))] if len(table) > most else table
-
-
-def _one_start(
-    few: Array, n_components: int, family: str, soft: bool, rng: np.random.Generator, n_jobs: int | None
-) -> Fit:
-    shared: dict[str, Any] = {"random_state": int(rng.integers(2**31)), "n_jobs": n_jobs, "tol": 1e-3}
-    plain = KMLE(n_components, family=FixedCovarianceGaussian(K_MEANS_VARIANCE), weights="uniform", **shared).fit(few)
-    if soft:
-        return ExponentialFamilyMixture(n_components, family=family, init=plain.labels_, **shared).fit(few).fit_
-    return KMLE(n_components, family=family, init=plain.labels_, **shared | {"tol": 1.0}).fit(few).fit_

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
-from sklearn.base import clone
 
 from ..families.checking import check_sample_weight
 from ..mixture import Mixture
@@ -97,7 +96,7 @@ def matched(mixture: Mixture, other: Mixture) -> tuple[NDArray[np.intp], NDArray
     """
     with np.errstate(all="ignore"):
         divergence = mixture.family.kl(mixture.natural[:, None, :], other.natural[None, :, :])
-    own, theirs = linear_sum_assignment(np.nan_to_num(divergence, nan=1e300, posinf=1e300))
+    own, theirs = scipy.optimize.linear_sum_assignment(np.nan_to_num(divergence, nan=1e300, posinf=1e300))
     return own, theirs
 
 
@@ -108,6 +107,8 @@ def _restarted(estimator: Any, mixture: Mixture) -> Any:
     # Prescribed weights of components that left are shared out among those that stayed.
     if estimator.weights is not None and not isinstance(estimator.weights, str):
         settings["weights"] = mixture.weights
+    from sklearn.base import clone  # slow to import, and only this needs it
+
     return clone(estimator).set_params(**settings)
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, betainc, gammainc, gammaincc, log_ndtr, ndtr, pdtr
 
 from .. import families as f
 from ..families.scale_family import ScaleFamily
@@ -79,11 +79,11 @@ _Formula = Callable[[Any, dict[str, Array], Array, Array], Array]
 
 
 def _normal(mean: Array, std: Array | float, x: Array) -> Array:
-    return np.asarray(ndtr((x - mean) / std))
+    return np.asarray(scipy.special.ndtr((x - mean) / std))
 
 
 def _scale(family: ScaleFamily, source: dict[str, Array], natural: Array, x: Array) -> Array:
-    return np.asarray(gammainc(family.statistic_shape, family.sufficient_statistic(x) * -natural[:, 0]))
+    return np.asarray(scipy.special.gammainc(family.statistic_shape, family.sufficient_statistic(x) * -natural[:, 0]))
 
 
 def _symmetric(family: Any, source: dict[str, Array], natural: Array, x: Array) -> Array:
@@ -93,7 +93,10 @@ def _symmetric(family: Any, source: dict[str, Array], natural: Array, x: Array) 
 def _inverse_gaussian(family: Any, source: dict[str, Array], natural: Array, x: Array) -> Array:
     mean, shape = source["mean"], source["shape"]
     root = np.sqrt(shape / x)
-    return np.asarray(ndtr(root * (x / mean - 1)) + np.exp(2 * shape / mean + log_ndtr(-root * (x / mean + 1))))
+    return np.asarray(
+        scipy.special.ndtr(root * (x / mean - 1))
+        + np.exp(2 * shape / mean + scipy.special.log_ndtr(-root * (x / mean + 1)))
+    )
 
 
 def _von_mises(family: Any, source: dict[str, Array], natural: Array, x: Array) -> Array:
@@ -114,25 +117,29 @@ _FORMULAS: dict[type, _Formula] = {
     f.SphericalGaussian: lambda family, s, natural, x: _normal(s["mean"], np.sqrt(s["variance"]), x),
     f.FixedCovarianceGaussian: lambda family, s, natural, x: _normal(s["mean"], _known_deviation(family), x),
     f.LogNormal: lambda family, s, natural, x: _normal(s["log_mean"], s["log_std"], np.log(x)),
-    f.Bernoulli: lambda family, s, natural, x: bdtr(x, 1, s["probability"]),
-    f.Binomial: lambda family, s, natural, x: bdtr(x, family.trials, s["probability"]),
+    f.Bernoulli: lambda family, s, natural, x: scipy.special.bdtr(x, 1, s["probability"]),
+    f.Binomial: lambda family, s, natural, x: scipy.special.bdtr(x, family.trials, s["probability"]),
     f.Categorical: _categorical,
-    f.Poisson: lambda family, s, natural, x: pdtr(x, s["rate"]),
+    f.Poisson: lambda family, s, natural, x: scipy.special.pdtr(x, s["rate"]),
     f.Geometric: lambda family, s, natural, x: -np.expm1((x + 1) * natural[:, 0]),
-    f.NegativeBinomial: lambda family, s, natural, x: betainc(family.successes, x + 1, s["probability"]),
+    f.NegativeBinomial: lambda family, s, natural, x: scipy.special.betainc(family.successes, x + 1, s["probability"]),
     f.Laplace: _symmetric,
     f.GeneralizedGaussian: _symmetric,
     ScaleFamily: _scale,
-    f.Gamma: lambda family, s, natural, x: gammainc(s["shape"], x / s["scale"]),
-    f.InverseGamma: lambda family, s, natural, x: gammaincc(s["shape"], s["scale"] / x),
+    f.Gamma: lambda family, s, natural, x: scipy.special.gammainc(s["shape"], x / s["scale"]),
+    f.InverseGamma: lambda family, s, natural, x: scipy.special.gammaincc(s["shape"], s["scale"] / x),
     f.InverseGaussian: _inverse_gaussian,
-    f.ChiSquare: lambda family, s, natural, x: gammainc(0.5 * s["degrees"], 0.5 * x),
-    f.Beta: lambda family, s, natural, x: betainc(s["alpha"], s["beta"], x),
+    f.ChiSquare: lambda family, s, natural, x: scipy.special.gammainc(0.5 * s["degrees"], 0.5 * x),
+    f.Beta: lambda family, s, natural, x: scipy.special.betainc(s["alpha"], s["beta"], x),
     f.VonMises: _von_mises,
-    f.Wishart: lambda family, s, natural, x: gammainc(0.5 * s["degrees"], 0.5 * x / s["scale"]),
-    f.FixedDegreesWishart: lambda family, s, natural, x: gammainc(0.5 * family.degrees, 0.5 * x / s["scale"]),
-    f.InverseWishart: lambda family, s, natural, x: gammaincc(0.5 * s["degrees"], 0.5 * s["scale"] / x),
-    f.FixedDegreesInverseWishart: lambda family, s, natural, x: gammaincc(0.5 * family.degrees, 0.5 * s["scale"] / x),
+    f.Wishart: lambda family, s, natural, x: scipy.special.gammainc(0.5 * s["degrees"], 0.5 * x / s["scale"]),
+    f.FixedDegreesWishart: lambda family, s, natural, x: scipy.special.gammainc(
+        0.5 * family.degrees, 0.5 * x / s["scale"]
+    ),
+    f.InverseWishart: lambda family, s, natural, x: scipy.special.gammaincc(0.5 * s["degrees"], 0.5 * s["scale"] / x),
+    f.FixedDegreesInverseWishart: lambda family, s, natural, x: scipy.special.gammaincc(
+        0.5 * family.degrees, 0.5 * s["scale"] / x
+    ),
 }
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import entr, softmax
 
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -33,7 +33,12 @@ def posterior_entropy(model: Any, X: ArrayLike) -> Array:
     mixture = mixture_of(model)
     rows = legal_rows(mixture, X)
     blocks = row_blocks(rows, mixture.n_components)
-    return np.concatenate([entr(softmax(mixture.log_joint(rows[block]), axis=1)).sum(axis=1) for block in blocks])
+    return np.concatenate(
+        [
+            scipy.special.entr(scipy.special.softmax(mixture.log_joint(rows[block]), axis=1)).sum(axis=1)
+            for block in blocks
+        ]
+    )
 
 
 @dataclass(frozen=True)
@@ -71,11 +76,11 @@ def separation(model: Any, X: ArrayLike) -> Separation:
     k = mixture.n_components
     given, own, expected, entropy = np.zeros(k), np.zeros(k), np.zeros((k, k)), 0.0
     for block in row_blocks(rows, k):
-        posterior = softmax(mixture.log_joint(rows[block]), axis=1)
+        posterior = scipy.special.softmax(mixture.log_joint(rows[block]), axis=1)
         labels = posterior.argmax(axis=1)
         given += np.bincount(labels, minlength=k)
         own += np.bincount(labels, posterior.max(axis=1), k)
-        entropy += float(entr(posterior).sum())
+        entropy += float(scipy.special.entr(posterior).sum())
         for j in range(k):
             expected[:, j] += posterior[labels == j].sum(axis=0)
     belonging = expected.sum(axis=1, keepdims=True)

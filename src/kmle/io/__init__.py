@@ -7,19 +7,35 @@ if TYPE_CHECKING:
     from .guess import Guess, guess_family
     from .models import Model, read_model, write_model
     from .reading import read_table
+    from .streaming import TableStream, open_stream
     from .table import Table
-    from .writing import write_table
+    from .writing import write_batches, write_table
 
-__all__ = ["Guess", "Model", "Table", "guess_family", "read_model", "read_table", "write_model", "write_table"]
+__all__ = [
+    "Guess",
+    "Model",
+    "Table",
+    "TableStream",
+    "guess_family",
+    "open_stream",
+    "read_model",
+    "read_table",
+    "write_batches",
+    "write_model",
+    "write_table",
+]
 
 # Where each name lives; fetched when first asked for, as tables need polars, which is an extra, and models need not.
 _HOMES = {
     "Guess": "guess",
     "Model": "models",
     "Table": "table",
+    "TableStream": "streaming",
     "guess_family": "guess",
+    "open_stream": "streaming",
     "read_model": "models",
     "read_table": "reading",
+    "write_batches": "writing",
     "write_model": "models",
     "write_table": "writing",
 }

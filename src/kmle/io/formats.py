@@ -133,6 +133,14 @@ def output_kind(path: str) -> tuple[str, bool]:
     return EXTENSIONS[extension], zipped
 
 
+def check_batches_output(path: str) -> None:
+    """Refuses, before any work is done, a format that is not written batch by batch."""
+    kind, zipped = output_kind(path)
+    if kind == "npz" or (zipped and kind not in ("csv", "tsv")):
+        told = f"gzipped {kind.upper()}" if zipped and kind != "npz" else "NPZ"
+        raise ValueError(f"{path}: {told} cannot be written batch by batch: use .csv, .csv.gz, .npy or .parquet")
+
+
 def check_output(path: str | None) -> None:
     """Refuses, before any work is done, a path that cannot be written to."""
     if path is None or path == "-":

@@ -2,8 +2,10 @@
 
 import gzip
 import zlib
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,19 +31,26 @@ def read_table(
     `columns` are taken in the order given; all but the weights when None. Text columns are refused unless ignored,
     missing values unless rows that have any are dropped.
     """
-    try:
+    with readable(path):
         source = open_source(path)
         table = _read(source, None if columns is None else list(columns), weights, ignore_text)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is a damaged gzip file: {error}") from None
-    except PermissionError:
-        raise ValueError(f"{path} cannot be read: permission denied") from None
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).strip().splitlines()[0]
-        raise ValueError(f"{path} cannot be read as a table: {reason}") from None
     if len(table) == 0:
         raise ValueError(f"{table.source} has a header but no rows: there is nothing to fit")
     return without_missing(table, drop_missing)
+
+
+@contextmanager
+def readable(path: str) -> Iterator[None]:
+    """Whatever goes wrong with the file itself is said in one sentence."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path} is a damaged gzip file: {error}") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ValueError(f"{path} cannot be read as a table: {reason}") from None
 
 
 def _read(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Table:
@@ -50,11 +59,9 @@ def _read(source: Source, columns: list[str] | None, weights: str | None, ignore
     if source.kind in ("npy", "npz"):
         content = _arrays(source)
         if isinstance(content, np.ndarray):
-            return _from_array(source, content, columns, weights)
-        return _from_frame(source, content, columns, weights, ignore_text)
-    readers = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "arrow-stream": pl.read_ipc_stream}
-    options: dict[str, Any] = {} if source.kind == "parquet" else {"use_pyarrow": False}
-    return _from_frame(source, readers[source.kind](source.plain(), **options), columns, weights, ignore_text)
+            return from_array(source, content, columns, weights)
+        return _from_frame(source, content, content.select, columns, weights, ignore_text)
+    return _from_columnar(source, columns, weights, ignore_text)
 
 
 # Text -----------------------------------------------------------------------------------------------------------------
@@ -63,7 +70,7 @@ def _read(source: Source, columns: list[str] | None, weights: str | None, ignore
 def _from_text(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Table:
     layout = sniff(source)
     chosen = chosen_columns(source.name, layout.sample.columns, columns, weights)
-    chosen, notes = _numeric(source.name, layout.sample, chosen, ignore_text, layout)
+    chosen, notes = numeric_columns(source.name, layout.sample, chosen, ignore_text, layout)
     wanted = [*chosen, *([] if weights is None or weights in chosen else [weights])]
     values = _gathered(source, layout, wanted)
     told = [layout.note(source.name), *notes]
@@ -97,26 +104,47 @@ def _gathered(source: Source, layout: Layout, wanted: list[str]) -> Array:
 # Frames ---------------------------------------------------------------------------------------------------------------
 
 
+def _from_columnar(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Table:
+    """Parquet and Arrow: the names and kinds of all columns are looked at, only those asked for are read."""
+    readers = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "arrow-stream": pl.read_ipc_stream}
+    options: dict[str, Any] = {"glob": False} if source.kind == "parquet" else {"use_pyarrow": False}
+    place = source.plain()
+
+    def fetch(wanted: list[str] | None, **more: Any) -> pl.DataFrame:
+        if not isinstance(place, Path):
+            place.seek(0)
+        return readers[source.kind](place, columns=wanted, **options, **more)
+
+    return _from_frame(source, fetch(None, n_rows=0), fetch, columns, weights, ignore_text)
+
+
 def _from_frame(
-    source: Source, frame: pl.DataFrame, columns: list[str] | None, weights: str | None, ignore_text: bool
+    source: Source,
+    header: pl.DataFrame,
+    fetch: Callable[[list[str]], pl.DataFrame],
+    columns: list[str] | None,
+    weights: str | None,
+    ignore_text: bool,
 ) -> Table:
-    chosen = chosen_columns(source.name, frame.columns, columns, weights)
-    chosen, notes = _numeric(source.name, frame, chosen, ignore_text)
-    table = Table(_matrix(frame.select(chosen)), tuple(chosen), source.name, notes=tuple(notes))
+    """The table whose columns `header` has, with rows or without, and `fetch` gets."""
+    chosen = chosen_columns(source.name, header.columns, columns, weights)
+    chosen, notes = numeric_columns(source.name, header, chosen, ignore_text)
     if weights is None:
-        return table
-    _numeric(source.name, frame, [weights], False)
-    return replace(table, weights=_matrix(frame.select(weights))[:, 0])
+        return Table(matrix(fetch(chosen)), tuple(chosen), source.name, notes=tuple(notes))
+    numeric_columns(source.name, header, [weights], False)
+    frame = fetch(list(dict.fromkeys([*chosen, weights])))
+    own = matrix(frame.select(weights))[:, 0]
+    return Table(matrix(frame.select(chosen)), tuple(chosen), source.name, own, notes=tuple(notes))
 
 
-def _matrix(frame: pl.DataFrame) -> Array:
+def matrix(frame: pl.DataFrame) -> Array:
     """Rows (n, d) of floats; single columns are not copied where they lie in one piece."""
     single = all(kind == pl.Float32 for kind in frame.dtypes)
     columns = frame.select(pl.all().cast(pl.Float32 if single else pl.Float64))
     return columns.to_series().to_numpy()[:, None] if frame.width == 1 else columns.to_numpy(order="c")
 
 
-def _numeric(
+def numeric_columns(
     name: str, frame: pl.DataFrame, chosen: list[str], ignore_text: bool, layout: Layout | None = None
 ) -> tuple[list[str], list[str]]:
     """The chosen columns that hold numbers, and a note on those left out; text is refused unless to be ignored."""
@@ -151,7 +179,15 @@ def _holds_numbers(column: pl.Series, layout: Layout | None) -> bool:
 
 
 def _arrays(source: Source) -> NDArray[Any] | pl.DataFrame:
-    """One plain array (memory-mapped where it can be), or a frame of named columns."""
+    """One plain array, or a frame of named columns."""
+    content = loaded(source)
+    if isinstance(content, np.ndarray) and content.dtype.names:
+        return pl.DataFrame({name: content[name] for name in content.dtype.names})
+    return content
+
+
+def loaded(source: Source) -> NDArray[Any] | pl.DataFrame:
+    """The array of a NPY file (memory-mapped where it can be) or of an archive; a frame where that has several."""
     try:
         place = source.plain()
         in_place = source.kind == "npy" and source.path is not None and not source.zipped
@@ -166,8 +202,6 @@ def _arrays(source: Source) -> NDArray[Any] | pl.DataFrame:
         if "Object arrays" in str(error) or "Python objects" in str(error):
             raise ValueError(f"{source.name} holds Python objects, which are never loaded: save numbers") from None
         raise ValueError(f"{source.name} is not a whole {source.kind.upper()} file: {error}") from None
-    if content.dtype.names:
-        return pl.DataFrame({name: content[name] for name in content.dtype.names})
     return content
 
 
@@ -180,12 +214,13 @@ def _columns_of(name: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray
     return arrays
 
 
-def _from_array(source: Source, array: NDArray[Any], columns: list[str] | None, weights: str | None) -> Table:
+def from_array(source: Source, array: NDArray[Any], columns: list[str] | None, weights: str | None) -> Table:
+    """The chosen columns of an array, called x0, x1, ...; not copied where they need not be."""
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{source.name} holds an array of {array.dtype}: numbers are needed")
     if array.ndim not in (1, 2, 3):
         raise ValueError(f"{source.name} holds an array of {array.ndim} dimensions: rows and columns are needed")
-    rows = array.reshape(len(array), -1) if array.ndim != 1 else array[:, None]
+    rows = array.reshape(len(array), prod(array.shape[1:]))
     names = [f"x{place}" for place in range(rows.shape[1])]
     chosen = chosen_columns(source.name, names, columns, weights)
     places = [names.index(name) for name in chosen]

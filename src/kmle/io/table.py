@@ -1,5 +1,6 @@
 """A table read from a file: rows of numbers, the names of their columns, perhaps weights."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -21,13 +22,20 @@ class Table:
     first_line: int | None = None
     """The line of row 0 in a text file, counted from one; None where rows are not lines."""
     notes: tuple[str, ...] = ()
+    first_row: int | None = None
+    """The number of row 0 where this is a part of a table; None for a whole one."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
+    def parts(self) -> Iterator["Table"]:
+        """The table in parts that fit in memory: itself."""
+        yield self
+
     def row_name(self, row: int) -> str:
         """How to speak of a row: by its number and, in a text file, its line."""
-        return f"row {row}" if self.first_line is None else f"row {row} (line {row + self.first_line})"
+        number = row + (self.first_row or 0)
+        return f"row {number}" if self.first_line is None else f"row {number} (line {number + self.first_line})"
 
 
 def chosen_columns(source: str, present: list[str], wanted: list[str] | None, weights: str | None) -> list[str]:
@@ -61,28 +69,39 @@ def listed(names: list[str], most: int = 8) -> str:
 
 def without_missing(table: Table, drop: bool) -> Table:
     """The table if no value is missing; else one sentence about the first, or, on demand, the complete rows only."""
-    weights = table.weights
-    missing = _missing(table.rows)
-    gaps = None if weights is None else _missing(weights)
-    if missing is None and gaps is None:
+    keep = complete_rows(table, drop)
+    if keep is None:
         return table
+    if not keep.any():
+        raise ValueError(f"{table.source} has a missing value in every row: no row is left to use")
+    dropped = int(len(keep) - keep.sum())
+    return Table(
+        table.rows[keep],
+        table.columns,
+        table.source,
+        None if table.weights is None else table.weights[keep],
+        notes=(*table.notes, left_out(dropped, len(keep))),
+    )
+
+
+def left_out(dropped: int, n_rows: int) -> str:
+    """The note on rows that are not used."""
+    return f"{dropped} of {n_rows} rows with missing values were left out"
+
+
+def complete_rows(table: Table, drop: bool) -> NDArray[np.bool_] | None:
+    """Which rows are complete, None for all; one sentence about the first gap unless such rows are to be dropped."""
+    missing = _missing(table.rows)
+    gaps = None if table.weights is None else _missing(table.weights)
+    if missing is None and gaps is None:
+        return None
     if not drop:
         raise ValueError(_first_gap(table, missing, gaps))
     keep = np.ones(len(table), dtype=bool)
     for marks in (missing, gaps):
         if marks is not None:
             keep &= ~marks.reshape(len(marks), -1).any(axis=1)
-    if not keep.any():
-        raise ValueError(f"{table.source} has a missing value in every row: no row is left to use")
-    dropped = int(len(keep) - keep.sum())
-    note = f"{dropped} of {len(keep)} rows with missing values were left out"
-    return Table(
-        table.rows[keep],
-        table.columns,
-        table.source,
-        None if weights is None else weights[keep],
-        notes=(*table.notes, note),
-    )
+    return keep
 
 
 def _missing(values: Array) -> NDArray[np.bool_] | None:
@@ -103,7 +122,10 @@ def _first_gap(table: Table, missing: NDArray[Any] | None, gaps: NDArray[Any] | 
         flat = missing.reshape(len(missing), -1)
         count, row = int(flat.sum()), int(np.argmax(flat.any(axis=1)))
         where = f"column {table.columns[int(np.argmax(flat[row]))]!r}"
-    told = "a value is missing" if count == 1 else f"{count} values are missing, the first"
+    # A part of a table does not know how many values the other parts miss.
+    told = (
+        "a value is missing" if count == 1 or table.first_row is not None else f"{count} values are missing, the first"
+    )
     return (
         f"{table.source}: {told} in {table.row_name(row)}, {where}: "
         "fill it in, or leave incomplete rows out with --drop-missing"

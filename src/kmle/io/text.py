@@ -4,14 +4,18 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 import polars as pl
 
 from .formats import HEAD_BYTES, Source
 
-# Text is parsed in blocks of about this many bytes, so that a big file is never held whole.
-BLOCK_BYTES = 8 << 20
+# Text is parsed in blocks, so that a big file is never held whole: about this many bytes for each of polars' threads,
+# or for each column, up to so many, as every column of a block costs a few calls.
+BLOCK_BYTES = 512 << 10
+MOST_COLUMNS = 16
+# No text between quotes is longer than this; where it seems to be, a quote is not closed.
+QUOTED_BYTES = 64 << 20
 MISSING = ["", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "?"]
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 
@@ -113,25 +117,42 @@ def read_blocks(source: Source, layout: Layout, wanted: Sequence[str]) -> Iterat
 
 
 def _cut(source: Source, layout: Layout) -> Iterator[bytes]:
-    """The lines after the header in blocks of whole lines; after a quote, which may hide a line's end, all at once."""
+    """The lines after the header in blocks of whole lines; a line's end between quotes is none."""
     with source.open() as file:
         if file.read(3) != b"\xef\xbb\xbf":
             file.seek(0)
         if layout.has_header:
             file.readline()
         pending = b""
-        while block := file.read(BLOCK_BYTES):
+        line = layout.first_line
+        size = BLOCK_BYTES * max(pl.thread_pool_size(), min(layout.sample.width, MOST_COLUMNS))
+        while block := file.read(size):
             block = pending + block + file.readline()
-            if b'"' in block:
-                block += file.read()
+            if block.count(b'"') % 2:
+                block += _to_closing_quote(file, line + block[: block.rfind(b'"')].count(b"\n"))
             # Empty lines wait for what follows: those at the end of the file are no rows.
             if block.endswith((b"\n\n", b"\n\r\n")) or block.isspace():
                 pending = block
             else:
                 yield block
+                line += block.count(b"\n")
                 pending = b""
         if pending.strip():
             yield pending.rstrip(b"\r\n")
+
+
+def _to_closing_quote(file: BinaryIO, opened: int) -> bytes:
+    """The lines up to the one that closes the quote opened before them."""
+    lines = []
+    size = 0
+    while line := file.readline():
+        lines.append(line)
+        size += len(line)
+        if line.count(b'"') % 2:
+            break
+        if size > QUOTED_BYTES:
+            raise ValueError(f"line {opened} opens a quote that no line after it closes: close it, or take it out")
+    return b"".join(lines)
 
 
 def numbers_of(cells: pl.DataFrame, first_row: int, layout: Layout) -> pl.DataFrame:

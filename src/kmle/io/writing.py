@@ -1,20 +1,24 @@
-"""`write_table`: named columns to a file whose extension says the format."""
+"""`write_table`, `write_batches`: named columns to a file whose extension says the format."""
 
 import gzip
 import io
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .formats import check_output, output_kind
+from .formats import check_batches_output, check_output, output_kind
+
+Columns = Mapping[str, NDArray[Any]]
 
 
-def write_table(path: str, columns: Mapping[str, NDArray[Any]]) -> None:
+def write_table(path: str, columns: Columns) -> None:
     """Writes columns of equal length; "-" is CSV on standard output. NPY holds one column flat, several as a table."""
     check_output(path)
     kind, zipped = output_kind(path)
@@ -36,13 +40,12 @@ def write_table(path: str, columns: Mapping[str, NDArray[Any]]) -> None:
         raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
-def _write(file: BinaryIO, kind: str, columns: Mapping[str, NDArray[Any]]) -> None:
+def _write(file: BinaryIO, kind: str, columns: Columns) -> None:
     if kind == "npz":
         np.savez(file, **columns)  # type: ignore[arg-type]
         return
     if kind == "npy":
-        arrays = list(columns.values())
-        np.save(file, arrays[0] if len(arrays) == 1 else np.column_stack(arrays), allow_pickle=False)
+        np.save(file, _joined(columns), allow_pickle=False)
         return
     frame = pl.DataFrame(dict(columns))
     if kind == "parquet":
@@ -51,3 +54,83 @@ def _write(file: BinaryIO, kind: str, columns: Mapping[str, NDArray[Any]]) -> No
         frame.write_ipc(file)
     else:
         frame.write_csv(file, separator="\t" if kind == "tsv" else ",")
+
+
+# Batch by batch -------------------------------------------------------------------------------------------------------
+
+
+def write_batches(path: str, batches: Iterable[Columns]) -> None:
+    """Writes columns of which a batch at a time is at hand, the file whole or not at all; else as `write_table`."""
+    check_output(path)
+    check_batches_output(path)
+    kind, zipped = output_kind(path)
+    if path == "-":
+        _write_text(sys.stdout.buffer, ",", batches)
+        sys.stdout.buffer.flush()
+        return
+    where = Path(path)
+    beside = where.with_name(f".{where.name}.{os.getpid()}")
+    try:
+        if kind in ("parquet", "arrow"):
+            _sink(beside, kind, iter(batches))
+        else:
+            with beside.open("wb") as file:
+                if kind == "npy":
+                    _write_array(file, batches)
+                elif zipped:
+                    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+                        _write_text(cast(BinaryIO, packed), "\t" if kind == "tsv" else ",", batches)
+                else:
+                    _write_text(file, "\t" if kind == "tsv" else ",", batches)
+        beside.replace(where)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _write_text(file: BinaryIO, separator: str, batches: Iterable[Columns]) -> None:
+    for place, columns in enumerate(batches):
+        # Slice by slice through Python's own stream, which knows when nobody reads any more.
+        for row, part in enumerate(pl.DataFrame(dict(columns)).iter_slices(1 << 16)):
+            header = place == 0 and row == 0
+            file.write(part.write_csv(include_header=header, separator=separator).encode())
+
+
+def _write_array(file: BinaryIO, batches: Iterable[Columns]) -> None:
+    """The header is written again at the end, when the number of rows is known: NumPy leaves room for it."""
+    n_rows, empty = 0, np.empty(0)
+    for columns in batches:
+        part = _joined(columns)
+        if n_rows == 0:
+            empty = part[:0]
+            _write_header(file, empty, 0)
+        part.tofile(file)
+        n_rows += len(part)
+    file.seek(0)
+    _write_header(file, empty, n_rows)
+
+
+def _write_header(file: BinaryIO, like: NDArray[Any], n_rows: int) -> None:
+    descr = np.lib.format.dtype_to_descr(like.dtype)
+    shape = (n_rows, *like.shape[1:])
+    np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
+
+
+def _joined(columns: Columns) -> NDArray[Any]:
+    arrays = list(columns.values())
+    return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
+
+
+def _sink(path: Path, kind: str, batches: Iterator[Columns]) -> None:
+    """Polars asks for batches as it writes."""
+    from polars.io.plugins import register_io_source
+
+    frames = (pl.DataFrame(dict(columns)) for columns in batches)
+    first = next(frames)
+
+    def frames_of(*_: Any) -> Iterator[pl.DataFrame]:
+        return chain([first], frames)
+
+    lazy = register_io_source(frames_of, schema=first.schema)
+    (lazy.sink_parquet if kind == "parquet" else lazy.sink_ipc)(path)

@@ -93,6 +93,16 @@ class PackedRows:
         self._rows.table(table)
         return table
 
+    def column(self) -> NDArray[Any]:
+        """The only column (n,) where it lies, to be written to and sorted without a copy; `measure` then loads it."""
+        if self.n_columns != 1:
+            raise ValueError(f"rows of {self.n_columns} columns do not lie as one: use load.")
+        return np.asarray(self._rows.column())
+
+    def measure(self) -> None:
+        """Takes what was written into `column` as loaded."""
+        self._rows.measure()
+
     def hard_pass(
         self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, margins: NDArray[np.float32] | None = None
     ) -> int:

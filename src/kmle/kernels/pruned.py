@@ -50,14 +50,15 @@ class GroupLabels:
         """Room for labels."""
         return GroupLabels(np.empty(-(-n_rows // GROUP_ROWS), dtype=np.int32), np.empty(n_rows, dtype=np.int32))
 
-    def same_as(self, other: "GroupLabels") -> bool:
-        """Whether no row has another label."""
-        if not np.array_equal(self.owners, other.owners):
-            return False
+    def mixed_rows(self) -> Integers:
+        """The labels of all rows in groups without an owner."""
         mixed = np.flatnonzero(self.owners < 0)
         places = (mixed[:, None] * GROUP_ROWS + np.arange(GROUP_ROWS)).ravel()
-        places = places[places < len(self.rows)]
-        return np.array_equal(self.rows[places], other.rows[places])
+        return self.rows[places[places < len(self.rows)]]
+
+    def same_as(self, other: "GroupLabels") -> bool:
+        """Whether no row has another label."""
+        return np.array_equal(self.owners, other.owners) and np.array_equal(self.mixed_rows(), other.mixed_rows())
 
 
 class PrunedRows:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 
@@ -59,6 +59,13 @@ class PackedRows:
 
     def table(self, out: NDArray[Any]) -> None:
         out[:] = self._values
+
+    def column(self) -> NDArray[Any]:
+        """The only column, where it lies."""
+        return self._values[:, 0]
+
+    def measure(self) -> None:
+        """Nothing is known in advance of what is written into the column."""
 
     def hard_pass(
         self,
@@ -156,9 +163,11 @@ class PackedRows:
     ) -> None:
         """Books rows of a block under other labels; those from nowhere (-1) are lost to no one."""
         k, t, own = len(counts), t[moved], weights[moved]
-        gained = csr_array((own, after, np.arange(len(own) + 1)), shape=(len(own), k)).T
+        gained = scipy.sparse.csr_array((own, after, np.arange(len(own) + 1)), shape=(len(own), k)).T
         held = before >= 0
-        lost = csr_array((own * held, np.where(held, before, 0), np.arange(len(own) + 1)), shape=(len(own), k)).T
+        lost = scipy.sparse.csr_array(
+            (own * held, np.where(held, before, 0), np.arange(len(own) + 1)), shape=(len(own), k)
+        ).T
         sums += gained @ t - lost @ t
         counts += np.bincount(after, own, k) - np.bincount(before[held], own[held], k)
         sizes += np.bincount(after, minlength=k) - np.bincount(before[held], minlength=k)

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 class SortedRows:
-    """Packed rows (float64) in the order of one column, no value twice; t(x) has at most eight entries.
+    """Packed rows (float64) in the order of one column; t(x) has at most eight entries.
 
     Two components' scores may cross at most once (order one) or twice, with one extremum of their difference.
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from ..assignment.direct import worst_row
 from ..assignment.partition import Partition
-from ..assignment.problem import Parameters, Problem
-from ..seeding.shrinking import shrunk_moments
+from ..assignment.problem import LearningProblem, Parameters
+from ..seeding.shrinking import shrunk
 from ..statistics import ClusterStatistics
 
 
@@ -15,7 +14,7 @@ def bury(parameters: Parameters, statistics: ClusterStatistics) -> Parameters:
 
 
 def settle(
-    problem: Problem, parameters: Parameters, partition: Partition, statistics: ClusterStatistics, reseed: bool
+    problem: LearningProblem, parameters: Parameters, partition: Partition, statistics: ClusterStatistics, reseed: bool
 ) -> tuple[Parameters, Partition, ClusterStatistics]:
     """After an assignment: bury the empty components, or reseed one of them where that raises the objective.
 
@@ -27,10 +26,10 @@ def settle(
     if not reseed or len(newly_empty) == 0:
         return buried, partition, statistics
     objective = problem.complete_objective(buried, statistics)
-    row = worst_row(problem.rows, buried.natural, problem.bias(buried))
     natural, log_weights = buried.natural.copy(), buried.log_weights.copy()
     revived = int(newly_empty[0])
-    natural[revived] = problem.family.natural_from_moment(shrunk_moments(problem, np.array([row])))[0]
+    seed = shrunk(problem.worst_statistic(buried)[None], problem.prior_moment)
+    natural[revived] = problem.family.natural_from_moment(seed)[0]
     log_weights[revived] = parameters.log_weights[revived]
     trial = Parameters(natural, log_weights)
     trial_partition, trial_statistics = problem.assign(trial)

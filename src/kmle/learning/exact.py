@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assignment.partition import Labelled
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters, Problem, at_hand
 from ..numerics.arrays import Array
 from .state import GLOBAL_OPTIMUM, HalfStep, State
 
@@ -38,7 +38,8 @@ class Exact:
     name: str = "exact"
     monotone: bool = True
 
-    def init(self, problem: Problem, parameters: Parameters) -> State:
+    def init(self, problem: LearningProblem, parameters: Parameters) -> State:
+        problem = at_hand(problem, self.name)
         line = _Line(problem)
         k = min(len(parameters.natural), line.size)
         if problem.weights is None:
@@ -57,7 +58,7 @@ class Exact:
         objective = problem.complete_objective(found, statistics)
         return State(found, objective, statistics, Labelled(labels), (HalfStep("optimum", objective),), GLOBAL_OPTIMUM)
 
-    def step(self, problem: Problem, state: State) -> State:
+    def step(self, problem: LearningProblem, state: State) -> State:
         return state
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from .lloyd import assigned
 from .state import NO_LABEL_CHANGED, HalfStep, State
 
@@ -15,10 +15,10 @@ class HardEM:
     name: str = "hard-em"
     monotone: bool = True
 
-    def init(self, problem: Problem, parameters: Parameters) -> State:
+    def init(self, problem: LearningProblem, parameters: Parameters) -> State:
         return assigned(problem, parameters, self.reseed)
 
-    def step(self, problem: Problem, state: State) -> State:
+    def step(self, problem: LearningProblem, state: State) -> State:
         natural = problem.updated_natural(state.parameters, state.statistics)
         parameters = Parameters(natural, state.parameters.log_weights)
         updated = HalfStep("parameters", problem.complete_objective(parameters, state.statistics))

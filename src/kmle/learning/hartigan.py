@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assignment.partition import Labelled
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters, Problem, at_hand
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .hard_em import HardEM
@@ -40,14 +40,14 @@ class Hartigan:
     name: str = "hartigan"
     monotone: bool = True
 
-    def init(self, problem: Problem, parameters: Parameters) -> State:
+    def init(self, problem: LearningProblem, parameters: Parameters) -> State:
         return HardEM(self.reseed).init(problem, parameters)
 
-    def step(self, problem: Problem, state: State) -> State:
+    def step(self, problem: LearningProblem, state: State) -> State:
         following = HardEM(self.reseed).step(problem, state)
         if following.finished is None:
             return following
-        swept = _Sweep(problem, following).run()
+        swept = _Sweep(at_hand(problem, self.name), following).run()
         if swept is None:
             return following.ended(NO_MOVE_GAINS)
         return replace(swept, trace=(*following.trace, *swept.trace), finished=None)

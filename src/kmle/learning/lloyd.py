@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from .empties import settle
 from .state import NO_LABEL_CHANGED, HalfStep, State
 
@@ -17,10 +17,10 @@ class KMLELloyd:
     name: str = "k-mle"
     monotone: bool = True
 
-    def init(self, problem: Problem, parameters: Parameters) -> State:
+    def init(self, problem: LearningProblem, parameters: Parameters) -> State:
         return assigned(problem, parameters, self.reseed)
 
-    def step(self, problem: Problem, state: State) -> State:
+    def step(self, problem: LearningProblem, state: State) -> State:
         parameters = Parameters(
             problem.updated_natural(state.parameters, state.statistics), state.parameters.log_weights
         )
@@ -44,7 +44,7 @@ class KMLELloyd:
 
 
 def assigned(
-    problem: Problem,
+    problem: LearningProblem,
     parameters: Parameters,
     reseed: bool,
     trace: tuple[HalfStep, ...] = (),

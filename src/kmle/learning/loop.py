@@ -7,14 +7,16 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from .soft_em import SoftEM
-from .state import ITERATION_LIMIT, STOPPED, TOLERANCE_REACHED, Algorithm, Fit, HalfStep, State
+from .state import ITERATION_LIMIT, STOPPED, TOLERANCE_REACHED, Algorithm, Fit, Run
 
 # Steps in a row that gain nothing at all before rounding is taken to be going round in circles.
 IDLE_STEPS = 3
 
 Progress = Callable[[int, float], bool | None]
+# Is given the run so far, and whether it is the last time.
+Keep = Callable[[Run, bool], None]
 
 _watcher: ContextVar[Progress | None] = ContextVar("watcher", default=None)
 
@@ -37,77 +39,79 @@ def watched(progress: Progress) -> Iterator[None]:
 
 def run(
     algorithm: Algorithm,
-    problem: Problem,
-    start: Parameters,
+    problem: LearningProblem,
+    start: Parameters | Run,
     *,
     max_iter: int = 300,
     tol: float = 0.0,
     progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> Fit:
     """Steps until the algorithm finishes, a step gains less than `tol` a row, or `max_iter` steps are made.
 
     `progress(iteration, objective)` is called after every step; if it returns False the fit ends there. So is the one
-    given to `watched`.
+    given to `watched`. `start` may be a run to go on with; `keep` is given the run after every step, and once more when
+    it ends or is cut off.
     """
     began = time.perf_counter()
     observers = [observer for observer in (progress, _watcher.get()) if observer is not None]
-    state = algorithm.init(problem, start)
-    history = list(state.trace)
-    iteration, idle = 0, 0
-    reason = state.finished
-    while reason is None:
-        if iteration >= max_iter:
-            reason = ITERATION_LIMIT
-            break
-        following = algorithm.step(problem, state)
-        iteration += 1
-        history.extend(following.trace)
-        gain = (following.objective - state.objective) / problem.total
-        idle = idle + 1 if gain <= 0 else 0
-        state = following
-        reason = state.finished
-        if reason is None and algorithm.monotone and ((tol > 0 and gain <= tol) or idle >= IDLE_STEPS):
-            reason = TOLERANCE_REACHED
-        answers = [observer(iteration, state.objective) for observer in observers]
-        if reason is None and any(answer is False for answer in answers):
-            reason = STOPPED
-    return finish(algorithm, problem, state, history, iteration, reason, time.perf_counter() - began)
+    if isinstance(start, Run):
+        now = start
+    else:
+        state = algorithm.init(problem, start)
+        now = Run(state, state.trace)
+    before = now.seconds
+    reason = now.state.finished
+    try:
+        while reason is None:
+            if now.n_iter >= max_iter:
+                reason = ITERATION_LIMIT
+                break
+            following = algorithm.step(problem, now.state)
+            gain = (following.objective - now.state.objective) / problem.total
+            now = now.after(following, idle=gain <= 0, seconds=before + time.perf_counter() - began)
+            reason = following.finished
+            if reason is None and algorithm.monotone and ((tol > 0 and gain <= tol) or now.idle >= IDLE_STEPS):
+                reason = TOLERANCE_REACHED
+            if keep is not None:
+                keep(now, False)
+            answers = [observer(now.n_iter, following.objective) for observer in observers]
+            if reason is None and any(answer is False for answer in answers):
+                reason = STOPPED
+    finally:
+        # Also after an interruption or a failure: what was reached is not lost.
+        if keep is not None:
+            keep(now if reason in (None, ITERATION_LIMIT, STOPPED) else now.ended(reason), True)
+    return finish(algorithm, problem, now, reason)
 
 
-def finish(
-    algorithm: Algorithm,
-    problem: Problem,
-    state: State,
-    history: list[HalfStep],
-    n_iter: int,
-    reason: str,
-    seconds: float,
-) -> Fit:
+def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str) -> Fit:
     """The outcome: living components only, labels as the final mixture gives them."""
+    state = run.state
     parameters = state.parameters
     alive = parameters.alive
+    if not alive.all():
+        # Without the dead, labels count the living.
+        parameters = Parameters(parameters.natural[alive], parameters.log_weights[alive])
     partition, statistics = problem.assign(parameters)
     # Prescribed weights of components that died are shared out among the others, in the mixture and so here.
     lost = problem.total * float(np.log(np.exp(parameters.log_weights).sum()))
     complete = problem.complete_objective(parameters, statistics) - problem.penalty(parameters) - lost
-    labels = partition.labels
-    if not alive.all():
-        labels = (np.cumsum(alive) - 1).astype(np.int32)[labels]
     softened = problem.soften(parameters)
     return Fit(
         mixture=problem.to_mixture(parameters),
-        labels=labels,
-        history=tuple(history),
-        n_iter=n_iter,
+        labels=partition.labels,
+        history=run.history,
+        n_iter=run.n_iter,
         stop_reason=reason,
         died=tuple(int(j) for j in np.flatnonzero(~alive)),
-        seconds=seconds,
+        seconds=run.seconds,
         objective=state.objective,
         complete_log_likelihood=complete,
         log_likelihood=softened.score + problem.sum_log_carrier - lost,
         mean_entropy=problem.mean_entropy(parameters, softened),
         algorithm=algorithm.name,
-        engine=problem.engine.name,
+        engine=problem.engine_name,
         prior_strength=problem.prior_strength,
         n_kept=algorithm.n_kept if isinstance(algorithm, SoftEM) else None,
         n=problem.total,

@@ -1,11 +1,13 @@
 """Online k-MLE: each batch is assigned with the current components, added to their statistics, and forgotten."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters, Problem, at_hand
 from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
 from ..statistics import ClusterStatistics
@@ -29,18 +31,33 @@ class Online:
     monotone: bool = False
     _batches: list[NDArray[np.intp]] = field(default_factory=list)
 
-    def init(self, problem: Problem, parameters: Parameters) -> State:
-        n = len(problem.rows)
-        first = max(self.batch_size, 10 * len(parameters.natural))
+    def init(self, problem: LearningProblem, parameters: Parameters) -> State:
+        problem = at_hand(problem, self.name)
+        self._before = self.rng.bit_generator.state
+        first = self._shuffle(len(problem.rows), len(parameters.natural))
+        return warmed_up(problem, problem.rows.subset(first), parameters)
+
+    def _shuffle(self, n: int, n_components: int) -> NDArray[np.intp]:
+        """Puts the batches in order, the last first, and returns the rows to begin with."""
+        first = max(self.batch_size, 10 * n_components)
         order = self.rng.permutation(n)
         self._batches = [order[start : start + self.batch_size] for start in range(first, n, self.batch_size)]
         for _ in range(self.passes - 1):
             order_again = self.rng.permutation(n)
             self._batches += [order_again[start : start + self.batch_size] for start in range(0, n, self.batch_size)]
         self._batches.reverse()
-        return warmed_up(problem, problem.rows.subset(order[:first]), parameters)
+        return order[:first]
 
-    def step(self, problem: Problem, state: State) -> State:
+    def memory(self) -> dict[str, Any]:
+        return {"left": len(self._batches), "before": self._before}
+
+    def recall(self, problem: LearningProblem, parameters: Parameters, memory: Mapping[str, Any]) -> None:
+        self._before = self.rng.bit_generator.state = memory["before"]
+        self._shuffle(len(at_hand(problem, self.name).rows), len(parameters.natural))
+        del self._batches[memory["left"] :]
+
+    def step(self, problem: LearningProblem, state: State) -> State:
+        problem = at_hand(problem, self.name)
         if not self._batches:
             _, statistics = problem.assign(state.parameters)
             objective = problem.complete_objective(state.parameters, statistics)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from .state import TOLERANCE_REACHED, HalfStep, State
 
 # A component with less than this share of the rows is gone: its weight could not come back in a float's lifetime.
@@ -23,10 +23,10 @@ class SoftEM:
     name: str = "em"
     monotone: bool = True
 
-    def init(self, problem: Problem, parameters: Parameters) -> State:
+    def init(self, problem: LearningProblem, parameters: Parameters) -> State:
         return self._expected(problem, parameters)
 
-    def step(self, problem: Problem, state: State) -> State:
+    def step(self, problem: LearningProblem, state: State) -> State:
         statistics = state.statistics
         vanished = statistics.counts <= VANISHED * problem.total
         log_weights = problem.log_weights(np.where(vanished, 0.0, statistics.weights()))
@@ -35,7 +35,7 @@ class SoftEM:
         # Exact arithmetic never lowers the objective; once rounding does, there is nothing left to gain.
         return state.unmoved(TOLERANCE_REACHED) if following.objective < state.objective else following
 
-    def _expected(self, problem: Problem, parameters: Parameters) -> State:
+    def _expected(self, problem: LearningProblem, parameters: Parameters) -> State:
         statistics = problem.soften(parameters, self.n_kept)
         objective = problem.incomplete_objective(parameters, statistics)
         return State(parameters, objective, statistics, None, (HalfStep("responsibilities", objective),))

@@ -1,13 +1,14 @@
 """What algorithms carry from step to step, and what a fit returns."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..assignment.partition import Partition
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
@@ -58,6 +59,26 @@ class State:
         return replace(self, trace=(), finished=reason)
 
 
+@dataclass(frozen=True)
+class Run:
+    """A state with what led to it: all that is needed to go on from there."""
+
+    state: State
+    history: tuple[HalfStep, ...]
+    n_iter: int = 0
+    idle: int = 0
+    """Steps in a row that gained nothing."""
+    seconds: float = 0.0
+
+    def after(self, state: State, *, idle: bool, seconds: float) -> "Run":
+        """The run after one more step."""
+        return Run(state, self.history + state.trace, self.n_iter + 1, self.idle + 1 if idle else 0, seconds)
+
+    def ended(self, reason: str) -> "Run":
+        """The run with nothing left to do."""
+        return replace(self, state=self.state.ended(reason))
+
+
 class Algorithm(Protocol):
     """A way of learning: a first state, and a step that never lowers the objective (`online` alone may)."""
 
@@ -71,12 +92,25 @@ class Algorithm(Protocol):
         """Whether the objective never falls."""
         ...
 
-    def init(self, problem: Problem, parameters: Parameters) -> State:
+    def init(self, problem: LearningProblem, parameters: Parameters) -> State:
         """The state before the first step."""
         ...
 
-    def step(self, problem: Problem, state: State) -> State:
+    def step(self, problem: LearningProblem, state: State) -> State:
         """The next state; `finished` says why there is no further one."""
+        ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """An algorithm that carries more than its state from step to step."""
+
+    def memory(self) -> dict[str, Any]:
+        """What it carries, as numbers and texts."""
+        ...
+
+    def recall(self, problem: LearningProblem, parameters: Parameters, memory: Mapping[str, Any]) -> None:
+        """Gets ready to go on from there, instead of `init`."""
         ...
 
 

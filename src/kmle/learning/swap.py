@@ -1,10 +1,12 @@
 """Component swaps around Lloyd, after Kanungo et al.: take one component away, seed one elsewhere, keep what gains."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from ..numerics.arrays import Array
 from ..seeding.shrinking import drawn, seed_candidates
 from .hard_em import HardEM
@@ -23,15 +25,27 @@ class Swap:
     name: str = "swap"
     monotone: bool = True
 
-    def init(self, problem: Problem, parameters: Parameters) -> State:
+    def init(self, problem: LearningProblem, parameters: Parameters) -> State:
         self._left = self.trials
-        self._candidates = seed_candidates(problem, len(parameters.natural), self.rng)
+        self._before = self.rng.bit_generator.state
+        self._gather_candidates(problem, len(parameters.natural))
+        return HardEM(self.reseed).init(problem, parameters)
+
+    def _gather_candidates(self, problem: LearningProblem, n_components: int) -> None:
+        self._candidates = seed_candidates(problem, n_components, self.rng)
         moments = self._candidates.moments
         natural = problem.family.natural_from_moment(moments)
         self._conjugate = np.einsum("nd,nd->n", natural, moments) - problem.family.log_normalizer(natural)
-        return HardEM(self.reseed).init(problem, parameters)
 
-    def step(self, problem: Problem, state: State) -> State:
+    def memory(self) -> dict[str, Any]:
+        return {"left": self._left, "before": self._before}
+
+    def recall(self, problem: LearningProblem, parameters: Parameters, memory: Mapping[str, Any]) -> None:
+        self._left, self._before = memory["left"], memory["before"]
+        self.rng.bit_generator.state = self._before
+        self._gather_candidates(problem, len(parameters.natural))
+
+    def step(self, problem: LearningProblem, state: State) -> State:
         lloyd = HardEM(self.reseed)
         following = lloyd.step(problem, state)
         if following.finished is None:
@@ -49,7 +63,7 @@ class Swap:
                 return replace(trial, trace=(*following.trace, trial.trace[-1]), finished=None)
         return following.ended(TRIALS_USED_UP)
 
-    def _swapped(self, problem: Problem, parameters: Parameters) -> Parameters:
+    def _swapped(self, problem: LearningProblem, parameters: Parameters) -> Parameters:
         """One component, dead ones first, moved to a row drawn by its divergence to the others."""
         dead = np.flatnonzero(~parameters.alive)
         moved = int(dead[0]) if len(dead) else int(self.rng.integers(len(parameters.natural)))
@@ -63,7 +77,7 @@ class Swap:
             log_weights[moved] = np.log(problem.weights[moved])
         return Parameters(natural, log_weights)
 
-    def _loss(self, problem: Problem, parameters: Parameters, without: int) -> Array:
+    def _loss(self, problem: LearningProblem, parameters: Parameters, without: int) -> Array:
         """B_F* of the candidates to the nearest of the other components."""
         kept = parameters.alive & (np.arange(len(parameters.natural)) != without)
         if not kept.any():

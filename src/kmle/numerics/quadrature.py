@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from .arrays import Array
 
@@ -27,7 +27,9 @@ def interval_nodes(log_density: Callable[[Array], Array], lower: float, upper: f
         """x and log(dx/dw): the whole line mapped onto the support."""
         if np.isfinite(lower) and np.isfinite(upper):
             log_slope = np.log(upper - lower) - np.logaddexp(0, w) - np.logaddexp(0, -w)
-            x = np.clip(lower + (upper - lower) * expit(w), np.nextafter(lower, upper), np.nextafter(upper, lower))
+            x = np.clip(
+                lower + (upper - lower) * scipy.special.expit(w), np.nextafter(lower, upper), np.nextafter(upper, lower)
+            )
             return x, log_slope
         if np.isfinite(lower):
             return np.maximum(lower + np.exp(w), np.nextafter(lower, np.inf)), w

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import digamma, polygamma
+import scipy
 
 from .arrays import Array
 
@@ -28,12 +28,12 @@ def log_minus_digamma(a: Array) -> Array:
     for coefficient in reversed(_BERNOULLI_OVER_2N):
         series = (series + coefficient) * squared
     small = np.minimum(a, _SERIES_FROM)
-    return np.where(a >= _SERIES_FROM, 0.5 / large + series, np.log(small) - digamma(small))
+    return np.where(a >= _SERIES_FROM, 0.5 / large + series, np.log(small) - scipy.special.digamma(small))
 
 
 def trigamma(a: Array) -> Array:
     """The derivative of digamma."""
-    return np.asarray(polygamma(1, a))
+    return np.asarray(scipy.special.polygamma(1, a))
 
 
 def digamma_minus_total(alpha: Array) -> Array:
@@ -49,15 +49,17 @@ def digamma_minus_total(alpha: Array) -> Array:
 def inverse_digamma(y: Array) -> Array:
     """The a > 0 with psi(a) = y, for every real y (Newton from Minka's start, at most ten steps).
 
-    >>> round(float(inverse_digamma(np.array(digamma(3.5)))), 12)
+    >>> round(float(inverse_digamma(np.array(scipy.special.digamma(3.5)))), 12)
     3.5
     """
     y = np.asarray(y, dtype=float)
     # Beyond these the answer over- or underflows a float; the bounds keep every step finite.
     bounded = np.clip(y, -1e300, 690.0)
-    a = np.where(bounded >= -2.22, np.exp(bounded) + 0.5, -1 / (np.minimum(bounded, -2.22) - digamma(1.0)))
+    a = np.where(
+        bounded >= -2.22, np.exp(bounded) + 0.5, -1 / (np.minimum(bounded, -2.22) - scipy.special.digamma(1.0))
+    )
     for _ in range(10):
-        step = (digamma(a) - bounded) / trigamma(a)
+        step = (scipy.special.digamma(a) - bounded) / trigamma(a)
         a = np.maximum(a - step, a / 2)
         if np.all(np.abs(step) <= 1e-15 * a):
             break

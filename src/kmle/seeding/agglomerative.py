@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from ..merging import Likelihood, agglomerate
 from .shrinking import seed_candidates
 
@@ -12,13 +12,13 @@ SAMPLE_ROWS = 1000
 SAMPLE_COST = 1e7
 
 
-def agglomerative(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+def agglomerative(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Up to a thousand distinct rows, merged by the loss of likelihood; then every row goes where it belongs.
 
     A few rows are no legal law of most families: they are shrunk towards the mean of all, as all seeds are.
     """
     candidates = seed_candidates(problem, n_components, rng)
-    affordable = int(SAMPLE_COST / problem.rows.order**1.5)
+    affordable = int(SAMPLE_COST / problem.order**1.5)
     size = min(len(candidates), max(min(SAMPLE_ROWS, affordable), 2 * n_components))
     chosen = np.sort(rng.choice(len(candidates), size, replace=False, p=candidates.weights / candidates.weights.sum()))
     # A sample drawn by weight has the weight in it already.

@@ -5,7 +5,7 @@ from math import comb
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from ..numerics.arrays import Array
 from .k_mle_plus_plus import k_mle_plus_plus
 
@@ -14,7 +14,7 @@ COMBINATIONS = 200
 STEPS = 5
 
 
-def grid(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+def grid(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
     """k-MLE++ seeds; for each combination of weights a few steps with those weights held, and the best kept."""
     seeds = k_mle_plus_plus(problem, n_components, rng)
     if problem.weights is not None:

@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from .k_mle_plus_plus import k_mle_plus_plus
 
 STEPS = 50
 
 
-def k_means(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+def k_means(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Seeds improved by a few assign-and-update steps; weights are the shares of the clusters found."""
     return lloyd_steps(problem, k_mle_plus_plus(problem, n_components, rng))
 
 
-def lloyd_steps(problem: Problem, parameters: Parameters) -> Parameters:
+def lloyd_steps(problem: LearningProblem, parameters: Parameters) -> Parameters:
     """A few assign-and-update steps with the weights held, then the shares of the clusters as weights."""
     previous = None
     for _ in range(STEPS):

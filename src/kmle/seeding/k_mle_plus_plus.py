@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from ..numerics.arrays import Array
 from .shrinking import Candidates, drawn, parameters_at, seed_candidates
 
@@ -18,7 +18,7 @@ from .shrinking import Candidates, drawn, parameters_at, seed_candidates
 ROUNDING = 8 * np.finfo(float).eps
 
 
-def k_mle_plus_plus(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+def k_mle_plus_plus(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Seeds spread by the divergence of the family itself; fewer than asked when there are no more distinct rows."""
     return spread_over(problem, n_components, rng).parameters(problem, n_components, rng)
 
@@ -40,7 +40,7 @@ class Spread:
         values = self.conjugate + normalizer[:, None] - natural @ self.candidates.moments.T
         return np.maximum(values, 0.0) * self.candidates.weights
 
-    def parameters(self, problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+    def parameters(self, problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
         """Fresh seeds with equal (or the prescribed) weights."""
         return parameters_at(problem, self.candidates.moments[self.seeds(n_components, rng)])
 
@@ -65,9 +65,13 @@ class Spread:
         return int(trials[best]), remaining[best]
 
 
-def spread_over(problem: Problem, n_components: int, rng: np.random.Generator) -> Spread:
+def spread_over(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Spread:
     """All distinct rows, or a sample of many, ready to draw seeds from."""
-    candidates = seed_candidates(problem, n_components, rng)
+    return spread_of(problem, seed_candidates(problem, n_components, rng))
+
+
+def spread_of(problem: LearningProblem, candidates: Candidates) -> Spread:
+    """Candidates ready to draw seeds from."""
     moments = candidates.moments
     natural = problem.family.natural_from_moment(moments)
     normalizer = problem.family.log_normalizer(natural)

@@ -2,18 +2,22 @@
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from ..assignment.sparse import SparseRows
 from ..numerics.arrays import Array
 
 
-def quantile(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
-    """Groups of equal weight along the line: a single column as it is, several along their longest axis."""
-    if isinstance(problem.rows, SparseRows):
+def quantile(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
+    """Groups of equal weight along the line: a single column as it is, several along their longest axis.
+
+    Many rows are represented by a sample of them.
+    """
+    rows = problem.sample.rows
+    if isinstance(rows, SparseRows):
         raise ValueError("init='quantile' does not take sparse rows: use 'k-mle++'")
-    n = len(problem.rows)
-    weights = np.ones(n) if problem.rows.weights is None else problem.rows.weights
-    line = _line(problem.rows.X, weights)
+    n = len(rows)
+    weights = np.ones(n) if rows.weights is None else rows.weights
+    line = _line(rows.X, weights)
     order = np.argsort(line, kind="stable")
     before = np.cumsum(weights[order]) - weights[order]
     groups = np.minimum((n_components * before / weights.sum()).astype(np.int32), n_components - 1)
@@ -23,7 +27,7 @@ def quantile(problem: Problem, n_components: int, rng: np.random.Generator) -> P
     _, inverse = np.unique(line, return_inverse=True)
     lowest = np.full(inverse.max() + 1, n_components, dtype=np.int32)
     np.minimum.at(lowest, inverse.ravel(), labels)
-    return problem.first_parameters(problem.gather(lowest[inverse.ravel()], n_components))
+    return problem.first_parameters(problem.sample.gather(lowest[inverse.ravel()], n_components))
 
 
 def _line(X: Array, weights: Array) -> Array:

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from .shrinking import parameters_at, seed_candidates
 
 
-def random_rows(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+def random_rows(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
     """As many distinct rows as components, fewer when there are no more; a row that weighs more is drawn sooner."""
     candidates = seed_candidates(problem, n_components, rng)
     size = min(n_components, len(candidates))

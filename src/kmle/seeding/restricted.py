@@ -6,14 +6,14 @@ row; elsewhere the whole statistic is location, and seeds are shrunk rows.
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from .random_rows import random_rows
 from .shrinking import seed_candidates
 
 
-def restricted(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+def restricted(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Distinct random rows as locations, everything else from the law of all the data."""
-    if problem.rows.origin is None:
+    if problem.origin is None:
         return random_rows(problem, n_components, rng)
     family = problem.family
     candidates = seed_candidates(problem, n_components, rng)
@@ -21,6 +21,7 @@ def restricted(problem: Problem, n_components: int, rng: np.random.Generator) ->
     places_drawn = rng.choice(len(candidates), size, replace=False, p=candidates.weights / candidates.weights.sum())
     chosen = candidates.indices[places_drawn]
     # The rows are measured from their mean, so the global law sits at the origin; each row is then its new place.
-    places = np.array([family.origin(problem.rows.seen_from_origin(np.array([row])), None) for row in chosen])
+    rows = problem.sample.rows
+    places = np.array([family.origin(rows.seen_from_origin(np.array([row])), None) for row in chosen])
     natural = np.concatenate([family.natural_at_origin(problem.prior_natural[None], place) for place in places])
     return Parameters(natural, problem.log_weights(np.full(size, 1 / size)))

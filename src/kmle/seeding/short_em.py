@@ -2,38 +2,33 @@
 
 import numpy as np
 
-from ..assignment.problem import Parameters, Problem
+from ..assignment.problem import LearningProblem, Parameters
 from .k_means import lloyd_steps
 from .k_mle_plus_plus import Spread, spread_over
-from .shrinking import SAMPLE_ROWS
 
 STEPS = 30
 # A run whose step gains less than this a row has shown what it is worth.
 SETTLED = 1e-5
 
 
-def short_em(problem: Problem, n_components: int, rng: np.random.Generator) -> Parameters:
+def short_em(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
     """A few EM steps from k-means and from k-MLE++ seeds; the parameters that then explain the rows best."""
-    sample = sampled(problem, rng)
+    sample = problem.sample
     spread = spread_over(sample, n_components, rng)
     if n_components == 1:
         return spread.parameters(sample, 1, rng)
     return best_of(several_starts(sample, spread, n_components, rng), sample)
 
 
-def several_starts(problem: Problem, spread: Spread, n_components: int, rng: np.random.Generator) -> list[Parameters]:
+def several_starts(
+    problem: LearningProblem, spread: Spread, n_components: int, rng: np.random.Generator
+) -> list[Parameters]:
     """Hard clusters, which are good starts that EM cannot always leave; and plain rows, which are freer."""
     seeds = [spread.parameters(problem, n_components, rng) for _ in range(3)]
     return [lloyd_steps(problem, seeds[0]), *seeds[1:]]
 
 
-def sampled(problem: Problem, rng: np.random.Generator) -> Problem:
-    """The problem itself, or on a random sample of its rows when there are many."""
-    n = len(problem.rows)
-    return problem if n <= SAMPLE_ROWS else problem.on_rows(np.sort(rng.choice(n, SAMPLE_ROWS, replace=False)))
-
-
-def best_of(starts: list[Parameters], problem: Problem) -> Parameters:
+def best_of(starts: list[Parameters], problem: LearningProblem) -> Parameters:
     """Where a few EM steps lead from each start: the first of those that explain the rows best.
 
     Starts on their way to one optimum differ by less than a step is worth; taking the first of them, rather than the
@@ -44,7 +39,7 @@ def best_of(starts: list[Parameters], problem: Problem) -> Parameters:
     return next(parameters for parameters, objective in ends if objective >= enough)
 
 
-def em_steps(problem: Problem, parameters: Parameters) -> tuple[Parameters, float]:
+def em_steps(problem: LearningProblem, parameters: Parameters) -> tuple[Parameters, float]:
     """Parameters after a few EM steps, and their objective."""
     statistics = problem.soften(parameters)
     objective = problem.incomplete_objective(parameters, statistics)

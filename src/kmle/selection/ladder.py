@@ -11,7 +11,7 @@ import numpy as np
 from ..assignment.problem import Parameters, Problem
 from ..learning import Fit
 from ..seeding.k_mle_plus_plus import Spread, spread_over
-from ..seeding.short_em import SETTLED, em_steps, sampled, several_starts
+from ..seeding.short_em import SETTLED, em_steps, several_starts
 from .neighbours import grown, merged
 
 # Starts grown from the mixture of the rung below, for each fresh start asked for.
@@ -57,7 +57,7 @@ class Ladder:
     def __post_init__(self) -> None:
         self.rungs = [Rung(size) for size in sorted(self.sizes)]
         searched = self.problem.with_prior_strength(max(SEARCH_PRIOR, self.problem.prior_strength))
-        self._sample: Problem = sampled(searched, self.rng)
+        self._sample: Problem = searched.sample
         self._spread: Spread = spread_over(self._sample, self.rungs[-1].n_components, self.rng)
         self._short_run: ShortRun = hard_steps if self.hard else em_steps
 

@@ -151,6 +151,24 @@ public:
         });
     }
 
+    // The values of the only column: its blocks lie one after the other, so they are an array in the order of the rows.
+    T* column() { return values_.get(); }
+    std::size_t rows() const { return rows_; }
+
+    // Takes what was written into the only column as loaded.
+    void measure() {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t step = fewest_rows_a_task / block_rows<T>, count = rounded_up(blocks(), step) / step;
+        Pool::run(count, threads_, [&](std::size_t task) {
+            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
+                const T* values = values_.get() + b * block_rows<T>;
+                T largest = 0;
+                for (std::size_t r = 0; r < block_rows<T>; ++r) largest = std::max(largest, std::abs(values[r]));
+                largest_[b] = static_cast<double>(largest);
+            }
+        });
+    }
+
     std::size_t order() const { return order_of(features_, columns_); }
 
     std::int64_t hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
@@ -432,6 +450,12 @@ void define(nb::module_& module, const char* name) {
              nb::arg("threads"))
         .def("load", &Rows::load, nb::arg("first"), nb::arg("rows").noconvert())
         .def("table", &Rows::table, nb::arg("out").noconvert())
+        .def("column",
+             [](nb::handle self) {
+                 Rows& rows = nb::cast<Rows&>(self);
+                 return nb::ndarray<nb::numpy, T, nb::ndim<1>>(rows.column(), {rows.rows()}, self);
+             })
+        .def("measure", &Rows::measure)
         .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert(), nb::arg("margins").noconvert().none())

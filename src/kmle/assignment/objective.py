@@ -1,0 +1,225 @@
+"""What learning maximises and how parameters follow from statistics: everything that needs no look at the rows."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..families import ExponentialFamily
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from ..statistics import ClusterStatistics
+from .direct import worst_of
+from .partition import Partition
+
+if TYPE_CHECKING:
+    from .problem import Problem
+    from .rows import Rows
+    from .sparse import SparseRows
+
+T = TypeVar("T")
+
+# Arrays of natural parameters whose log-normalisers are remembered: those of this step and of the last.
+REMEMBERED = 4
+# Relative rounding error of a sum of a few products.
+ROUNDING = 4 * np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Natural parameters (k, D) seen from the rows' origin, and log-weights (k,); a dead component has -inf."""
+
+    natural: Array
+    log_weights: Array
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """True for components that still have weight."""
+        return np.isfinite(self.log_weights)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the objective needs to know of the rows: one look at them tells it all."""
+
+    total: float
+    """How many there are, or what they weigh."""
+    mean_statistic: Array
+    largest_statistic: Array
+    """The largest |t_i(x)| of each coordinate, or a bound on it: what bounds the rounding of a score."""
+    sum_log_carrier: float
+
+
+class LearningProblem(ABC):
+    """Maximise the complete (or incomplete) log-likelihood of rows, plus a conjugate prior.
+
+    The prior is `prior_strength` pseudo-observations at the mean statistic of the data for each component. It enters
+    the objective as -prior_strength * B_F*(prior_moment : moment_j), which is never positive, so dropping an empty
+    component never lowers the objective. Where the rows are (in memory, in chunks, on other machines) is the business
+    of those who implement the passes.
+    """
+
+    def __init__(
+        self,
+        family: ExponentialFamily,
+        facts: Facts,
+        origin: Array | None,
+        prior_strength: float = 0.0,
+        weights: Array | None = None,
+    ) -> None:
+        self.family = family
+        self.origin = origin
+        self.order = len(facts.mean_statistic)
+        self.total = facts.total
+        self.largest_statistic = facts.largest_statistic
+        self.sum_log_carrier = facts.sum_log_carrier
+        self.prior_strength = prior_strength
+        self.prior_moment = facts.mean_statistic
+        self.prior_natural = family.natural_from_moment(self.prior_moment[None])[0]
+        # At the global law itself the prior costs nothing: F*(prior_moment) is where the penalty is measured from.
+        self._prior_top = float(self.prior_natural @ self.prior_moment - family.log_normalizer(self.prior_natural))
+        self.weights = weights
+        self._known_normalizers: list[tuple[Array, Array]] = []
+
+    # What implementations add -----------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def engine_name(self) -> str:
+        """What finds the labels, as users call it."""
+
+    @property
+    @abstractmethod
+    def sample(self) -> "Problem":
+        """The problem on some of its rows, few enough to be held and looked at often; on all where they are few."""
+
+    @abstractmethod
+    def assign(self, parameters: Parameters) -> tuple[Partition, ClusterStatistics]:
+        """Hard pass over all rows: who belongs where, and the statistics."""
+
+    @abstractmethod
+    def soften(self, parameters: Parameters, n_kept: int | None = None) -> ClusterStatistics:
+        """Soft pass: statistics by responsibility, of the `n_kept` largest a row or of all."""
+
+    @abstractmethod
+    def over_rows(self, function: Callable[["Rows | SparseRows", int], T]) -> T:
+        """The sum of what a function of rows, and of the place of their first one among all, says of all."""
+
+    # Passes in other words --------------------------------------------------------------------------------------------
+
+    def worst_statistic(self, parameters: Parameters) -> Array:
+        """t(x) of the row with the lowest best log-density: the one these components explain worst."""
+        return self.over_rows(partial(worst_of, natural=parameters.natural, bias=self.bias(parameters))).statistic
+
+    # The objective ----------------------------------------------------------------------------------------------------
+
+    def log_normalizer(self, natural: Array) -> Array:
+        """F(theta), remembered for the latest arrays: an iteration asks for the same ones again and again."""
+        for array, known in self._known_normalizers:
+            if array is natural:
+                return known
+        with np.errstate(invalid="ignore"):
+            return self._remembered(natural, self.family.log_normalizer(natural))
+
+    def _remembered(self, natural: Array, value: Array) -> Array:
+        natural.flags.writeable = False
+        self._known_normalizers = [*self._known_normalizers[-REMEMBERED + 1 :], (natural, value)]
+        return value
+
+    def penalty(self, parameters: Parameters) -> float:
+        """What the prior takes off the objective: zero or negative."""
+        if self.prior_strength == 0:
+            return 0.0
+        with np.errstate(invalid="ignore"):
+            fit = parameters.natural @ self.prior_moment - self.log_normalizer(parameters.natural)
+        return float(self.prior_strength * np.minimum(fit[parameters.alive] - self._prior_top, 0.0).sum())
+
+    def complete_objective(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
+        """Complete log-likelihood of labels with these statistics, plus the penalty; no pass over the data."""
+        living = (statistics.counts > 0) & parameters.alive
+        natural, counts = parameters.natural[living], statistics.counts[living]
+        normalizer = self.log_normalizer(parameters.natural)[living]
+        fit = np.einsum("kd,kd->k", statistics.sums[living], natural) - counts * normalizer
+        total = float(np.sum(fit + counts * parameters.log_weights[living]))
+        return total + self.sum_log_carrier + self.penalty(parameters)
+
+    def incomplete_objective(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
+        """Log-likelihood from a soft pass made with these parameters, plus the penalty."""
+        return statistics.score + self.sum_log_carrier + self.penalty(parameters)
+
+    def bias(self, parameters: Parameters) -> Array:
+        """b_j = log w_j - F(theta_j), so that scores are <t, theta_j> + b_j."""
+        with np.errstate(invalid="ignore"):
+            bias = parameters.log_weights - self.log_normalizer(parameters.natural)
+        return np.where(parameters.alive, bias, -np.inf)
+
+    def mean_entropy(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
+        """Mean entropy of the responsibilities behind a full soft pass, in nats: zero when no row is in doubt."""
+        alive = parameters.alive
+        expected = np.einsum("kd,kd->", statistics.sums[alive], parameters.natural[alive])
+        expected += statistics.counts[alive] @ self.bias(parameters)[alive]
+        return max(0.0, float(statistics.score - expected) / self.total)
+
+    # Updates ----------------------------------------------------------------------------------------------------------
+
+    def updated_natural(self, parameters: Parameters, statistics: ClusterStatistics) -> Array:
+        """The best natural parameters for these statistics; a component keeps its own where those are worse.
+
+        The comparison makes numerically solved families as monotone as closed-form ones. What rounding cannot tell
+        apart counts as no worse, so that the outcome does not hang on the order of sums. Empty components keep theirs.
+        """
+        natural, normalizer = parameters.natural.copy(), self.log_normalizer(parameters.natural).copy()
+        living = np.flatnonzero((statistics.counts > 0) & parameters.alive)
+        moments = statistics.moments(self.prior_strength, self.prior_moment)[living]
+        proposed = self.family.natural_from_moment(moments)
+        proposed_normalizer = self.family.log_normalizer(proposed)
+        with np.errstate(invalid="ignore"):
+            after = np.einsum("kd,kd->k", moments, proposed) - proposed_normalizer
+            before = np.einsum("kd,kd->k", moments, natural[living]) - normalizer[living]
+            size = np.einsum("kd,kd->k", np.abs(moments), np.abs(proposed)) + np.abs(proposed_normalizer)
+        better = (after >= before - ROUNDING * size) | np.isnan(before)
+        natural[living[better]] = proposed[better]
+        normalizer[living[better]] = proposed_normalizer[better]
+        self._remembered(natural, normalizer)
+        return natural
+
+    def first_parameters(self, statistics: ClusterStatistics) -> Parameters:
+        """Parameters from labels alone; empty clusters are dead from the start."""
+        k = len(statistics.counts)
+        blank = np.tile(self.prior_natural, (k, 1))
+        parameters = Parameters(blank, self.log_weights(statistics.weights()))
+        moments = statistics.moments(self.prior_strength, self.prior_moment)
+        living = statistics.counts > 0
+        blank[living] = self.family.natural_from_moment(moments[living])
+        return parameters
+
+    def log_weights(self, weights: Array) -> Array:
+        """Logarithms of the weights: the prescribed ones for components that live, if there are any.
+
+        Fewer components than prescribed weights (there were no more distinct rows to seed) have the first of them.
+        """
+        chosen = weights if self.weights is None else np.where(weights > 0, self.weights[: len(weights)], 0.0)
+        with np.errstate(divide="ignore"):
+            return np.log(chosen)
+
+    # Between the rows' origin and the user's coordinates -------------------------------------------------------------
+
+    def to_mixture(self, parameters: Parameters) -> Mixture:
+        """The living components as a mixture in the data's own coordinates."""
+        alive = parameters.alive
+        natural = parameters.natural[alive]
+        if self.origin is not None:
+            natural = self.family.natural_at_origin(natural, self.origin)
+        weights = np.exp(parameters.log_weights[alive])
+        return Mixture(self.family, weights / weights.sum(), natural)
+
+    def from_mixture(self, mixture: Mixture) -> Parameters:
+        """A mixture's parameters, seen from the rows' origin."""
+        natural = np.array(mixture.natural)
+        if self.origin is not None:
+            natural = self.family.natural_at_origin(natural, -self.origin)
+        return Parameters(natural, self.log_weights(mixture.weights))

@@ -1,0 +1,97 @@
+"""What `--stream` adds: a table that is opened rather than read, what it cannot be asked for, and words on passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from .options import AlgorithmName
+from .terminal import Teller, Terminal
+
+if TYPE_CHECKING:
+    from ..io import Table, TableStream
+
+STREAMED = (
+    AlgorithmName.K_MLE,
+    AlgorithmName.HARD_EM,
+    AlgorithmName.SWAP,
+    AlgorithmName.EM,
+    AlgorithmName.SPARSE_EM,
+    AlgorithmName.ONLINE,
+)
+
+
+def open_table(
+    terminal: Terminal, path: str, columns: list[str] | None, weights: str | None, ignore_text: bool, drop_missing: bool
+) -> TableStream:
+    """The table as a stream, with what was noticed about its beginning told."""
+    from ..io.streaming import open_stream
+
+    stream = open_stream(path, columns, weights, ignore_text=ignore_text, drop_missing=drop_missing)
+    for note in stream.notes:
+        terminal.note(f"note: {note}")
+    known = "" if stream.n_rows is None else f"{stream.n_rows} rows of "
+    terminal.detail(f"{path}: {known}{', '.join(stream.columns)}, in batches of {stream.batch_rows} rows")
+    return stream
+
+
+def check_streamed(
+    k: int | None,
+    algorithm: AlgorithmName | None,
+    labels: str | None,
+    plot: str | None,
+    report: str | None,
+    checkpoint: str | None,
+) -> None:
+    """Refuses, before any work, what cannot be had from a stream."""
+    if k is None:
+        raise ValueError("--stream needs -k: selecting the number of components needs the data in memory")
+    if algorithm is not None and algorithm not in STREAMED:
+        raise ValueError(
+            f"--algorithm {algorithm} needs the data in memory: with --stream there are {', '.join(STREAMED)}"
+        )
+    if algorithm == AlgorithmName.ONLINE and checkpoint is not None:
+        raise ValueError("--checkpoint is of no use here: --algorithm online goes over a stream only once")
+    for option, path in (("--plot", plot), ("--report", report)):
+        if path is not None:
+            raise ValueError(f"{option} needs the data in memory: leave out one of it and --stream")
+    if labels is not None:
+        from ..io.formats import check_batches_output
+
+        check_batches_output(labels)
+
+
+def tell_dropped(terminal: Terminal, table: Table | TableStream) -> None:
+    """The rows left out of a stream, which are known only after a pass; those of a whole table were told before."""
+    from ..io.table import Table
+
+    if not isinstance(table, Table) and table.n_dropped:
+        terminal.note(f"note: {table.notes[-1]}")
+
+
+class ToldPasses:
+    """The stream, with how far each pass over it has come told next to the bar; a pass ends early where it may."""
+
+    def __init__(self, stream: TableStream, tell: Teller, may_end: Callable[[], bool]) -> None:
+        self.columns = stream.columns
+        self._stream = stream
+        self._tell = tell
+        self._may_end = may_end
+        self._n_passes = 0
+        self.n_rows = 0
+        """Rows of the latest pass."""
+        self.step = ""
+        """Words on the latest step of the fit."""
+
+    def __iter__(self) -> Iterator[Any]:
+        self._n_passes += 1
+        self.n_rows, total = 0, self._stream.n_kept
+        with closing(iter(self._stream)) as batches:
+            for batch in batches:
+                yield batch
+                self.n_rows += len(batch[0] if isinstance(batch, tuple) else batch)
+                share = f"{self.n_rows} rows" if total is None else f"{100 * self.n_rows // total} %"
+                self._tell(f"{self.step}pass {self._n_passes}, {share}")
+                if self._may_end():
+                    break

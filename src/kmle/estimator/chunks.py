@@ -1,0 +1,144 @@
+"""Fits on data in chunks: streams, arrays on disk, Dask collections."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..assignment.problem import LearningProblem, Problem
+from ..execution import Batches, ChunkedProblem, Chunks, Settings, StreamedChunks, is_dask
+from ..execution.batches import as_batches
+from ..execution.look import Look, look_at
+from ..execution.piece import Task
+from ..families import ExponentialFamily
+from ..learning import Fit
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+
+# Algorithms that go from row to row.
+AT_HAND_ONLY = ("hartigan", "exact", "online")
+
+
+@dataclass(frozen=True)
+class Looked:
+    """Chunks after the first look at them."""
+
+    chunks: Chunks
+    look: Look
+    columns: list[str] | None
+
+    @property
+    def n_features(self) -> int:
+        """How many columns there are."""
+        columns = self.look.family.n_features
+        assert columns is not None  # settled by the look
+        return columns
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return sum(self.look.n_rows)
+
+
+@dataclass(frozen=True)
+class PreparedChunks:
+    """A learning problem of data in chunks, and the way back from its rows to those of the data."""
+
+    looked: Looked
+    problem: LearningProblem
+    few: bool
+    """Whether the problem is that of the distinct rows."""
+
+    @property
+    def seen(self) -> slice:
+        """All rows that the problem has."""
+        return slice(None)
+
+    @property
+    def engine(self) -> str:
+        """What finds the labels, in words."""
+        name = self.problem.engine_name
+        if not self.few:
+            return name
+        rows = self.looked.look.table.X
+        assert rows is not None  # few
+        return f"{name} on {len(rows)} distinct rows"
+
+    def completed(self, fit: Fit) -> Fit:
+        """The fit with a label for every row of the data."""
+        labels: Any = fit.labels
+        if self.few:
+            parameters = self.problem.from_mixture(fit.mixture)
+            task = Task(parameters.natural, parameters.log_weights, self.problem.bias(parameters), False)
+            labels = self.looked.chunks.labels(task, self.looked.look.n_rows)
+        return replace(fit, labels=labels, engine=self.engine)
+
+
+def looked(X: Any, sample_weight: Any, family: ExponentialFamily, may_compress: bool) -> Looked:
+    """The first look: one pass in which every row is checked."""
+    chunks: Chunks
+    if is_dask(X):
+        from ..execution.cluster import DaskChunks  # Dask is an extra
+
+        chunks, columns = DaskChunks(X, sample_weight, family), getattr(X, "columns", None)
+    else:
+        chunks, columns = StreamedChunks(as_batches(X, sample_weight), family), getattr(X, "columns", None)
+    names = None if columns is None else [str(name) for name in columns]
+    look: Look = chunks.look(partial(look_at, family=family, columns=names, may_compress=may_compress))
+    if look.weight == 0:
+        raise ValueError("all sample weights are zero: at least one must be positive")
+    return Looked(chunks, look, names)
+
+
+def prepared_chunks(
+    looked: Looked,
+    *,
+    prior_strength: float,
+    prescribed_weights: Array | None,
+    n_threads: int,
+    n_components: int,
+    assignment: str,
+    sampling: np.random.Generator,
+) -> PreparedChunks:
+    """The problem of the distinct rows where they are few, else of all chunks."""
+    look, chunks = looked.look, looked.chunks
+    engine = "auto" if assignment == "compressed" else assignment
+    settings = Settings(look.family, look.origin, n_components, engine, chunks.threads(n_threads), chunks.stays)
+    chunks.settle(settings)
+    table = look.distinct if assignment in ("auto", "compressed") else None
+    if table is None or table.X is None:
+        problem = ChunkedProblem(chunks, settings, look, prior_strength, prescribed_weights, sampling)
+        return PreparedChunks(looked, problem, few=False)
+    few = Problem(
+        look.family,
+        table.X,
+        table.weights,
+        prior_strength,
+        prescribed_weights,
+        look.origin,
+        n_threads,
+        n_components,
+        engine,
+        sampling,
+    )
+    return PreparedChunks(looked, few, few=True)
+
+
+def check_algorithm(name: str, X: Any) -> None:
+    """Refuses what chunks cannot do, before anything is read."""
+    if name in AT_HAND_ONLY and (name != "online" or is_dask(X)):
+        raise ValueError(
+            f"algorithm is {name!r}, which goes from row to row, so all must be in memory: on chunks use 'k-mle', "
+            "'hard-em' or 'swap'"
+        )
+
+
+def of_block(mixture: Mixture, method: str, X: Array, first_row: int = 0) -> Array:
+    """What a mixture says of the rows of one block, after they have been checked."""
+    return getattr(mixture, method)(mixture.family.check(X, first_row=first_row))
+
+
+def opened(X: Any) -> Any:
+    """Batches to be read once, from anything that comes in batches."""
+    return iter(X() if callable(X) and not isinstance(X, Batches) else X)

@@ -1,0 +1,156 @@
+"""Data that comes in batches: what counts as such, and how it is read once more."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..families import ExponentialFamily
+from ..families.checking import as_rows, check_weights
+from ..numerics.arrays import Array
+
+# One batch: rows, or rows and their weights.
+Batch: TypeAlias = Any
+
+# Arrays on disk are read in batches of about this many bytes: long enough to pay for the call, small beside memory.
+BATCH_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows that are at hand, with their weights if they have any; `first_row` is where they stand among all."""
+
+    X: Array
+    weights: Array | None
+    first_row: int = 0
+
+    def __sizeof__(self) -> int:
+        # Schedulers weigh what it would cost to move it.
+        return int(self.X.nbytes)
+
+    @property
+    def weighty(self) -> "Chunk":
+        """Without rows of no weight, which have no part in learning."""
+        if self.weights is None or self.weights.all():
+            return self
+        seen = self.weights > 0
+        return Chunk(self.X[seen], self.weights[seen], self.first_row)
+
+
+class Batches:
+    """Batches of rows that can be read again and again: what `fit` takes when the rows do not fit in memory.
+
+    `source` is a function that opens the stream anew, a sequence of batches, any object that starts again with every
+    `iter`, or an array (a memory map, say) that is read in slices of `batch_rows`. A batch is an array (m, d), or a
+    pair of one and the weights of its rows.
+
+    >>> from kmle import KMLE
+    >>> stream = Batches(lambda: ([[number], [40 * number]] for number in (1, 2, 3)))
+    >>> KMLE(2, family="poisson", random_state=0).fit(stream).weights_.tolist()
+    [0.5, 0.5]
+    """
+
+    def __init__(
+        self,
+        source: Callable[[], Iterable[Batch]] | Iterable[Batch] | Array,
+        batch_rows: int | None = None,
+        sample_weight: Array | None = None,
+    ) -> None:
+        if isinstance(source, Iterator):
+            raise ValueError(
+                "this iterator can be read only once, and learning reads the data several times: give a function that "
+                "opens it anew, a list of batches, or use algorithm='online'"
+            )
+        self._source = source
+        self._batch_rows = batch_rows
+        self._sample_weight = sample_weight
+
+    def __iter__(self) -> Iterator[Batch]:
+        if isinstance(self._source, np.ndarray) and self._source.ndim > 1:
+            return self._slices(self._source)
+        return iter(self._source() if callable(self._source) else self._source)
+
+    def _slices(self, X: Array) -> Iterator[Batch]:
+        step = self._batch_rows or max(1, BATCH_BYTES // (X.itemsize * int(np.prod(X.shape[1:]))))
+        for start in range(0, len(X), step):
+            # A copy, so that the pages of a memory map are not held on to.
+            rows = np.array(X[start : start + step])
+            weights = None if self._sample_weight is None else self._sample_weight[start : start + step]
+            yield rows if weights is None else (rows, weights)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the batches are held by a list or tuple anyway."""
+        return isinstance(self._source, Sequence)
+
+
+def is_streamed(X: Any) -> bool:
+    """Whether X comes in batches: `Batches`, an iterator, a function, a large memory map, or any other iterable that is
+    neither an array nor a table nor a sequence."""
+    if isinstance(X, Batches | Iterator) or callable(X):
+        return True
+    if isinstance(X, np.memmap):
+        return X.ndim > 1 and X.nbytes > BATCH_BYTES
+    others = ("__len__", "__array__", "__array_interface__", "__dataframe__")
+    return hasattr(X, "__iter__") and not any(hasattr(X, name) for name in others)
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array or DataFrame; Dask is not imported to find out."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def with_large_first(chunks: Iterator[Chunk], n_rows: int) -> Iterator[Chunk]:
+    """The chunks with the first ones put together until they have so many rows (or there are no more)."""
+    gathered: list[Chunk] = []
+    for chunk in chunks:
+        gathered.append(chunk)
+        n_rows -= len(chunk.X)
+        if n_rows <= 0:
+            yield _together(gathered)
+            gathered = []
+    if gathered:
+        yield _together(gathered)
+
+
+def _together(chunks: list[Chunk]) -> Chunk:
+    weights = [chunk.weights for chunk in chunks if chunk.weights is not None]
+    rows = np.concatenate([chunk.X for chunk in chunks])
+    return Chunk(rows, np.concatenate(weights) if weights else None, chunks[0].first_row)
+
+
+def as_batches(X: Any, sample_weight: Array | None) -> Batches:
+    """Anything that `is_streamed`, ready to be read several times."""
+    if isinstance(X, np.memmap):
+        return Batches(X, sample_weight=sample_weight)
+    if sample_weight is not None:
+        raise ValueError("sample_weight goes with the batches here: make each a pair of rows and weights")
+    return X if isinstance(X, Batches) else Batches(X)
+
+
+def chunks_of(batches: Iterable[Batch], family: ExponentialFamily) -> Iterator[Chunk]:
+    """The batches as chunks: tables of numbers of one width, with weights everywhere or nowhere."""
+    first_row, width, weighted = 0, None, None
+    for batch in batches:
+        table, given = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
+        if np.shape(table)[:1] == (0,):
+            continue
+        X = as_rows(family, table)
+        weights = None if given is None else check_weights(given, len(X), first_row)
+        width = X.shape[1] if width is None else width
+        weighted = (weights is not None) if weighted is None else weighted
+        if X.shape[1] != width:
+            raise ValueError(
+                f"the batch that begins at row {first_row} has {X.shape[1]} columns, those before have {width}: every "
+                "batch needs the same columns"
+            )
+        if (weights is not None) != weighted:
+            raise ValueError(
+                f"the batch that begins at row {first_row} differs from those before in having weights or not: give "
+                "weights with every batch or with none"
+            )
+        yield Chunk(X, weights, first_row)
+        first_row += len(X)
+    if first_row == 0:
+        raise ValueError("there are no rows: at least one batch is needed")

@@ -1,0 +1,96 @@
+"""Chunks of this process: read again for every pass, or kept once they turn out to fit."""
+
+from collections.abc import Callable, Iterator, Sequence
+from operator import add
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..assignment.partition import Labels
+from ..families import ExponentialFamily
+from .batches import Batches, Chunk, chunks_of
+from .piece import Piece, Settings, Task
+from .problem import Chunks
+
+T = TypeVar("T")
+
+# Rows that take no more than this, with the copy that passes go over, are read once and kept.
+KEPT_BYTES = 256 << 20
+# Labels of more rows than this are not gathered: `predict` gives them batch by batch.
+MOST_LABELS = 1 << 26
+
+
+class StreamedChunks(Chunks):
+    """Batches, one after the other; all cores work on each."""
+
+    name = "a stream"
+
+    def __init__(self, batches: Batches, family: ExponentialFamily) -> None:
+        self._batches = batches
+        self._family = family
+        self._settings: Settings | None = None
+        self._kept: list[Piece] | None = None
+        self._lengths: list[int] = []
+        self._bytes = 0
+
+    def look(self, function: Callable[[Chunk], T]) -> T:
+        """One pass over the chunks as they come: the sum of the answers, in the order of the chunks."""
+        self._lengths, self._bytes = [], 0
+        total: T | None = None
+        for chunk in chunks_of(self._batches, self._family):
+            answer = function(chunk)
+            total = answer if total is None else add(total, answer)
+            self._lengths.append(len(chunk.X))
+            self._bytes += chunk.X.nbytes
+        assert total is not None  # a stream without rows is refused
+        return total
+
+    @property
+    def stays(self) -> bool:
+        """Whether all rows fit in memory, or are there anyway."""
+        return self._bytes <= KEPT_BYTES or self._batches.in_memory
+
+    def threads(self, n_threads: int) -> int:
+        """All of them: chunks come one after the other."""
+        return n_threads
+
+    def settle(self, settings: Settings) -> None:
+        """Makes the pieces that passes go over."""
+        self._settings, self._kept = settings, None
+        if settings.stays:
+            self._kept = list(self._pieces())
+
+    def _pieces(self) -> Iterator[Piece]:
+        if self._kept is not None:
+            yield from self._kept
+            return
+        assert self._settings is not None  # settled
+        seen = 0
+        for chunk in chunks_of(self._batches, self._family):
+            if [len(chunk.X)] != self._lengths[seen : seen + 1]:
+                break
+            seen += 1
+            yield Piece(chunk, self._settings)
+        else:
+            if seen == len(self._lengths):
+                return
+        raise ValueError(
+            f"the stream had {len(self._lengths)} batches at first, and when it is read again batch {seen} is not what "
+            "it was: it must give the same batches every time"
+        )
+
+    def summed(self, function: Callable[..., T], *arguments: Any, each: Sequence[Any] | None = None) -> T:
+        """The sum of function(piece, *arguments, each[i]) over the pieces, in their order."""
+        total: T | None = None
+        for place, piece in enumerate(self._pieces()):
+            own = () if each is None else (each[place],)
+            answer = function(piece, *arguments, *own)
+            total = answer if total is None else add(total, answer)
+        assert total is not None  # there is at least one chunk
+        return total
+
+    def labels(self, task: Task, n_rows: Sequence[int]) -> Labels:
+        """The labels of all rows, or none where they would fill the memory."""
+        if sum(n_rows) > MOST_LABELS:
+            return np.zeros(0, dtype=np.int32)
+        return np.concatenate([piece.labels(task) for piece in self._pieces()])

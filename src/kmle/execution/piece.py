@@ -1,0 +1,179 @@
+"""One chunk made ready for passes, and what is asked of it. All answers add up over chunks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..assignment.choose import choose, passing_engine
+from ..assignment.direct import DirectEngine
+from ..assignment.engine import Engine
+from ..assignment.objective import Facts
+from ..assignment.partition import Labels, Partition
+from ..assignment.rows import Rows
+from ..assignment.sparse import SparseRows
+from ..assignment.wide import WideEngine
+from ..families import ExponentialFamily
+from ..numerics.arrays import Array
+from ..statistics import ClusterStatistics
+from .batches import Chunk
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every chunk must know: the family, where rows are measured from, and how to pass over them."""
+
+    family: ExponentialFamily
+    origin: Array | None
+    n_components: int
+    assignment: str = "auto"
+    n_threads: int = 1
+    stays: bool = True
+    """Whether a chunk is passed over many times, so that ordering its rows pays."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """The parameters of a pass, as they are sent to where the chunks are."""
+
+    natural: Array
+    log_weights: Array
+    bias: Array
+    direct: bool
+    """Whether packed scores would lose too many digits."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a hard pass over chunks leaves: statistics, and for each chunk a digest of its labels."""
+
+    statistics: ClusterStatistics
+    digests: tuple[bytes, ...]
+
+    def __add__(self, other: "Answer") -> "Answer":
+        return Answer(self.statistics + other.statistics, self.digests + other.digests)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the objective needs to know of chunks, and the rows of theirs that are in the sample."""
+
+    weight: float
+    statistic: Array
+    largest: Array
+    log_carrier: float
+    sampled: tuple[Chunk, ...]
+    engines: frozenset[str]
+
+    def __add__(self, other: "Sums") -> "Sums":
+        return Sums(
+            self.weight + other.weight,
+            self.statistic + other.statistic,
+            np.maximum(self.largest, other.largest),
+            self.log_carrier + other.log_carrier,
+            self.sampled + other.sampled,
+            self.engines | other.engines,
+        )
+
+    @property
+    def facts(self) -> Facts:
+        """The same as the objective wants it."""
+        return Facts(self.weight, self.statistic / self.weight, self.largest, self.log_carrier)
+
+
+class Piece:
+    """A chunk with its engine. What an engine remembers of the last pass makes the next one faster, never different, so
+    a piece may be made anew at any time, on any machine."""
+
+    def __init__(self, chunk: Chunk, settings: Settings) -> None:
+        self.chunk = chunk
+        self.settings = settings
+        self._last: tuple[Task, Partition] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"chunk": self.chunk, "settings": self.settings, "_last": None}
+
+    def __sizeof__(self) -> int:
+        # The rows and their packed copy: schedulers weigh what it would cost to move or to make it.
+        return int(2 * self.chunk.X.nbytes)
+
+    def __len__(self) -> int:
+        return len(self.rows.X)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows that have weight, measured from the common origin."""
+        weighty = self.chunk.weighty
+        return Rows(self.settings.family, weighty.X, weighty.weights, self.settings.origin, self.settings.n_threads)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What passes over them."""
+        if self.settings.stays:
+            return choose(self.rows, self.settings.n_components, self.settings.assignment)
+        return passing_engine(self.rows)
+
+    def sums(self, places: NDArray[np.intp]) -> Sums:
+        """The chunk's part in the facts, and its rows at these places."""
+        order = self.settings.family.order_for(self.chunk.X.shape[1])
+        if len(self) == 0:
+            return Sums(0.0, np.zeros(order), np.zeros(order), 0.0, (), frozenset())
+        rows = self.rows
+        # An engine that sorts its rows knows their sums already; made first, it leaves them with the rows.
+        engines = frozenset([self.engine.name])
+        weights = None if rows.weights is None else rows.weights[places]
+        sampled = (Chunk(rows.X[places], weights),) if len(places) else ()
+        return Sums(
+            rows.total,
+            rows.total * rows.mean_statistic,
+            rows.largest_statistic,
+            rows.sum_log_carrier(),
+            sampled,
+            engines,
+        )
+
+    def hard(self, task: Task) -> Answer:
+        """Who belongs where, and the statistics."""
+        if len(self) == 0:
+            return Answer(ClusterStatistics.zeros(*task.natural.shape), (b"",))
+        partition, statistics = self._hard(task)
+        self._last = task, partition
+        return Answer(statistics, (partition.digest,))
+
+    def _hard(self, task: Task) -> tuple[Partition, ClusterStatistics]:
+        if self._is_direct(task):
+            return DirectEngine(self.rows).hard_pass(task.natural, task.log_weights)
+        return self.engine.hard_pass(task.natural, task.bias)
+
+    def soft(self, task: Task, n_kept: int | None) -> ClusterStatistics:
+        """Statistics by responsibility."""
+        if len(self) == 0:
+            return ClusterStatistics.zeros(*task.natural.shape)
+        if self._is_direct(task):
+            return DirectEngine(self.rows).soft_pass(task.natural, task.log_weights, n_kept)
+        return self.engine.soft_pass(task.natural, task.bias, n_kept)
+
+    def _is_direct(self, task: Task) -> bool:
+        return task.direct and not isinstance(self.engine, WideEngine)
+
+    def labels(self, task: Task) -> Labels:
+        """The component of every row of the chunk, also of those without weight."""
+        chunk = self.chunk
+        if len(self) < len(chunk.X):
+            return Piece(Chunk(chunk.X, None, chunk.first_row), self.settings).labels(task)
+        if self._last is None or not _same(self._last[0], task):
+            self._last = task, self._hard(task)[0]
+        return self._last[1].labels
+
+    def on_rows(self, function: Callable[[Rows | SparseRows, int], T], first: int) -> T:
+        """What a function of rows says of these, the first of which is that many from the start."""
+        return function(self.rows, first)
+
+
+def _same(one: Task, other: Task) -> bool:
+    return np.array_equal(one.natural, other.natural) and np.array_equal(one.log_weights, other.log_weights)

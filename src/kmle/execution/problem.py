@@ -1,0 +1,137 @@
+"""The learning problem of data in chunks: every pass goes to where the chunks are, statistics come back and add up."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..assignment.direct import SCORE_ERROR, score_error
+from ..assignment.objective import LearningProblem, Parameters
+from ..assignment.partition import Labels, Partition
+from ..assignment.problem import Problem, has_direct, sample_size
+from ..assignment.rows import Rows
+from ..assignment.sparse import SparseRows
+from ..numerics.arrays import Array
+from ..numerics.reservoir import reservoir_places
+from ..statistics import ClusterStatistics
+from .batches import Chunk
+from .look import Look
+from .piece import Piece, Settings, Sums, Task
+
+T = TypeVar("T")
+
+
+class Chunks(ABC):
+    """Where the chunks are. What is asked of each is a function that can be sent there; answers add up with `+`."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def stays(self) -> bool:
+        """Whether chunks are held, so that what is prepared for one pass serves the next."""
+
+    @abstractmethod
+    def threads(self, n_threads: int) -> int:
+        """How many threads work on one chunk when so many may be used."""
+
+    @abstractmethod
+    def look(self, function: Callable[[Chunk], T]) -> T:
+        """One pass over the chunks as they come: the sum of the answers, in the order of the chunks."""
+
+    @abstractmethod
+    def settle(self, settings: Settings) -> None:
+        """Makes the pieces that passes go over."""
+
+    @abstractmethod
+    def summed(self, function: Callable[..., T], *arguments: Any, each: Sequence[Any] | None = None) -> T:
+        """The sum of function(piece, *arguments, each[i]) over the pieces, in their order."""
+
+    @abstractmethod
+    def labels(self, task: Task, n_rows: Sequence[int]) -> Any:
+        """The labels of all rows, as an array of whatever kind the data came in."""
+
+
+class ChunkedProblem(LearningProblem):
+    """A learning problem whose rows are elsewhere. `firsts` are the places of the pieces' first rows among all."""
+
+    def __init__(
+        self,
+        chunks: Chunks,
+        settings: Settings,
+        look: Look,
+        prior_strength: float,
+        weights: Array | None,
+        sampling: np.random.Generator,
+    ) -> None:
+        self.chunks = chunks
+        self.n_rows = look.n_rows
+        self.firsts = np.concatenate([[0], np.cumsum(look.n_weighty)[:-1]]).astype(int)
+        places = reservoir_places(sum(look.n_weighty), sample_size(settings.n_components), sampling)
+        sums: Sums = chunks.summed(Piece.sums, each=_split(places, self.firsts))
+        super().__init__(settings.family, sums.facts, settings.origin, prior_strength, weights)
+        self._sampled, self._settings, self._engines = sums.sampled, settings, sorted(sums.engines)
+        self._has_direct = has_direct(self, self.sample.rows)
+
+    @property
+    def engine_name(self) -> str:
+        """What finds the labels, as users call it."""
+        return f"{' and '.join(self._engines)} on {len(self.n_rows)} chunks of {self.chunks.name}"
+
+    @cached_property
+    def sample(self) -> Problem:
+        """The problem on a random sample of its rows, held in memory; on all of them if they are few."""
+        X = np.concatenate([chunk.X for chunk in self._sampled])
+        parts = [chunk.weights for chunk in self._sampled if chunk.weights is not None]
+        settings = self._settings
+        rows = Rows(settings.family, X, np.concatenate(parts) if parts else None, self.origin, settings.n_threads)
+        return Problem.like(self, rows)
+
+    def _task(self, parameters: Parameters) -> Task:
+        bias = self.bias(parameters)
+        direct = self._has_direct and score_error(self.largest_statistic, parameters.natural, bias) > SCORE_ERROR
+        return Task(parameters.natural, parameters.log_weights, bias, direct)
+
+    def assign(self, parameters: Parameters) -> tuple[Partition, ClusterStatistics]:
+        """Hard pass over all rows: who belongs where, and the statistics."""
+        task = self._task(parameters)
+        answer = self.chunks.summed(Piece.hard, task)
+        return Spread(answer.digests, partial(self.chunks.labels, task, self.n_rows)), answer.statistics
+
+    def soften(self, parameters: Parameters, n_kept: int | None = None) -> ClusterStatistics:
+        """Soft pass: statistics by responsibility, of the `n_kept` largest a row or of all."""
+        return self.chunks.summed(Piece.soft, self._task(parameters), n_kept)
+
+    def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
+        """The sum of what a function of rows, and of where they begin, says of all."""
+        return self.chunks.summed(Piece.on_rows, function, each=self.firsts.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class Spread(Partition):
+    """Labels that stay where the rows are; one digest a chunk tells whether they changed."""
+
+    digests: tuple[bytes, ...]
+    gather: Callable[[], Labels]
+
+    @property
+    def labels(self) -> Labels:
+        return self.gather()
+
+    @cached_property
+    def digest(self) -> bytes:
+        return blake2b(b"".join(self.digests), digest_size=16).digest()
+
+    def same_as(self, other: Partition) -> bool:
+        return self.digest == other.digest
+
+
+def _split(places: NDArray[np.intp], firsts: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """For each piece which of its rows are at these places among all."""
+    cuts = np.searchsorted(places, firsts)
+    return [part - first for part, first in zip(np.split(places, cuts[1:]), firsts, strict=True)]

@@ -1,0 +1,155 @@
+"""`open_stream`: a table in a file larger than memory, read batch after batch as often as it takes."""
+
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+from ..numerics.arrays import Array
+from .formats import open_source
+from .pieces import Batch, Pieces, pieces_of
+from .reading import readable
+from .table import Table, complete_rows, left_out
+
+# A batch holds about this many bytes of numbers; two or three are in memory at a time.
+BATCH_BYTES = 32 << 20
+# Nor more rows than this: what a fit works out for each of them takes memory as well.
+BATCH_ROWS = 1 << 18
+
+T = TypeVar("T")
+
+
+class TableStream:
+    """A table that every iteration reads anew: batches of rows (m, d), or pairs of rows and weights if it has any.
+
+    `columns` are the names of what a batch holds. `n_rows`, the rows of the file, and `n_dropped`, those left out of
+    them, are None until they are known, at the latest after the first whole pass.
+    """
+
+    def __init__(self, path: Path, pieces: Pieces, batch_rows: int, drop_missing: bool) -> None:
+        self.source = str(path)
+        self.columns = pieces.columns
+        self.notes = pieces.notes
+        self.batch_rows = batch_rows
+        self.n_rows = pieces.n_rows
+        self.n_dropped: int | None = None if drop_missing else 0
+        self._path = path
+        self._pieces = pieces
+        self._drop_missing = drop_missing
+        self._stamp = _stamp(path)
+
+    @property
+    def n_features(self) -> int:
+        """How many columns a batch has."""
+        return len(self.columns)
+
+    @property
+    def n_kept(self) -> int | None:
+        """How many rows there are to use; None until that is known."""
+        return None if self.n_rows is None or self.n_dropped is None else self.n_rows - self.n_dropped
+
+    def row_name(self, row: int) -> str:
+        """How to speak of a row among those used: by its number and, in a text file, its line."""
+        line = self._pieces.first_line
+        return f"row {row}" if line is None or self.n_dropped != 0 else f"row {row} (line {row + line})"
+
+    def __iter__(self) -> Generator[Array | Batch, None, None]:
+        """A fresh pass over the file; the next batch is read while the latest one is in use."""
+        with closing(self.parts()) as parts:
+            for part in parts:
+                yield part.rows if part.weights is None else (part.rows, part.weights)
+
+    def parts(self) -> Generator[Table, None, None]:
+        """The batches of a fresh pass as tables, which know the numbers of their rows."""
+        return one_ahead(self._parts())
+
+    def _parts(self) -> Generator[Table, None, None]:
+        self._check_unchanged()
+        seen = kept = 0
+        with readable(self.source), closing(self._pieces.batches(self.batch_rows)) as batches:
+            for rows, weights in batches:
+                # As in a whole table, rows that follow a dropped one no longer know their lines.
+                first_line = self._pieces.first_line if kept == seen else None
+                part = Table(rows, self.columns, self.source, weights, first_line, first_row=kept)
+                keep = complete_rows(part, self._drop_missing)
+                if keep is not None:
+                    chosen = None if weights is None else weights[keep]
+                    part = Table(rows[keep], self.columns, self.source, chosen, first_row=kept)
+                seen += len(rows)
+                kept += len(part)
+                if len(part):
+                    yield part
+        self._count(seen, kept)
+
+    def _count(self, seen: int, kept: int) -> None:
+        """What a whole pass has found, which no later one may contradict."""
+        if seen == 0:
+            raise ValueError(f"{self.source} has a header but no rows: there is nothing to fit")
+        if kept == 0:
+            raise ValueError(f"{self.source} has a missing value in every row: no row is left to use")
+        self._check_unchanged()
+        if self.n_rows not in (None, seen):
+            raise ValueError(_changed(self.source))
+        if self.n_dropped is None and kept < seen:
+            self.notes = (*self.notes, left_out(seen - kept, seen))
+        self.n_rows, self.n_dropped = seen, seen - kept
+
+    def _check_unchanged(self) -> None:
+        if not self._path.is_file() or _stamp(self._path) != self._stamp:
+            raise ValueError(_changed(self.source))
+
+
+def open_stream(
+    path: str,
+    columns: Sequence[str] | None = None,
+    weights: str | None = None,
+    *,
+    ignore_text: bool = False,
+    drop_missing: bool = False,
+    batch_rows: int | None = None,
+) -> TableStream:
+    """A CSV, TSV (also gzipped), Parquet, Arrow or NPY file as batches; only its beginning is read here.
+
+    The arguments are those of `read_table`, and so are the sentences bad data gets, when its batch is read. A batch has
+    `batch_rows` rows; when None as many as make 32 MB, at most 262144.
+
+    >>> from importlib.resources import files
+    >>> stream = open_stream(str(files("kmle") / "data" / "faithful.csv"), batch_rows=100)
+    >>> stream.columns, [len(batch) for batch in stream]
+    (('eruptions', 'waiting'), [100, 100, 72])
+    """
+    if path == "-" or Path(path).is_fifo():
+        what = "standard input" if path == "-" else f"{path} is a pipe, which"
+        raise ValueError(f"{what} can be read only once, a stream is read many times: save it to a file first")
+    if batch_rows is not None and batch_rows < 1:
+        raise ValueError(f"batch_rows is {batch_rows}: a batch has at least one row")
+    with readable(path):
+        source = open_source(path)
+        pieces = pieces_of(source, None if columns is None else list(columns), weights, ignore_text)
+    if pieces.n_rows == 0:
+        raise ValueError(f"{path} has a header but no rows: there is nothing to fit")
+    size = min(BATCH_ROWS, max(1, BATCH_BYTES // pieces.row_bytes)) if batch_rows is None else batch_rows
+    return TableStream(Path(path), pieces, size, drop_missing)
+
+
+def one_ahead(items: Generator[T, None, None]) -> Generator[T, None, None]:
+    """The same items, each made in a thread while the one before it is in use; the thread ends with the iteration.
+
+    >>> list(one_ahead(number for number in range(3)))
+    [0, 1, 2]
+    """
+    with closing(items), ThreadPoolExecutor(1, "kmle-reader") as reader:
+        coming = reader.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = reader.submit(next, items, None)
+            yield item
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _changed(source: str) -> str:
+    return f"{source} has changed while it was read: begin again once nothing writes to it any more"

@@ -1,0 +1,207 @@
+"""Checkpoints: what a fit needs to go on where it was, written so that a crash at any moment leaves a whole one."""
+
+import json
+import os
+import time
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from ..assignment.partition import Labelled, Partition, Remembered
+from ..assignment.problem import LearningProblem, Parameters
+from ..numerics.arrays import Array
+from ..statistics import ClusterStatistics
+from .state import Algorithm, HalfStep, Remembering, Run, State
+
+FORMAT = 1
+# Seconds between two writes: less than anyone minds to lose, much more than a write takes.
+EVERY = 5.0
+# How closely the data must agree with that of the checkpoint; sums over other chunks round otherwise.
+SAME_DATA = 1e-8
+
+
+class NewerError(ValueError):
+    """The checkpoint was written by a kmle that knows more."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint holds: the latest state of the start that was under way, and the best finished one before."""
+
+    restart: int
+    seed: Mapping[str, Any]
+    run: Run
+    best: Run | None
+    generator: Mapping[str, Any]
+    memory: Mapping[str, Any]
+    about: Mapping[str, Any]
+    mean_statistic: Array
+
+    def resume(self, algorithm: Algorithm, problem: LearningProblem, rng: np.random.Generator) -> Run:
+        """The run to go on with; algorithm and generator are put where they were."""
+        if isinstance(algorithm, Remembering):
+            algorithm.recall(problem, self.run.state.parameters, self.memory)
+        rng.bit_generator.state = self.generator
+        return self.run
+
+    def check(self, about: Mapping[str, Any], problem: LearningProblem, path: Path) -> None:
+        """Refuses to go on with another fit than the one that was saved."""
+        for name, value in about.items():
+            if self.about.get(name) != value:
+                raise ValueError(
+                    f"the checkpoint {path} is of another fit: {name} was {self.about.get(name)!r} and is {value!r} "
+                    "now; use the same settings, or another checkpoint"
+                )
+        scale = np.abs(problem.prior_moment).max() + np.abs(self.mean_statistic).max(initial=0.0)
+        same = self.mean_statistic.shape == problem.prior_moment.shape
+        if not same or np.abs(self.mean_statistic - problem.prior_moment).max() > SAME_DATA * scale:
+            raise ValueError(f"the checkpoint {path} is of other data: give the same data, or another checkpoint")
+
+
+class Keeper:
+    """Writes checkpoints of the starts of one fit, every few seconds and at the end of each."""
+
+    def __init__(
+        self,
+        path: Path,
+        seed: Mapping[str, Any],
+        about: Mapping[str, Any],
+        problem: LearningProblem,
+        best: Run | None = None,
+    ) -> None:
+        self.path = path
+        self._seed = seed
+        self._about = about
+        self._mean_statistic = problem.prior_moment
+        self._written = time.monotonic()
+        self.best = best
+
+    def keep(self, restart: int, algorithm: Algorithm, rng: np.random.Generator, run: Run, last: bool = False) -> None:
+        """Writes the state if it is time to, and always the last one of a start."""
+        if not last and time.monotonic() - self._written < EVERY:
+            return
+        memory = algorithm.memory() if isinstance(algorithm, Remembering) else {}
+        saved = Saved(
+            restart, self._seed, run, self.best, rng.bit_generator.state, memory, self._about, self._mean_statistic
+        )
+        write(self.path, saved, algorithm.name == "hartigan")
+        self._written = time.monotonic()
+        if last and (self.best is None or run.state.objective > self.best.state.objective):
+            self.best = run
+
+
+def seed_of(rng: np.random.Generator) -> dict[str, Any]:
+    """What makes the same generator again, with the same children to come."""
+    sequence = rng.bit_generator.seed_seq
+    assert isinstance(sequence, SeedSequence)  # every generator that default_rng makes has one
+    return {
+        "entropy": sequence.entropy,
+        "spawn_key": list(sequence.spawn_key),
+        "n_children_spawned": sequence.n_children_spawned,
+    }
+
+
+def generator_of(seed: Mapping[str, Any]) -> np.random.Generator:
+    """The generator again."""
+    return np.random.default_rng(SeedSequence(**{**seed, "spawn_key": tuple(seed["spawn_key"])}))
+
+
+# Files --------------------------------------------------------------------------------------------------------------
+
+
+def write(path: Path, saved: Saved, with_labels: bool = False) -> None:
+    """Writes beside the old checkpoint first and then takes its place, so that one of the two is always whole."""
+    arrays: dict[str, Any] = {"mean_statistic": saved.mean_statistic}
+    told = {
+        "format": FORMAT,
+        "restart": saved.restart,
+        "seed": saved.seed,
+        "generator": saved.generator,
+        "memory": saved.memory,
+        "about": saved.about,
+        "run": _told(saved.run, "run", arrays, with_labels),
+        "best": None if saved.best is None else _told(saved.best, "best", arrays, with_labels=False),
+    }
+    arrays["header"] = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with beside.open("wb") as file:
+            np.savez(file, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def read(path: Path) -> Saved | None:
+    """What a checkpoint holds; None if there is no such file. Nothing in it is ever executed."""
+    if not path.exists():
+        return None
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{path} is no checkpoint of kmle, or not a whole one: delete it to begin anew")
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            told = json.loads(arrays["header"].tobytes())
+            if told["format"] > FORMAT:
+                raise NewerError(f"the checkpoint {path} is of a newer kmle: update kmle to go on with it")
+            best = None if told["best"] is None else _run(told["best"], "best", arrays)
+            return Saved(
+                told["restart"],
+                told["seed"],
+                _run(told["run"], "run", arrays),
+                best,
+                told["generator"],
+                told["memory"],
+                told["about"],
+                arrays["mean_statistic"],
+            )
+    except NewerError:
+        raise
+    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise ValueError(f"{path} is no checkpoint of kmle, or not a whole one: {error}") from None
+
+
+def _told(run: Run, name: str, arrays: dict[str, Any], with_labels: bool) -> dict[str, Any]:
+    state = run.state
+    arrays[f"{name}_natural"] = state.parameters.natural
+    arrays[f"{name}_log_weights"] = state.parameters.log_weights
+    arrays[f"{name}_counts"] = state.statistics.counts
+    arrays[f"{name}_sums"] = state.statistics.sums
+    arrays[f"{name}_history"] = np.array([half.objective for half in run.history])
+    if with_labels and state.partition is not None:
+        arrays[f"{name}_labels"] = state.partition.labels
+    return {
+        "n_iter": run.n_iter,
+        "idle": run.idle,
+        "seconds": run.seconds,
+        "kinds": [half.kind for half in run.history],
+        "objective": state.objective,
+        "score": state.statistics.score,
+        "digest": None if state.partition is None else state.partition.digest.hex(),
+        "finished": state.finished,
+    }
+
+
+def _run(told: Mapping[str, Any], name: str, arrays: Mapping[str, Array]) -> Run:
+    history = tuple(
+        HalfStep(kind, float(value)) for kind, value in zip(told["kinds"], arrays[f"{name}_history"], strict=True)
+    )
+    partition: Partition | None = None
+    if f"{name}_labels" in arrays:
+        partition = Labelled(arrays[f"{name}_labels"].astype(np.int32))
+    elif told["digest"] is not None:
+        partition = Remembered(bytes.fromhex(told["digest"]))
+    state = State(
+        Parameters(arrays[f"{name}_natural"], arrays[f"{name}_log_weights"]),
+        told["objective"],
+        ClusterStatistics(arrays[f"{name}_counts"], arrays[f"{name}_sums"], told["score"]),
+        partition,
+        finished=told["finished"],
+    )
+    return Run(state, history, told["n_iter"], told["idle"], told["seconds"])

@@ -1,0 +1,184 @@
+"""Checkpoints: a fit cut off at any moment goes on to the same end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from execution.data import model_of, rows_of
+from kmle import KMLE, Batches, ExponentialFamilyMixture
+from kmle.learning import checkpoint
+from kmle.learning.loop import watched
+
+
+@pytest.fixture(autouse=True)
+def after_every_step(monkeypatch):
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+
+
+class CutOffError(Exception):
+    """The machine goes down."""
+
+
+def cut_off_after(model, X, steps):
+    """Fits until so many steps are made, then fails as a machine would."""
+    made = []
+
+    def fail(iteration, objective):
+        made.append(iteration)
+        if len(made) == steps:
+            raise CutOffError
+
+    with watched(fail), pytest.raises(CutOffError):
+        model.fit(X)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("hard", {}),
+        ("hard", {"n_init": 3}),
+        ("hard", {"algorithm": "hard-em"}),
+        ("hard", {"algorithm": "hartigan"}),
+        ("hard", {"algorithm": "swap"}),
+        ("hard", {"algorithm": "online", "batch_size": 100}),
+        ("soft", {"tol": 1e-9}),
+        ("soft", {"algorithm": "sparse-em", "n_init": 2, "tol": 1e-9}),
+    ],
+)
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_a_fit_goes_on_where_it_was(kind, settings, steps, tmp_path):
+    X = rows_of("gaussian", 2000)
+    settings = {"init": "random", **settings}
+    whole = model_of(kind, "gaussian", **settings).fit(X)
+    path = tmp_path / "fit.checkpoint"
+    cut_off_after(model_of(kind, "gaussian", checkpoint=path, **settings), X, steps)
+    # Another seed: the one of the checkpoint counts.
+    resumed = model_of(kind, "gaussian", checkpoint=path, resume=True, **settings).set_params(random_state=5).fit(X)
+    np.testing.assert_array_equal(resumed.labels_, whole.labels_)
+    np.testing.assert_array_equal(resumed.mixture_.natural, whole.mixture_.natural)
+    np.testing.assert_array_equal(resumed.history_, whole.history_)
+    assert resumed.n_iter_ == whole.n_iter_
+    assert resumed.fit_.stop_reason == whole.fit_.stop_reason
+
+
+def test_chunks_go_on_too(tmp_path):
+    X = rows_of("gaussian", 3000)
+    batches = Batches(np.array_split(X, 3))
+    path = tmp_path / "fit.checkpoint"
+    cut_off_after(model_of("hard", "gaussian", checkpoint=path), batches, 3)
+    resumed = model_of("hard", "gaussian", checkpoint=path, resume=True).fit(batches)
+    whole = model_of("hard", "gaussian").fit(batches)
+    np.testing.assert_array_equal(resumed.mixture_.natural, whole.mixture_.natural)
+    np.testing.assert_array_equal(resumed.history_, whole.history_)
+
+
+def test_a_finished_fit_is_not_made_again(tmp_path):
+    X = rows_of("gaussian", 2000)
+    path = tmp_path / "fit.checkpoint"
+    first = model_of("soft", "gaussian", checkpoint=path).fit(X)
+    steps = []
+    with watched(lambda iteration, objective: steps.append(iteration)):
+        again = model_of("soft", "gaussian", checkpoint=path, resume=True).fit(X)
+    assert steps == []
+    np.testing.assert_array_equal(first.mixture_.natural, again.mixture_.natural)
+
+
+def test_more_iterations_go_on_from_the_limit(tmp_path):
+    X = rows_of("gaussian", 2000)
+    path = tmp_path / "fit.checkpoint"
+    settings = {"init": "random", "checkpoint": path}
+    model_of("hard", "gaussian", max_iter=3, **settings).fit(X)
+    resumed = model_of("hard", "gaussian", resume=True, **settings).fit(X)
+    whole = model_of("hard", "gaussian", init="random").fit(X)
+    assert resumed.n_iter_ == whole.n_iter_ > 3
+    np.testing.assert_array_equal(resumed.mixture_.natural, whole.mixture_.natural)
+
+
+def test_without_a_checkpoint_a_fit_begins_anew(tmp_path):
+    X = rows_of("gaussian", 500)
+    path = tmp_path / "fit.checkpoint"
+    model_of("hard", "gaussian", checkpoint=path, resume=True).fit(X)
+    assert path.exists()
+    assert [file.name for file in tmp_path.iterdir()] == ["fit.checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"n_components": 4}, "n_components was 3 and is 4 now"),
+        ({"family": "diagonal-gaussian"}, "family was"),
+        ({"algorithm": "hard-em"}, "algorithm was 'k-mle' and is 'hard-em' now"),
+        ({"prior_strength": 1.0}, "prior_strength was"),
+    ],
+)
+def test_another_fit_is_refused(settings, sentence, tmp_path):
+    X = rows_of("gaussian", 500)
+    path = tmp_path / "fit.checkpoint"
+    model_of("hard", "gaussian", checkpoint=path).fit(X)
+    with pytest.raises(ValueError, match=sentence):
+        KMLE(**{"n_components": 3, **settings}, checkpoint=path, resume=True).fit(X)
+
+
+def test_other_data_is_refused(tmp_path):
+    X = rows_of("gaussian", 500)
+    path = tmp_path / "fit.checkpoint"
+    model_of("hard", "gaussian", checkpoint=path).fit(X)
+    with pytest.raises(ValueError, match="is of other data"):
+        model_of("hard", "gaussian", checkpoint=path, resume=True).fit(X[:-1])
+
+
+@pytest.mark.parametrize("content", [b"", b"no checkpoint", b"PK\x03\x04 cut off"])
+def test_what_is_no_checkpoint_is_refused(content, tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="no checkpoint of kmle, or not a whole one"):
+        ExponentialFamilyMixture(2, checkpoint=path, resume=True).fit(rows_of("gaussian", 500))
+
+
+def test_a_pickle_is_not_opened(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    with path.open("wb") as file:
+        np.savez(file, header=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(ValueError, match="no checkpoint of kmle"):
+        ExponentialFamilyMixture(2, checkpoint=path, resume=True).fit(rows_of("gaussian", 500))
+
+
+PROGRAM = """
+import sys, time
+import numpy as np
+sys.path[:0] = [{tests!r}]
+from execution.data import model_of, rows_of
+from kmle.learning import checkpoint
+from kmle.learning.loop import watched
+checkpoint.EVERY = 0.0
+def slowly(iteration, objective):
+    print(iteration, flush=True)
+    time.sleep(0.1)
+with watched(slowly):
+    model_of("hard", "gaussian", init="random", checkpoint={path!r}).fit(rows_of("gaussian", 3000))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+def test_a_killed_process_leaves_a_checkpoint(number, tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    program = PROGRAM.format(tests=str(Path(__file__).parents[1]), path=str(path))
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        for _ in range(3):
+            assert child.stdout.readline()
+        os.kill(child.pid, number)
+        child.wait(timeout=60)
+        assert child.returncode != 0
+    time.sleep(0.01)
+    X = rows_of("gaussian", 3000)
+    resumed = model_of("hard", "gaussian", init="random", checkpoint=path, resume=True).fit(X)
+    whole = model_of("hard", "gaussian", init="random").fit(X)
+    assert whole.n_iter_ > 4
+    np.testing.assert_array_equal(resumed.history_, whole.history_)
+    np.testing.assert_array_equal(resumed.labels_, whole.labels_)

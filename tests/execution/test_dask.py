@@ -1,0 +1,191 @@
+"""Dask: the same answer on every scheduler, blocks that stay where they are, and clusters that lose workers."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from execution.data import FAMILIES, KINDS, assert_same, model_of, rows_of
+from kmle import KMLE
+from kmle.execution.batches import is_dask
+from kmle.learning import checkpoint
+from kmle.learning.loop import watched
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+pd = pytest.importorskip("pandas")
+cluster_module = pytest.importorskip("kmle.execution.cluster")
+
+# A cluster that is torn down in the middle of its work complains in many ways that are none of ours.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning:distributed"),
+]
+
+
+def small_cluster():
+    """Two worker processes of one thread each, on loopback."""
+    return distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with small_cluster() as running:
+        yield running
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as connected:
+        yield connected
+
+
+def blocks(X, n=7):
+    return da.from_array(X, chunks=(-(-len(X) // n), -1))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cluster_gives_the_answer_of_the_whole(kind, family, client):
+    X = rows_of(family)
+    assert_same(model_of(kind, family).fit(X), model_of(kind, family).fit(blocks(X)))
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
+def test_other_schedulers_give_it_too(scheduler):
+    import dask
+
+    X = rows_of("gaussian", 6000)
+    with dask.config.set(scheduler=scheduler):
+        model = model_of("hard", "gaussian").fit(blocks(X))
+        assert_same(model_of("hard", "gaussian").fit(X), model)
+
+
+def test_predictions_are_dask_arrays(client):
+    X = rows_of("gaussian", 3000)
+    model = model_of("soft", "gaussian").fit(blocks(X))
+    for method, expected in (("predict", (3000,)), ("predict_proba", (3000, 3)), ("score_samples", (3000,))):
+        answer = getattr(model, method)(blocks(X))
+        assert is_dask(answer)
+        assert answer.shape == expected
+        np.testing.assert_array_equal(answer.compute(), getattr(model, method)(X))
+    assert is_dask(model.labels_)
+    assert is_dask(model.score(blocks(X)))
+    assert float(model.score(blocks(X))) == pytest.approx(model.score(X), rel=1e-12)
+
+
+def test_a_frame_with_names_and_empty_partitions(client):
+    X = rows_of("gaussian", 3000)
+    frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b", "c"]), npartitions=3)
+    kept = frame[frame["a"] > -100.0]
+    with_empty = dd.concat([kept[kept["a"] > 100.0], kept])
+    model = model_of("hard", "gaussian").fit(with_empty)
+    assert_same(model_of("hard", "gaussian").fit(X), model)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(model.predict(frame).compute(), model.labels_.compute())
+
+
+def test_weights_as_an_array_of_either_kind(client):
+    X = rows_of("gaussian", 3000)
+    weights = np.random.default_rng(1).integers(0, 3, size=3000).astype(float)
+    whole = model_of("hard", "gaussian").fit(X, sample_weight=weights)
+    assert_same(whole, model_of("hard", "gaussian").fit(blocks(X), sample_weight=weights))
+    assert_same(whole, model_of("hard", "gaussian").fit(blocks(X), sample_weight=da.from_array(weights, chunks=500)))
+
+
+def test_the_rows_stay_on_the_workers(client):
+    """What comes back in a pass is small beside a block."""
+    X = rows_of("gaussian")
+    asked = []
+    original = cluster_module._computed
+
+    def counted(value, client):
+        answer = original(value, client)
+        asked.append(len(distributed.protocol.pickle.dumps(answer)))
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster_module, "_computed", counted)
+        model_of("hard", "gaussian").fit(blocks(X))
+    # The look, then the sample for the seeds; after that statistics and digests only.
+    assert max(asked[2:]) < 2000
+
+
+def test_bad_data_is_named_by_its_row(client):
+    X = rows_of("gaussian", 3000)
+    X[1234, 1] = np.nan
+    X[2900, 0] = np.nan
+    with pytest.raises(ValueError, match="row 1234, column 1 is missing"):
+        model_of("hard", "gaussian").fit(blocks(X))
+    with pytest.raises(ValueError, match="so all must be in memory"):
+        KMLE(2, algorithm="online").fit(blocks(X))
+
+
+# Clusters that fail ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_killed_worker_costs_time_and_nothing_else(kind, client):
+    X = rows_of("gaussian")
+    settings = {"init": "random", "max_iter": 12}
+    killed = []
+
+    def kill(iteration, objective):
+        if iteration == 3 and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    with watched(kill):
+        model = model_of(kind, "gaussian", **settings).fit(blocks(X))
+    assert killed
+    assert_same(model_of(kind, "gaussian", **settings).fit(X), model)
+
+
+@pytest.mark.parametrize("loss", ["workers", "scheduler"])
+def test_a_lost_cluster_leaves_a_checkpoint(loss, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+    monkeypatch.setattr(cluster_module, "PATIENCE", 2.0)
+    X = rows_of("gaussian")
+    settings = {"init": "random", "checkpoint": tmp_path / "fit.checkpoint"}
+    running = small_cluster()
+    connected = distributed.Client(running)
+
+    def lose(iteration, objective):
+        if iteration == 3:
+            if loss == "workers":
+                running.scale(0)
+                running.sync(running._correct_state)
+            else:
+                running.close()
+
+    try:
+        with watched(lose), pytest.raises(cluster_module.ClusterLostError, match="resume=True"):
+            model_of("hard", "gaussian", **settings).fit(blocks(X))
+    finally:
+        connected.close()
+        running.close()
+    resumed = model_of("hard", "gaussian", resume=True, **settings).fit(blocks(X))
+    whole = model_of("hard", "gaussian", init="random").fit(X)
+    assert_same(whole, resumed)
+    np.testing.assert_allclose(resumed.history_, whole.history_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("assignment", ["sorted", "skipping", "pruned", "dense"])
+def test_workers_run_the_same_engines(assignment):
+    X = rows_of("gaussian", 6000)[:, :1]
+    model = model_of("hard", "gaussian", assignment=assignment).fit(blocks(X, 3))
+    assert model.fit_.engine == f"{assignment} on 3 chunks of Dask"
+    assert_same(model_of("hard", "gaussian", assignment=assignment).fit(X), model)
+
+
+def test_few_distinct_rows_are_learned_from_once(client):
+    X = rows_of("poisson")
+    model = model_of("hard", "poisson").fit(blocks(X))
+    assert "distinct rows" in model.fit_.engine
