@@ -12,7 +12,7 @@ from .dense import DenseEngine
 from .line import BLOCK_ROWS, first_places, multiplicities
 from .partition import Intervals, Partition
 from .rows import Rows
-from .threads import for_each
+from .threads import BLOCKS_A_THREAD, for_each
 
 # Values that repeat are merged where at most this share of the line is left: the weights they then have take memory.
 MERGED_SHARE = 0.25
@@ -96,10 +96,10 @@ class SortedEngine:
 
 def _sort(line: Array, n_threads: int) -> None:
     """In place; of long lines each thread sorts a part of its own, after all values have come to their parts."""
-    parts = min(n_threads, len(line) // BLOCK_ROWS)
+    parts = min(n_threads, len(line) // (BLOCKS_A_THREAD * BLOCK_ROWS))
     if parts < 2:
         line.sort()
         return
     edges = np.linspace(0, len(line), parts + 1).astype(np.intp)
     line.partition(edges[1:-1])
-    for_each(lambda part: line[edges[part] : edges[part + 1]].sort(), range(parts), parts)
+    for_each(lambda part: line[edges[part] : edges[part + 1]].sort(), range(parts), parts, 1)
