@@ -7,6 +7,7 @@ from kmle import KMLE
 from kmle.assignment.choose import ENGINES, choose
 from kmle.assignment.compression import compressed
 from kmle.assignment.dense import DenseEngine
+from kmle.assignment.pruned import PrunedEngine
 from kmle.assignment.rows import Rows
 from kmle.assignment.sorted import can_sort
 from kmle.families import (
@@ -24,6 +25,7 @@ from kmle.families import (
     SphericalGaussian,
     VonMises,
 )
+from kmle.kernels import backend
 
 RNG = np.random.default_rng(0)
 LINES = {
@@ -148,6 +150,25 @@ def test_skipping_stays_exact_while_components_move(case, dtype):
         assert_same(rows, engine, natural, bias)
 
 
+def test_no_digit_depends_on_whether_rows_are_skipped():
+    """Which kind of pass is made is a matter of time; what comes of it must not be."""
+    rng = np.random.default_rng(19)
+    X = rng.normal(size=(40_000, 8))
+    X[::50] = np.round(X[::50], 1)
+    rows = [Rows(FixedCovarianceGaussian().for_data(X), X, n_threads=2) for _ in range(2)]
+    skipping, full = (ENGINES["skipping"](own) for own in rows)
+    full._may_skip = lambda bias: False
+    natural, bias = components(rows[0], 32, rng)
+    natural[16:] = natural[:16] * (1 + 1e-7)  # many rows are in doubt in single precision
+    for step in range(12):
+        skipping._full_cost = np.inf
+        found, expected = skipping.hard_pass(natural, bias), full.hard_pass(natural, bias)
+        np.testing.assert_array_equal(found[0].labels, expected[0].labels)
+        np.testing.assert_array_equal(found[1].counts, expected[1].counts)
+        np.testing.assert_array_equal(found[1].sums, expected[1].sums)
+        natural = natural * (1 + 1e-4 * (step > 1) * rng.normal(size=natural.shape))
+
+
 def test_skipping_really_skips():
     X = np.repeat(np.eye(4) * 50, 2000, axis=0) + np.random.default_rng(11).normal(size=(8000, 4))
     rows = Rows(FixedCovarianceGaussian().for_data(X), X)
@@ -171,13 +192,75 @@ def test_skipping_really_skips():
     assert looked_at[0] < 0.1 * len(rows)
 
 
-def test_pruning_really_prunes():
+def test_pruning_leaves_most_groups_unseen_and_few_rows_of_two_minds():
     X = np.random.default_rng(3).normal(size=(200_000, 2))
-    rows = Rows(FixedCovarianceGaussian().for_data(X), X)
-    engine = ENGINES["pruned"](rows)
-    natural, bias = components(rows, 1000, np.random.default_rng(4), 0.0)
-    plan = engine._plan(natural, bias - bias - 0.5 * (natural**2).sum(axis=1))
-    assert len(plan.candidates) < 0.7 * 1000 * (len(plan.starts) - 1)
+    rows = Rows(Gaussian().for_data(X), X)
+    natural, bias = components(rows, 8, np.random.default_rng(4), 0.5)
+    partition = assert_same(rows, ENGINES["pruned"](rows), natural, bias)
+    assert np.mean(partition.groups.owners < 0) < 0.2
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_pruned_sums_do_not_depend_on_threads(threads):
+    X = np.random.default_rng(12).normal(size=(70_001, 2))
+    one, several = (Rows(Gaussian().for_data(X), X, n_threads=n) for n in (1, threads))
+    natural, bias = components(one, 9, np.random.default_rng(13))
+    expected, found = (ENGINES["pruned"](rows).hard_pass(natural, bias) for rows in (one, several))
+    np.testing.assert_array_equal(found[0].labels, expected[0].labels)
+    np.testing.assert_array_equal(found[1].counts, expected[1].counts)
+    np.testing.assert_array_equal(found[1].sums, expected[1].sums)
+
+
+def test_pruned_partitions_compare_by_their_labels():
+    X = np.random.default_rng(14).normal(size=(9000, 2))
+    rows = Rows(Gaussian().for_data(X), X)
+    engine, rng = ENGINES["pruned"](rows), np.random.default_rng(15)
+    here, there = components(rows, 5, rng), components(rows, 5, rng)
+    first, _ = engine.hard_pass(*here)
+    labels = first.labels
+    other, _ = engine.hard_pass(*there)
+    assert not other.same_as(first)
+    back, _ = engine.hard_pass(*here)
+    assert back.same_as(first)
+    assert not back.same_as(other)
+    for _ in range(3):  # what partitions held by no one leave behind is used again, what is held is not
+        engine.hard_pass(*there)
+        engine.hard_pass(*here)
+    np.testing.assert_array_equal(first.labels, labels)
+    assert engine.hard_pass(*here)[0] is engine.hard_pass(*here)[0]
+    # Components that differ for a single row: one label changes, and that is seen.
+    natural, bias = here
+    gap = np.sort(rows.take(slice(None)) @ natural.T + bias, axis=1)
+    closest = np.argmin(gap[:, -1] - gap[:, -2])
+    scores = rows.take(np.array([closest])) @ natural.T + bias
+    winner, second = np.argsort(-scores[0])[:2]
+    raised = bias.copy()
+    raised[second] += 1.0000001 * (scores[0, winner] - scores[0, second])
+    moved, _ = engine.hard_pass(natural, raised)
+    assert np.count_nonzero(moved.labels != labels) == 1
+    assert not moved.same_as(first)
+
+
+@pytest.mark.skipif(backend() != "compiled", reason="the NumPy kernels do not prune")
+def test_pruning_waits_until_it_pays():
+    X = np.random.default_rng(16).normal(size=(100_000, 2))
+    rows = Rows(Gaussian().for_data(X), X)
+    rng = np.random.default_rng(17)
+    few, many = components(rows, 4, rng), components(rows, 12, rng)
+    engine = choose(rows, 4, "auto")
+    names = [(assert_same(rows, engine, *few), engine.name)[1] for _ in range(4)]
+    assert names == ["dense", "dense", "pruned", "pruned"]
+    engine = choose(rows, 12, "auto")
+    engine.soft_pass(*many)
+    engine.hard_pass(*many)
+    assert engine.name == "dense"  # the one hard pass at the end of a soft fit
+    soft = engine.soft_pass(*many)
+    engine = choose(rows, 12, "auto")
+    engine.hard_pass(*many)
+    assert engine.name == "pruned"
+    ordered = engine.soft_pass(*many)
+    np.testing.assert_allclose(ordered.sums, soft.sums, rtol=1e-9, atol=1e-9)
+    assert ordered.score == pytest.approx(soft.score, rel=1e-12)
 
 
 @pytest.mark.parametrize("structure", ["ball-tree", "vp-tree"])
@@ -259,3 +342,13 @@ def test_the_choice():
         choose(Rows(VonMises().for_data(x), x), 5, "sorted")
     with pytest.raises(ValueError, match="assignment is 'magic'"):
         KMLE(2, assignment="magic").fit(x)
+
+
+@pytest.mark.skipif(backend() != "compiled", reason="the NumPy kernels do not prune")
+def test_the_choice_of_pruning():
+    X = np.random.default_rng(18).normal(size=(100_000, 3))
+    assert isinstance(choose(Rows(Gaussian().for_data(X[:, :2]), X[:, :2]), 5, "auto"), PrunedEngine)
+    known = FixedCovarianceGaussian()
+    assert isinstance(choose(Rows(known.for_data(X), X), 128, "auto"), PrunedEngine)
+    assert choose(Rows(known.for_data(X), X), 5, "auto").name == "dense"
+    assert choose(Rows(Gaussian().for_data(X), X), 500, "auto").name == "dense"

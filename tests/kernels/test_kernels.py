@@ -144,6 +144,29 @@ def test_near_ties_have_the_same_labels_in_every_version(version):
     check_hard(single, "quadratic", natural, np.full(12, bias[0]))
 
 
+@pytest.mark.parametrize("scale", [1e-42, 1e-20, 1.0, 1e6, 1e17, 1e30])
+@pytest.mark.parametrize("offset", [0.0, 1e2, 1e5])
+@pytest.mark.parametrize("features", FEATURES)
+def test_labels_do_not_depend_on_what_single_precision_can_hold(features, offset, scale):
+    """Rows in double precision are scored in single first, where that saves time: here there is work enough for it."""
+    x, natural, bias, rng = drawn(5, 1500, 5, 30, features)
+    x += offset
+    degree = np.repeat([1, 2], [5, natural.shape[1] - 5])
+    natural /= np.abs(plain_statistics(x, features)).max(axis=0)
+    natural, x = 10 * natural / scale**degree, scale * x
+    # Some components differ by rounding only, and some are dead.
+    natural[20:25] = natural[:5] * (1 + 1e-9)
+    bias[20:25] = bias[:5]
+    bias[28:] = -INF
+    clusters = check_hard(x, features, natural, bias)
+    check_hard(x, features, natural, bias + 1e-3 * rng.normal(size=30), clusters=clusters)
+    rows = packed(x, features)
+    without_margins = Clusters.empty(len(x), 30, rows.order)
+    rows.hard_pass(natural, bias, without_margins)
+    expected = plain_scores(plain_statistics(x, features), natural, bias).argmax(axis=1)
+    np.testing.assert_array_equal(without_margins.labels, expected)
+
+
 def test_dead_components_never_win_and_may_be_nan():
     x, natural, bias, _ = drawn(4, 200, 2, 6, "diagonal")
     bias[[0, 3]] = -INF
@@ -194,6 +217,13 @@ def test_rows_may_come_in_pieces_and_with_any_strides():
     packed(x, "quadratic").hard_pass(natural, bias, expected)
     np.testing.assert_array_equal(clusters.labels, expected.labels)
     np.testing.assert_allclose(clusters.sums, expected.sums, rtol=1e-12)
+
+
+def test_packed_rows_come_back_as_they_were():
+    for n in (1, 63, 64, 5000):
+        for dtype in (np.float32, np.float64):
+            x = np.random.default_rng(n).normal(size=(n, 3)).astype(dtype)
+            np.testing.assert_array_equal(packed(x, n_threads=2).table(), x)
 
 
 @pytest.mark.parametrize("features", FEATURES)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from ..kernels import backend
 from .dense import DenseEngine
 from .engine import Engine
 from .pruned import PrunedEngine
@@ -17,8 +18,9 @@ SORT_FROM_ROWS = 20_000
 # Pairs of components are looked at one by one on the line.
 SORT_UP_TO_COMPONENTS = 64
 
-# Pruning pays from about this many components on, and while boxes of t(x) are small: few statistics, many rows.
-PRUNE_FROM_COMPONENTS = 512
+# Pruning pays while boxes of neighbouring rows are small beside cells: few statistics, many rows, and the more columns
+# the kernels see, the more components.
+PRUNE_FROM_COMPONENTS = {1: 4, 2: 4, 3: 128, 4: 256, 5: 256}
 PRUNE_UP_TO_ORDER = 5
 PRUNE_FROM_ROWS = 100_000
 
@@ -54,10 +56,12 @@ def choose(rows: Rows, n_components: int, assignment: str) -> Engine:
         return SortedEngine(rows)
     if can_widen(rows) and rows.X.shape[1] >= WIDE_FROM_COLUMNS:
         return WideEngine(rows)
-    many = n_components >= PRUNE_FROM_COMPONENTS and len(rows) >= PRUNE_FROM_ROWS
-    if many and rows.order <= PRUNE_UP_TO_ORDER:
-        return PrunedEngine(rows)
-    narrow = rows.family.kernel_columns(rows.seen_from_origin(slice(0, 1)))[1] == "identity"
+    columns, features = rows.kernel_columns(slice(0, 1))
+    narrow = features == "identity"
+    few_statistics = rows.order <= PRUNE_UP_TO_ORDER and len(rows) >= PRUNE_FROM_ROWS
+    # The NumPy kernels rule nothing out: they look at every row.
+    if few_statistics and backend() == "compiled" and n_components >= PRUNE_FROM_COMPONENTS[columns.shape[1]]:
+        return PrunedEngine(rows, waits=True)
     work = rows.order * n_components
     long = work >= SKIP_FROM_WORK and work * len(rows) >= SKIP_FROM_TOTAL_WORK
     if narrow and long and n_components >= SKIP_FROM_COMPONENTS:

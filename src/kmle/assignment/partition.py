@@ -10,8 +10,9 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import locate
+from ..kernels import GroupLabels, locate, spread_labels
 from ..numerics.arrays import Array
+from .threads import for_each
 
 if TYPE_CHECKING:
     from .rows import Rows
@@ -94,8 +95,11 @@ class Intervals(Partition):
         # Equal values share a cell, so the first value of each cell tells its rows from those before.
         firsts = self.line[self.cuts[1:-1]]
         labels = np.empty(len(self.rows), dtype=np.int32)
-        for block in self.rows.line_blocks():
-            labels[block] = locate(self.rows.along_line(block), firsts, self.owners, self.rows.n_threads)
+
+        def fill(block: slice) -> None:
+            labels[block] = locate(self.rows.along_line(block), firsts, self.owners)
+
+        for_each(fill, self.rows.line_blocks(), self.rows.n_threads)
         return labels
 
     @cached_property
@@ -110,25 +114,32 @@ class Intervals(Partition):
 
 
 @dataclass(frozen=True, eq=False)
-class Reordered(Partition):
-    """Labels of the rows in another order: `order` says which row stands at each place."""
+class Grouped(Partition):
+    """Labels of groups of rows in another order: `places` says which row stands at each place.
 
-    values: Labels
-    order: NDArray[np.intp]
+    `changed_from` is the one before, from which some label is known to differ.
+    """
+
+    groups: GroupLabels
+    places: Labels
+    n_threads: int = 1
+    changed_from: ref["Grouped"] | None = None
 
     @property
     def labels(self) -> Labels:
-        labels = np.empty_like(self.values)
-        labels[self.order] = self.values
-        return labels
+        return spread_labels(self.groups, self.places, self.n_threads)
 
     @cached_property
     def digest(self) -> bytes:
-        return _digest(self.values)
+        return _digest(self.groups.owners, self.groups.mixed_rows())
 
     def same_as(self, other: Partition) -> bool:
-        if isinstance(other, Reordered) and other.order is self.order:
-            return self is other or np.array_equal(self.values, other.values)
+        if self is other:
+            return True
+        if self.changed_from is not None and self.changed_from() is other:
+            return False
+        if isinstance(other, Grouped) and other.places is self.places:
+            return self.groups.same_as(other.groups)
         return _equal(self, other)
 
 

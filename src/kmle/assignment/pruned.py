@@ -1,115 +1,127 @@
-"""The pruned engine, for many components and few statistics: components are ruled out for whole groups of rows.
+"""The pruned engine, for few statistics and many rows: components are ruled out for whole stretches of rows.
 
 A walk down a tree for every row costs more than trying all components. So rows are put in an order in which neighbours
-are close (halves of halves, as in a k-d tree) and cut into regions, districts and groups; a component is tried in a
-group only if it may win somewhere in the boxes of all three. For regions the components are looked at one by one, or
-through a tree over them.
+are close (quarters of quarters, as in a k-d tree) and cut into stretches of 64, 256, 1024... rows, whose boxes and sums
+are kept. A component is tried in a stretch only if it may win somewhere in the boxes around it, and rows are looked at
+only where more than one may. For the longest stretches the components are looked at one by one, or through a tree over
+them.
 """
+
+from collections.abc import Callable
+from typing import TypeAlias
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Boxes, PackedRows, Plan, spatial_order
+from ..kernels import GroupLabels, Level, PackedRows, PrunedRows, spatial_order
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .component_tree import TREES, survivors
 from .dense import DenseEngine
-from .partition import Partition, Reordered
+from .partition import Grouped, Partition
 from .rows import Rows
-from .tally import Tally
+from .threads import for_each
 
-# Rows of a group (one block of the kernels in float32, two in float64), of a district of groups, and of a region of
-# districts with a list of candidates.
-GROUP_ROWS = 64
-DISTRICT_ROWS = 512
-REGION_ROWS = 8192
+# Where the names of the components to try in each stretch start, and the names.
+Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]
+
+
+# Ordering the rows costs a dozen dense passes of ten components. Fits of many components take more passes, so they have
+# it from the first on; with fewer it waits for so many passes times components.
+ORDER_FROM_WORK = 10
 
 
 class PrunedEngine:
-    """Hard passes with few candidates a group; soft passes, where every component counts, by the dense engine."""
+    """Hard passes with few candidates a group; soft passes, where every component counts, by the dense kernel.
 
-    def __init__(self, rows: Rows, structure: str = "pruned") -> None:
-        self.name = structure
+    One that `waits` makes dense passes until ordering the rows can be expected to pay.
+    """
+
+    def __init__(self, rows: Rows, structure: str = "pruned", waits: bool = False) -> None:
+        self._structure = structure
         self._rows = rows
         self._dense = DenseEngine(rows)
-        columns, _ = rows.family.kernel_columns(rows.seen_from_origin(slice(None)))
-        self._order = spatial_order(columns, GROUP_ROWS)
-        self._packed, low, high = self._pack(rows)
-        self._mean, self._scale = rows.mean_statistic, np.maximum(rows.largest_statistic, 1e-300)
-        self._groups = _boxes(low, high, GROUP_ROWS)
-        self._districts = _boxes(low, high, DISTRICT_ROWS)
-        self._regions = _boxes(low, high, REGION_ROWS)
-        self._tally = Tally(self._packed)
-        self._partition: Reordered | None = None
+        self._ordered: _Ordered | None = None
+        self._waits = waits
+        self._hard_passes = 0
 
-    def _pack(self, rows: Rows) -> tuple[PackedRows, Array, Array]:
-        """The rows in their new order, and the smallest and largest t(x) of each group."""
-        packed: PackedRows | None = None
-        lows, highs = [], []
-        weights = None if rows.weights is None else rows.weights[self._order]
-        for start in range(0, len(rows), 8 * REGION_ROWS):
-            places = self._order[start : start + 8 * REGION_ROWS]
-            columns, features = rows.family.kernel_columns(rows.seen_from_origin(places))
-            if packed is None:
-                packed = PackedRows(len(rows), columns.shape[1], features, weights, rows.X.dtype, rows.n_threads)
-            packed.load(start, columns.astype(rows.X.dtype, copy=False))
-            statistics, edges = rows.take(places), np.arange(0, len(places), GROUP_ROWS)
-            lows.append(np.minimum.reduceat(statistics, edges))
-            highs.append(np.maximum.reduceat(statistics, edges))
-        assert packed is not None  # there is at least one row
-        return packed, np.concatenate(lows), np.concatenate(highs)
+    @property
+    def name(self) -> str:
+        """What users call it: dense while it waits."""
+        return "dense" if self._waits and self._ordered is None else self._structure
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
-        clusters = self._tally.opened(len(natural))
-        if self._packed.pruned_pass(natural, bias, clusters, self._plan(natural, bias)) or self._partition is None:
-            self._partition = Reordered(clusters.labels.copy(), self._order)
-        return self._partition, self._tally.statistics()
+        self._hard_passes += 1
+        if self._ordered is None:
+            if self._waits and self._hard_passes * len(natural) < ORDER_FROM_WORK:
+                return self._dense.hard_pass(natural, bias)
+            self._dense = DenseEngine(self._rows)
+            self._ordered = _Ordered(self._rows)
+        return self._ordered.hard_pass(natural, bias, self._lists(self._ordered.pruned.levels[0], natural, bias))
 
-    def _plan(self, natural: Array, bias: Array) -> Plan:
-        possible = self._possible(natural, bias)
-        regions, candidates = np.nonzero(possible)
-        starts = np.searchsorted(regions, np.arange(len(possible) + 1))
-        lists = starts.astype(np.int64), candidates.astype(np.int32)
-        return Plan(REGION_ROWS, *lists, self._districts, self._groups)
-
-    def _possible(self, natural: Array, bias: Array) -> NDArray[np.bool_]:
-        """Which components (regions, k) may win where."""
-        centres, halves = self._regions.centres, self._regions.halves
+    def _lists(self, level: Level, natural: Array, bias: Array) -> Lists | None:
+        """The components to try in each of the longest stretches, where a tree over the components finds them."""
         alive = np.flatnonzero(np.isfinite(bias))
+        if self._structure == "pruned" or len(alive) == 0:
+            return None
         theta, b = natural[alive], bias[alive]
+        mean, scale = self._rows.mean_statistic, np.maximum(self._rows.largest_statistic, 1e-300)
+        centres, halves = self._rows.statistic_boxes(level.centres, level.halves)
         magnitude = (np.abs(centres) + halves) @ np.abs(theta).max(axis=0) + np.abs(b).max()
-        doubt = 16 * np.finfo(float).eps * (self._rows.order + 4) * magnitude
-        possible = np.zeros((len(centres), len(natural)), dtype=bool)
-        if self.name == "pruned":
-            middle = centres @ theta.T + b
-            star = middle.argmax(axis=1)
-            # Whoever wins at the centre is the one to beat: how far another may gain on it within the box.
-            gain = middle - middle[np.arange(len(star)), star][:, None]
-            for half, coordinate in zip(halves.T, theta.T, strict=True):
-                gain += half[:, None] * np.abs(coordinate - coordinate[star][:, None])
-            possible[:, alive] = gain >= -doubt[:, None]
-            return possible
+        doubt = 32 * np.finfo(float).eps * (self._rows.order + 4) * magnitude
         # Balls want coordinates of like size around zero: t is measured from its mean in units of its size.
-        scaled, shifted = theta * self._scale, b + theta @ self._mean
-        root = TREES[self.name](scaled, shifted, np.arange(len(alive)))
-        at = (centres - self._mean) / self._scale
-        possible[:, alive] = survivors(root, scaled, shifted, at, halves / self._scale, 2 * doubt)
-        return possible
+        scaled, shifted = theta * scale, b + theta @ mean
+        root = TREES[self._structure](scaled, shifted, np.arange(len(alive)))
+        possible = survivors(root, scaled, shifted, (centres - mean) / scale, halves / scale, doubt)
+        stretches, places = np.nonzero(possible)
+        starts = np.searchsorted(stretches, np.arange(len(possible) + 1))
+        return starts.astype(np.int64), alive[places].astype(np.int32)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
-        return self._dense.soft_pass(natural, bias, n_kept)
+        if self._ordered is None:
+            # A soft fit ends with one hard pass, which alone is not worth it.
+            self._hard_passes = -1
+            return self._dense.soft_pass(natural, bias, n_kept)
+        return ClusterStatistics(*self._ordered.packed.soft_pass(natural, bias, n_kept))
 
 
-def _boxes(low: Array, high: Array, rows_each: int) -> Boxes:
-    """Centres and half widths, the latter rounded up, of boxes around those of groups."""
-    starts = np.arange(0, len(low), rows_each // GROUP_ROWS)
-    low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
-    centres = 0.5 * (low + high)
-    halves = np.maximum(high - centres, centres - low) * (1 + 1e-15)
-    return Boxes(
-        rows_each,
-        np.ascontiguousarray(centres, dtype=np.float64),
-        np.ascontiguousarray(halves, dtype=np.float64),
-    )
+class _Ordered:
+    """The rows in their order, and their latest labels."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._n_threads = rows.n_threads
+        table, features = rows.packed.table(), rows.packed.features
+        rows.release_packed()
+        self._places = spatial_order(table, rows.n_threads)
+        weights = None if rows.weights is None else rows.weights[self._places]
+        self.packed = PackedRows(len(rows), table.shape[1], features, weights, rows.X.dtype, rows.n_threads)
+        for_each(lambda block: self.packed.load(block.start, table[block]), rows.line_blocks(), rows.n_threads)
+        self.pruned = PrunedRows(self.packed)
+        self._partition: Grouped | None = None
+        self._spares: list[tuple[Callable[[], Grouped | None], GroupLabels]] = []
+
+    def hard_pass(self, natural: Array, bias: Array, lists: Lists | None) -> tuple[Grouped, ClusterStatistics]:
+        before, after = self._partition, self._room()
+        known = None if before is None else before.groups
+        changed, counts, sums = self.pruned.hard_pass(natural, bias, known, after, lists)
+        if changed or before is None:
+            self._partition = Grouped(after, self._places, self._n_threads, None if before is None else ref(before))
+            self._spares[-1] = ref(self._partition), after
+        assert self._partition is not None
+        return self._partition, ClusterStatistics(counts, sums, 0.0)
+
+    def _room(self) -> GroupLabels:
+        """Room for labels, from a partition that no one holds any more if there is one; the last of the spares."""
+        for place, (partition, labels) in enumerate(self._spares):
+            if partition() is None:
+                self._spares.append(self._spares.pop(place))
+                return labels
+        self._spares.append((_no_one, GroupLabels.empty(len(self._places))))
+        return self._spares[-1][1]
+
+
+def _no_one() -> None:
+    """In place of a reference to a partition, where there is none."""

@@ -11,10 +11,13 @@ from ..families import ExponentialFamily
 from ..kernels import PackedRows
 from ..numerics.arrays import Array
 from .partition import Labels
+from .threads import for_each
 
 # Where statistics are needed as an array, they are built in blocks of rows of about this many bytes: small enough that
 # the memory of one block serves the next.
 BLOCK_BYTES = 1 << 19
+# Blocks of rows are whole blocks of the kernels, so that threads may pack them side by side.
+KERNEL_ROWS = 64
 # From so many statistics on, their sums are left to a matrix product: the kernels would hold them all for a block.
 MANY_STATISTICS = 512
 
@@ -49,8 +52,8 @@ class Rows:
         """The number of rows, or the sum of their weights."""
         return float(len(self.X) if self.weights is None else self.weights.sum())
 
-    def _slices(self, width: int) -> Iterator[slice]:
-        size = max(1, BLOCK_BYTES // (8 * width))
+    def _slices(self, width: int, multiple: int = 1) -> Iterator[slice]:
+        size = max(1, BLOCK_BYTES // (8 * width) // multiple) * multiple
         for start in range(0, len(self.X), size):
             yield slice(start, min(start + size, len(self.X)))
 
@@ -62,19 +65,28 @@ class Rows:
     @cached_property
     def packed(self) -> PackedRows:
         """The rows in the kernels' layout, packed block by block, so that no further copy is held on the way."""
-        packed: PackedRows | None = None
-        for rows in self._slices(self.X.shape[1]):
-            columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
-            if packed is None:
-                size = (len(self.X), columns.shape[1])
-                packed = PackedRows(*size, features, self.weights, self.X.dtype, self.n_threads)
-            packed.load(rows.start, columns.astype(self.X.dtype, copy=False))
-        assert packed is not None  # there is at least one row
+        first, features = self.kernel_columns(slice(0, 1))
+        size = (len(self.X), first.shape[1])
+        packed = PackedRows(*size, features, self.weights, self.X.dtype, self.n_threads)
+
+        def load(rows: slice) -> None:
+            packed.load(rows.start, self.kernel_columns(rows)[0])
+
+        for_each(load, self._slices(self.X.shape[1], KERNEL_ROWS), self.n_threads)
         return packed
 
+    def kernel_columns(self, rows: slice) -> tuple[Array, str]:
+        """The columns the kernels want of a block, in the precision of the rows, and how t(x) follows from them."""
+        columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
+        return columns.astype(self.X.dtype, copy=False), features
+
+    def release_packed(self) -> None:
+        """Gives back the memory of the packed rows, for an engine that has them in another form."""
+        self.__dict__.pop("packed", None)
+
     def line_blocks(self) -> Iterator[slice]:
-        """Blocks of rows of one column."""
-        return self._slices(1)
+        """Blocks of rows of one column, whole ones of the kernels."""
+        return self._slices(1, KERNEL_ROWS)
 
     def along_line(self, rows: slice) -> Array:
         """What rows of one column are sorted by (m,): t(x) if that is all, else x seen from the origin."""
@@ -122,6 +134,22 @@ class Rows:
     def take(self, rows: slice | NDArray[np.intp]) -> Array:
         """Statistics of chosen rows, in float64."""
         return self.family.sufficient_statistic(self.seen_from_origin(rows).astype(float, copy=False))
+
+    def statistic_boxes(self, centres: Array, halves: Array) -> tuple[Array, Array]:
+        """Centres and half widths (m, D) of boxes of t(x) that hold those of all rows in boxes of kernel columns."""
+        features = self.kernel_columns(slice(0, 1))[1]
+        if features == "identity":
+            return centres, halves
+        low, high = centres - halves, centres + halves
+        d = centres.shape[1]
+        pairs = [(a, b) for a in range(d) for b in (range(a, d) if features == "quadratic" else (a,))]
+        corners = np.array([[x[:, a] * y[:, b] for a, b in pairs] for x in (low, high) for y in (low, high)])
+        lowest, highest = corners.min(axis=0).T, corners.max(axis=0).T
+        squares = [place for place, (a, b) in enumerate(pairs) if a == b]
+        lowest[:, squares] = np.where((low <= 0) & (high >= 0), 0.0, lowest[:, squares])
+        middle = 0.5 * (lowest + highest)
+        reach = np.maximum(highest - middle, middle - lowest) * (1 + 1e-14)
+        return np.hstack([centres, middle]), np.hstack([halves, reach])
 
     def weights_of(self, rows: slice) -> Array | None:
         """Sample weights of a block."""

@@ -12,6 +12,7 @@ from .dense import DenseEngine
 from .line import BLOCK_ROWS, first_places, multiplicities
 from .partition import Intervals, Partition
 from .rows import Rows
+from .threads import BLOCKS_A_THREAD, for_each
 
 # Values that repeat are merged where at most this share of the line is left: the weights they then have take memory.
 MERGED_SHARE = 0.25
@@ -45,10 +46,13 @@ class SortedEngine:
         if columns is probe and weights is None:
             packed = PackedRows(len(self.rows), 1, features, n_threads=self.rows.n_threads)
         line = np.empty(len(self.rows)) if packed is None else packed.column()
-        for block in self.rows.line_blocks():
+
+        def fill(block: slice) -> None:
             line[block] = self.rows.along_line(block)
+
+        for_each(fill, self.rows.line_blocks(), self.rows.n_threads)
         if weights is None:
-            line.sort()
+            _sort(line, self.rows.n_threads)
         else:
             order = np.argsort(line, kind="stable")
             line, weights = line[order], weights[order]
@@ -67,14 +71,13 @@ class SortedEngine:
         return (line, "identity") if self.rows.order == 1 else self.rows.family.kernel_columns(line)
 
     def _packed_line(self, line: Array, weights: Array | None) -> PackedRows:
-        packed: PackedRows | None = None
-        for start in range(0, len(line), BLOCK_ROWS):
-            columns, features = self._kernel_columns(line[start : start + BLOCK_ROWS, None])
-            if packed is None:
-                size = (len(line), columns.shape[1])
-                packed = PackedRows(*size, features, weights, n_threads=self.rows.n_threads)
-            packed.load(start, columns)
-        assert packed is not None  # there is at least one row
+        first, features = self._kernel_columns(line[:1, None])
+        packed = PackedRows(len(line), first.shape[1], features, weights, n_threads=self.rows.n_threads)
+
+        def load(start: int) -> None:
+            packed.load(start, self._kernel_columns(line[start : start + BLOCK_ROWS, None])[0])
+
+        for_each(load, range(0, len(line), BLOCK_ROWS), self.rows.n_threads)
         return packed
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
@@ -89,3 +92,14 @@ class SortedEngine:
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
         return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
+
+
+def _sort(line: Array, n_threads: int) -> None:
+    """In place; of long lines each thread sorts a part of its own, after all values have come to their parts."""
+    parts = min(n_threads, len(line) // (BLOCKS_A_THREAD * BLOCK_ROWS))
+    if parts < 2:
+        line.sort()
+        return
+    edges = np.linspace(0, len(line), parts + 1).astype(np.intp)
+    line.partition(edges[1:-1])
+    for_each(lambda part: line[edges[part] : edges[part + 1]].sort(), range(parts), parts, 1)

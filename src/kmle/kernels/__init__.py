@@ -5,16 +5,18 @@ log-density plus log-weight, up to a term of x alone.
 """
 
 from .columns import Survey, look_up, survey, tabulate
-from .packed import Boxes, Clusters, PackedRows, Plan, spatial_order
+from .packed import Clusters, PackedRows
+from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
 from .serving import backend, instruction_set, use, versions
 from .sorted import SortedRows, locate
 from .wide import WideRows
 
 __all__ = [
-    "Boxes",
     "Clusters",
+    "GroupLabels",
+    "Level",
     "PackedRows",
-    "Plan",
+    "PrunedRows",
     "SortedRows",
     "Survey",
     "WideRows",
@@ -23,6 +25,7 @@ __all__ = [
     "locate",
     "look_up",
     "spatial_order",
+    "spread_labels",
     "survey",
     "tabulate",
     "use",

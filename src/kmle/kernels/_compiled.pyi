@@ -18,20 +18,26 @@ class PackedRows64:
         sums: NDArray[float64],
         margins: NDArray[float32] | None,
     ) -> int: ...
+    def table(self, out: NDArray[float64]) -> None: ...
+    def groups(
+        self, rows_each: int, low: NDArray[float64], high: NDArray[float64], totals: NDArray[float64]
+    ) -> None: ...
     def pruned_pass(
         self,
         natural: NDArray[float64],
         bias: NDArray[float64],
+        rows_each: list[int],
+        centres: list[NDArray[float64]],
+        halves: list[NDArray[float64]],
+        totals: list[NDArray[float64]],
+        starts: NDArray[int64] | None,
+        candidates: NDArray[int32] | None,
+        owners_before: NDArray[int32] | None,
+        labels_before: NDArray[int32] | None,
+        owners: NDArray[int32],
         labels: NDArray[int32],
-        sizes: NDArray[int64],
         counts: NDArray[float64],
         sums: NDArray[float64],
-        blocks_a_region: int,
-        blocks_a_group: int,
-        starts: NDArray[int64],
-        candidates: NDArray[int32],
-        centres: NDArray[float64],
-        halves: NDArray[float64],
     ) -> int: ...
     def skipping_pass(
         self,
@@ -77,7 +83,16 @@ class WideRows:
         labels: NDArray[int32],
     ) -> int: ...
 
-def spatial_order(columns: NDArray[float64], leaf: int, places: NDArray[int64]) -> None: ...
+def spatial_order32(rows: NDArray[float32], leaf: int, places: NDArray[int32], threads: int) -> None: ...
+def spatial_order64(rows: NDArray[float64], leaf: int, places: NDArray[int32], threads: int) -> None: ...
+def spread_labels(
+    owners: NDArray[int32],
+    labels: NDArray[int32],
+    each: int,
+    places: NDArray[int32],
+    out: NDArray[int32],
+    threads: int,
+) -> None: ...
 def locate(
     values: NDArray[float64], firsts: NDArray[float64], owners: NDArray[int32], labels: NDArray[int32], threads: int
 ) -> None: ...

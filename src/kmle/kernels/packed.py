@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import reference
+from . import pruned_reference, reference
 from .serving import compiled_module
 
 Floats = NDArray[np.float64]
@@ -34,30 +34,6 @@ class Clusters:
             np.zeros(n_components),
             np.zeros((n_components, order)),
         )
-
-
-@dataclass(frozen=True)
-class Boxes:
-    """Boxes of t(x), one for every `rows_each` rows: centres and half widths, both (m, D)."""
-
-    rows_each: int
-    centres: Floats
-    halves: Floats
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Which components to try where, for rows in an order in which neighbours are close.
-
-    Regions of `rows_a_region` rows have lists of candidates, `candidates[starts[r] : starts[r + 1]]`, in increasing
-    order; the boxes of districts, and of groups within those, cut the lists further.
-    """
-
-    rows_a_region: int
-    starts: NDArray[np.int64]
-    candidates: NDArray[np.int32]
-    districts: Boxes
-    groups: Boxes
 
 
 class PackedRows:
@@ -96,7 +72,7 @@ class PackedRows:
             raise ValueError(f"weights must have shape ({n_rows},), one per row, got {row_weights.shape}.")
         compiled = compiled_module()
         self.n_threads = n_threads
-        self._features = features
+        self.features = features
         self._rows: Any
         if compiled is None:
             self._rows = reference.PackedRows(n_rows, n_columns, kind, row_weights, self.dtype)
@@ -110,6 +86,12 @@ class PackedRows:
             raise ValueError(f"rows of shape {rows.shape} do not fit at {first} of ({self.n_rows}, {self.n_columns}).")
         if len(rows):
             self._rows.load(first, np.asarray(rows, dtype=self.dtype))
+
+    def table(self) -> NDArray[Any]:
+        """The rows (n, d) as they were given, a copy."""
+        table = np.empty((self.n_rows, self.n_columns), dtype=self.dtype)
+        self._rows.table(table)
+        return table
 
     def column(self) -> NDArray[Any]:
         """The only column (n,) where it lies, to be written to and sorted without a copy; `measure` then loads it."""
@@ -128,11 +110,15 @@ class PackedRows:
 
         `margins` (n,) receives best score minus second best: 0 where they nearly tie.
         """
-        return self._moved(natural, bias, clusters, margins)
-
-    def pruned_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, plan: Plan) -> int:
-        """A hard pass that tries only the components a plan allows: the same labels, sooner."""
-        return self._moved(natural, bias, clusters, plan=plan)
+        theta, b = self.components(natural, bias)
+        if clusters.labels.shape != (self.n_rows,) or clusters.sums.shape != theta.shape:
+            raise ValueError(f"clusters of shape {clusters.sums.shape} do not fit components of shape {theta.shape}.")
+        if clusters.labels.max(initial=-1) >= len(theta):
+            raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
+        state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
+        changed = self._rows.hard_pass(theta, b, *state, margins)
+        _clear_empty(clusters)
+        return int(changed)
 
     def skipping_pass(
         self,
@@ -148,44 +134,18 @@ class PackedRows:
         `margins` (n,) are leads that are certain, from a pass with margins and since; `table` (k, m) says how much of
         it a row may have lost since the last pass, by its label and its entry of `distances` (n,).
         """
-        theta, b = self._components(natural, bias)
+        theta, b = self.components(natural, bias)
         state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
         changed, looked_at = self._rows.skipping_pass(theta, b, *state, margins, table, distances)
         _clear_empty(clusters)
         return int(changed), int(looked_at)
-
-    def _moved(
-        self,
-        natural: ArrayLike,
-        bias: ArrayLike,
-        clusters: Clusters,
-        margins: NDArray[np.float32] | None = None,
-        plan: Plan | None = None,
-    ) -> int:
-        theta, b = self._components(natural, bias)
-        if clusters.labels.shape != (self.n_rows,) or clusters.sums.shape != theta.shape:
-            raise ValueError(f"clusters of shape {clusters.sums.shape} do not fit components of shape {theta.shape}.")
-        if clusters.labels.max(initial=-1) >= len(theta):
-            raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
-        state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
-        if plan is None:
-            changed = self._rows.hard_pass(theta, b, *state, margins)
-        else:
-            # The compiled blocks hold 256 bytes of each column.
-            block = 256 // self.dtype.itemsize
-            districts, groups = plan.districts, plan.groups
-            sizes = (size // block for size in (plan.rows_a_region, districts.rows_each, groups.rows_each))
-            boxes = (districts.centres, districts.halves, groups.centres, groups.halves)
-            changed = self._rows.pruned_pass(theta, b, *state, *sizes, plan.starts, plan.candidates, *boxes)
-        _clear_empty(clusters)
-        return int(changed)
 
     def soft_pass(self, natural: ArrayLike, bias: ArrayLike, n_kept: int | None = None) -> tuple[Floats, Floats, float]:
         """Counts (k,) and sums (k, D) by responsibility, and the weighted sum of the rows' log-sum-exp of scores.
 
         With `n_kept` only the largest responsibilities of a row count, rescaled to one, the lowest index on a tie.
         """
-        theta, b = self._components(natural, bias)
+        theta, b = self.components(natural, bias)
         counts, sums = np.zeros(len(theta)), np.zeros(theta.shape)
         if not np.isfinite(b).any():
             return counts, sums, -np.inf  # every component is dead: no row belongs to any
@@ -201,9 +161,9 @@ class PackedRows:
         """A bound on |t(x)|, coordinate by coordinate (D,): exact for the columns themselves."""
         columns = np.zeros(self.n_columns)
         self._rows.largest(columns)
-        if self._features == "diagonal":
+        if self.features == "diagonal":
             return np.concatenate([columns, columns**2])
-        if self._features == "quadratic":
+        if self.features == "quadratic":
             return np.concatenate([columns, np.outer(columns, columns)[np.triu_indices(self.n_columns)]])
         return columns
 
@@ -223,7 +183,12 @@ class PackedRows:
         serving: Any = reference if isinstance(self._rows, reference.PackedRows) else compiled_module()
         return serving.SortedRows(self._rows)
 
-    def _components(self, natural: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:
+    def pruned_passes(self) -> Any:
+        """The passes for rows in the order of their places in space (see PrunedRows)."""
+        return pruned_reference.PrunedRows(self._rows) if isinstance(self._rows, reference.PackedRows) else self._rows
+
+    def components(self, natural: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:
+        """Natural parameters and biases as arrays that fit the rows."""
         theta, b = np.asarray(natural, dtype=np.float64), np.asarray(bias, dtype=np.float64)
         if theta.ndim != 2 or len(theta) == 0 or theta.shape[1] != self.order:
             raise ValueError(f"natural must have shape (k, {self.order}), got {theta.shape}.")
@@ -237,12 +202,3 @@ def _clear_empty(clusters: Clusters) -> None:
     empty = clusters.sizes == 0
     clusters.counts[empty] = 0.0
     clusters.sums[empty] = 0.0
-
-
-def spatial_order(columns: ArrayLike, leaf: int) -> NDArray[np.int64]:
-    """An order of the rows (n, c) in which any `leaf` neighbours, from a multiple of it on, lie in a small box."""
-    table = np.ascontiguousarray(columns, dtype=np.float64)
-    places = np.empty(len(table), dtype=np.int64)
-    serving: Any = compiled_module() or reference
-    serving.spatial_order(table, leaf, places)
-    return places

@@ -57,6 +57,9 @@ class PackedRows:
     def load(self, first: int, rows: NDArray[Any]) -> None:
         self._values[first : first + len(rows)] = rows
 
+    def table(self, out: NDArray[Any]) -> None:
+        out[:] = self._values
+
     def column(self) -> NDArray[Any]:
         """The only column, where it lies."""
         return self._values[:, 0]
@@ -76,7 +79,7 @@ class PackedRows:
     ) -> int:
         natural = _without_dead(natural, bias)
         changed = 0
-        for rows, t in self._blocks(len(natural)):
+        for rows, t in self.blocks(len(natural)):
             found, lead = _best(natural @ t.T + bias[:, np.newaxis])
             near_tie = np.flatnonzero(~(lead > _rounding(t, natural, bias)))
             if margins is not None:
@@ -89,7 +92,7 @@ class PackedRows:
             if len(moved) == 0:
                 continue
             changed += len(moved)
-            self._move(t, moved, before[moved], found[moved], self._weights_of(rows), sizes, counts, sums)
+            self._move(t, moved, before[moved], found[moved], self.weights_of(rows), sizes, counts, sums)
             before[moved] = found[moved]
         return changed
 
@@ -108,31 +111,10 @@ class PackedRows:
         """A hard pass: which rows need not be looked at changes nothing but the time."""
         return self.hard_pass(natural, bias, labels, sizes, counts, sums, margins), len(labels)
 
-    def pruned_pass(
-        self,
-        natural: Floats,
-        bias: Floats,
-        labels: NDArray[np.int32],
-        sizes: NDArray[np.int64],
-        counts: Floats,
-        sums: Floats,
-        blocks_a_region: int,
-        blocks_a_district: int,
-        blocks_a_group: int,
-        starts: NDArray[np.int64],
-        candidates: NDArray[np.int32],
-        district_centres: Floats,
-        district_halves: Floats,
-        group_centres: Floats,
-        group_halves: Floats,
-    ) -> int:
-        """A hard pass: which components need not be tried changes nothing but the time."""
-        return self.hard_pass(natural, bias, labels, sizes, counts, sums, None)
-
     def soft_pass(self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats) -> float:
         natural = _without_dead(natural, bias)
         score = 0.0
-        for rows, t in self._blocks(len(natural)):
+        for rows, t in self.blocks(len(natural)):
             scores = natural @ t.T + bias[:, np.newaxis]
             if kept < len(natural):
                 # A stable sort keeps the lowest indices among equals.
@@ -141,7 +123,7 @@ class PackedRows:
             top = scores.max(axis=0)
             shares = np.exp(scores - top)
             total = shares.sum(axis=0)
-            weights = self._weights_of(rows)
+            weights = self.weights_of(rows)
             score += float(weights @ (top + np.log(total)))
             shares *= weights / total
             counts += shares.sum(axis=1)
@@ -153,18 +135,19 @@ class PackedRows:
 
     def label_sums(self, labels: NDArray[np.int32], counts: Floats, sums: Floats) -> None:
         nowhere, sizes = np.full(len(labels), -1, dtype=np.int32), np.zeros(len(counts), dtype=np.int64)
-        for rows, t in self._blocks(1):
+        for rows, t in self.blocks(1):
             own = labels[rows]
-            self._move(t, np.arange(len(t)), nowhere[rows], own, self._weights_of(rows), sizes, counts, sums)
+            self._move(t, np.arange(len(t)), nowhere[rows], own, self.weights_of(rows), sizes, counts, sums)
 
-    def _blocks(self, n_components: int) -> Iterator[tuple[slice, Floats]]:
-        """Blocks of rows and their statistics, small enough for both and the scores."""
-        step = max(1, VALUES_PER_BLOCK // max(n_components, self._order, 1))
+    def blocks(self, n_components: int, multiple: int = 1) -> Iterator[tuple[slice, Floats]]:
+        """Blocks of rows and their statistics, small enough for both and the scores; so many rows or a multiple."""
+        step = max(1, VALUES_PER_BLOCK // max(n_components, self._order, 1) // multiple) * multiple
         for first in range(0, len(self._values), step):
             rows = slice(first, first + step)
             yield rows, statistics_of(self._values[rows], self._features)
 
-    def _weights_of(self, rows: slice) -> Floats:
+    def weights_of(self, rows: slice) -> Floats:
+        """Weights of some rows: ones where there are none."""
         return np.ones(len(self._values[rows])) if self._weights is None else self._weights[rows]
 
     @staticmethod
@@ -199,21 +182,6 @@ def survey(table: NDArray[Any], lowest: Floats, highest: Floats, totals: Floats)
     finite = bool(np.isfinite(lowest).all() and np.isfinite(highest).all() and np.isfinite(table).all())
     small = finite and max(np.abs(lowest).max(initial=0.0), np.abs(highest).max(initial=0.0)) < 2.0**51
     return finite, bool(small and all(np.array_equal(np.floor(column), column) for column in table.T))
-
-
-def spatial_order(columns: Floats, leaf: int, places: NDArray[np.int64]) -> None:
-    """An order of the rows in which any `leaf` neighbours lie in a small box: halves, again and again."""
-    places[:] = np.arange(len(columns))
-    stack = [(0, len(columns))]
-    while stack:
-        first, last = stack.pop()
-        if last - first <= leaf:
-            continue
-        rows = columns[places[first:last]]
-        order = np.argsort(rows[:, np.argmax(np.ptp(rows, axis=0))], kind="stable")
-        places[first:last] = places[first:last][order]
-        middle = first + -(-(last - first) // leaf) // 2 * leaf
-        stack += [(first, middle), (middle, last)]
 
 
 def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: NDArray[np.int32], threads: int) -> None:

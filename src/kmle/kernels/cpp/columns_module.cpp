@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ordering.hpp"
 #include "pool.hpp"
 
 namespace nb = nanobind;
@@ -31,54 +32,35 @@ const Passes* const* chosen = nullptr;
 void locate(const Contiguous<1>& values, const Contiguous<1>& firsts, const Vector<const std::int32_t>& owners,
             const Vector<std::int32_t>& labels, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
-    const std::size_t n = values.shape(0), cuts = firsts.shape(0), step = 1 << 16;
+    const std::size_t n = values.shape(0), step = 1 << 14;
     Pool::run(rounded_up(n, step) / step, threads, [&](std::size_t task) {
-        const std::size_t last = std::min(n, (task + 1) * step);
-        for (std::size_t i = task * step; i < last; ++i) {
-            const double x = values.data()[i];
-            std::size_t place = 0;
-            if (cuts <= 32)  // counting is faster than searching while there is little to count
-                for (std::size_t c = 0; c < cuts; ++c) place += x >= firsts.data()[c];
-            else
-                place = static_cast<std::size_t>(std::upper_bound(firsts.data(), firsts.data() + cuts, x) - firsts.data());
-            labels.data()[i] = owners.data()[static_cast<std::int64_t>(place) * owners.stride(0)];
-        }
+        const std::size_t first = task * step, count = std::min(step, n - first);
+        std::int32_t* out = labels.data() + first;
+        (*chosen)->locate(values.data() + first, count, firsts.data(), firsts.shape(0), out);
+        for (std::size_t i = 0; i < count; ++i) out[i] = owners.data()[out[i] * owners.stride(0)];
     });
 }
 
-// Cuts places[first, last) in two at the median of the widest column, again and again, down to `leaf` places.
-void halve(const double* columns, std::size_t width, std::size_t leaf, std::int64_t* places, std::size_t count) {
-    if (count <= leaf) return;
-    std::size_t widest = 0;
-    double range = -1.0;
-    for (std::size_t a = 0; a < width; ++a) {
-        double low = std::numeric_limits<double>::infinity(), high = -low;
-        // A few hundred rows tell the width well enough.
-        for (std::size_t i = 0; i < count; i += count / 256 + 1) {
-            const double x = columns[static_cast<std::size_t>(places[i]) * width + a];
-            low = std::min(low, x);
-            high = std::max(high, x);
-        }
-        if (high - low > range) {
-            range = high - low;
-            widest = a;
-        }
-    }
-    const std::size_t middle = rounded_up(count, leaf) / leaf / 2 * leaf;  // whole leaves to the left
-    std::nth_element(places, places + middle, places + count, [&](std::int64_t i, std::int64_t j) {
-        const double x = columns[static_cast<std::size_t>(i) * width + widest];
-        const double y = columns[static_cast<std::size_t>(j) * width + widest];
-        return x < y || (x == y && i < j);
-    });
-    halve(columns, width, leaf, places, middle);
-    halve(columns, width, leaf, places + middle, count - middle);
-}
-
-// An order of the rows in which any `leaf` neighbours, from a multiple of it on, lie in a small box.
-void spatial_order(const Contiguous<2>& columns, std::size_t leaf, const Vector<std::int64_t>& places) {
+// Orders rows in place so that neighbours are close, and says where each stood.
+template <class T>
+void spatial_order(const nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& rows, std::size_t leaf,
+                   const Vector<std::int32_t>& places, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
-    for (std::size_t i = 0; i < columns.shape(0); ++i) places.data()[i] = static_cast<std::int64_t>(i);
-    halve(columns.data(), columns.shape(1), leaf, places.data(), columns.shape(0));
+    order_in_space(rows.data(), places.data(), rows.shape(0), rows.shape(1), leaf, threads);
+}
+
+// One label a row, at the places the rows had: the owner of its group, or its own where that is -1.
+void spread_labels(const Vector<const std::int32_t>& owners, const Vector<const std::int32_t>& labels, std::size_t each,
+                   const Vector<const std::int32_t>& places, const Vector<std::int32_t>& out, std::size_t threads) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t n = places.shape(0), groups = owners.shape(0), step = 256;
+    Pool::run(rounded_up(groups, step) / step, threads, [&](std::size_t task) {
+        for (std::size_t g = task * step; g < std::min(groups, (task + 1) * step); ++g) {
+            const std::int32_t owner = owners.data()[g];
+            for (std::size_t i = g * each; i < std::min(n, (g + 1) * each); ++i)
+                out.data()[places.data()[i]] = owner >= 0 ? owner : labels.data()[i];
+        }
+    });
 }
 
 // Extremes and totals of the columns, and whether all values are finite and whole.
@@ -149,6 +131,8 @@ void define_for(nb::module_& module, const char* suffix) {
                nb::arg("highest").noconvert(), nb::arg("totals").noconvert(), nb::arg("threads"));
     module.def(named("tabulate").c_str(), &tabulate<T>, nb::arg("values").noconvert(), nb::arg("low"),
                nb::arg("weights").noconvert().none(), nb::arg("counts").noconvert());
+    module.def(named("spatial_order").c_str(), &spatial_order<T>, nb::arg("rows").noconvert(), nb::arg("leaf"),
+               nb::arg("places").noconvert(), nb::arg("threads"));
     module.def(named("look_up").c_str(), &look_up<T>, nb::arg("values").noconvert(), nb::arg("low"),
                nb::arg("table").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
 }
@@ -159,8 +143,8 @@ void define_columns(nb::module_& module, const Passes* const& passes) {
     chosen = &passes;
     define_for<double>(module, "64");
     define_for<float>(module, "32");
-    module.def("spatial_order", &spatial_order, nb::arg("columns").noconvert(), nb::arg("leaf"),
-               nb::arg("places").noconvert());
+    module.def("spread_labels", &spread_labels, nb::arg("owners").noconvert(), nb::arg("labels").noconvert(),
+               nb::arg("each"), nb::arg("places").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
     module.def("locate", &locate, nb::arg("values").noconvert(), nb::arg("firsts").noconvert(),
                nb::arg("owners").noconvert(), nb::arg("labels").noconvert(), nb::arg("threads"));
 }

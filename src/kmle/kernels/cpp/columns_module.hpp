@@ -8,7 +8,8 @@
 
 namespace kmle {
 
-// Defines survey, tabulate, look_up, locate and spatial_order. `passes` is the choice of module.cpp, read at every call.
+// Defines survey, tabulate, look_up, locate, spatial_order and spread_labels. `passes` is the choice of module.cpp, read
+// at every call.
 void define_columns(nanobind::module_& module, const Passes* const& passes);
 
 }  // namespace kmle

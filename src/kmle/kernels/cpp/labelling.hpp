@@ -58,6 +58,16 @@ struct Best {
         }
     }
 
+    // Whether some row's lead is no larger than this, or not a number.
+    bool any_within(T doubt) const {
+        IntVec<T> any{};
+        for (std::size_t r = 0; r < block_rows<T>; r += lanes<T>)
+            any |= ~(load(score + r) - load(second + r) > broadcast(doubt));
+        Integer found = 0;
+        for (std::size_t lane = 0; lane < lanes<T>; ++lane) found |= any[lane];
+        return found != 0;
+    }
+
     // Marks the rows of a whole block whose label is not the one before, or not beyond doubt; returns if there are any.
     bool settle(const std::int32_t* before, T doubt) {
         IntVec<T> any{};
@@ -134,16 +144,24 @@ void book(const Packed<T>& packed, const T* values, Workspace<T>& work, HardTask
     work.move_count = 0;
 }
 
-// Rows in doubt after single precision, gathered to blocks and labelled in double precision.
+// Rows in doubt after single precision, gathered to blocks and labelled in double precision. What moves is summed by
+// itself until the end, so that no sum depends on how far the gathering had come when a row that was sure moved.
 class Refiner {
 public:
-    Refiner(const Packed<float>& packed, const Model<double>& model, HardTask& task)
+    template <class T>
+    Refiner(const Packed<T>& packed, const Model<double>& model, HardTask& task)
         : packed_{nullptr, nullptr, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
-          model_(model), task_(task), gathered_(packed.columns * block_rows<double>),
-          work_(std::make_unique<Workspace<double>>(packed.order, model.components)) {}
+          model_(model), task_(task), own_(task), gathered_(packed.columns * block_rows<double>),
+          counts_(model.components), sums_(model.components * packed.order),
+          work_(std::make_unique<Workspace<double>>(packed.order, model.components)) {
+        own_.counts = counts_.get();
+        own_.sums = sums_.get();
+        own_.changed = 0;
+    }
 
     // `doubt` bounds the rounding of the scores of this row in double precision.
-    void add(std::size_t place, const float* values, std::size_t stride, double doubt) {
+    template <class T>
+    void add(std::size_t place, const T* values, std::size_t stride, double doubt) {
         for (std::size_t a = 0; a < packed_.columns; ++a)
             gathered_.get()[a * block_rows<double> + waiting_] = values[a * stride];
         work_->places[waiting_] = place;
@@ -151,25 +169,33 @@ public:
         if (++waiting_ == block_rows<double>) flush();
     }
 
-    void flush();
+    // The last rows, and what all of them add up to.
+    void finish() {
+        flush();
+        task_.changed += own_.changed;
+        if (own_.changed == 0) return;
+        for (std::size_t j = 0; j < model_.components; ++j) task_.counts[j] += own_.counts[j];
+        for (std::size_t c = 0; c < model_.components * packed_.order; ++c) task_.sums[c] += own_.sums[c];
+    }
 
 private:
+    void flush();
+
     Packed<double> packed_;
     const Model<double>& model_;
     HardTask& task_;
-    Buffer<double> gathered_;
+    HardTask own_;  // the same labels, margins and sizes
+    Buffer<double> gathered_, counts_, sums_;
     std::unique_ptr<Workspace<double>> work_;
     std::size_t waiting_ = 0;
     double doubt_ = 0.0;
 };
 
 // Labels rows whose columns lie in `values` as a block does, and books those that move. `places` are the rows (null:
-// they are those of the block from `first` on), `names` tells which component each of the model's really is (null:
-// they are all there, in order).
+// they are those of the block from `first` on).
 template <class T>
-void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32_t* names, const T* values,
-                std::size_t first, const std::size_t* places, std::size_t count, double doubt, Workspace<T>& work,
-                HardTask& task) {
+void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values, std::size_t first,
+                const std::size_t* places, std::size_t count, double doubt, Workspace<T>& work, HardTask& task) {
     constexpr std::size_t rows = block_rows<T>;
     const T* statistics = values;
     if (packed.features != Features::identity) {
@@ -180,7 +206,7 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32
     work.best.find(statistics, model, work.scores.get());
     task.looked_at += static_cast<std::int64_t>(count);
     // A whole block in its place, as nearly all are, is compared with its labels at once.
-    const bool at_once = !places && !names && !task.margins && count == rows;
+    const bool at_once = !places && !task.margins && count == rows;
     // Rounded up, as the precision may be lower.
     if (at_once && !work.best.settle(task.labels + first, static_cast<T>(doubt * 1.000001))) return;
     for (std::size_t r = 0; r < count; ++r) {
@@ -201,7 +227,6 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32
             expand(packed.features, packed.columns, values + r, rows, work.one_row.get());
             label = exact_label(work.one_row.get(), model.natural, model.bias, model.components, packed.order);
         }
-        if (names) label = names[label];
         const std::int32_t before = task.labels[i];
         if (label == before) continue;
         task.labels[i] = label;
@@ -213,16 +238,15 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const std::int32
 
 inline void Refiner::flush() {
     if (waiting_ == 0) return;
-    label_rows(packed_, model_, nullptr, gathered_.get(), 0, work_->places, waiting_, doubt_, *work_, task_);
+    label_rows(packed_, model_, gathered_.get(), 0, work_->places, waiting_, doubt_, *work_, own_);
     waiting_ = 0;
     doubt_ = 0.0;
 }
 
 template <class T>
-void visit(const Packed<T>& packed, const Model<T>& model, const std::int32_t* names, std::size_t b,
-           Workspace<T>& work, HardTask& task) {
+void visit(const Packed<T>& packed, const Model<T>& model, std::size_t b, Workspace<T>& work, HardTask& task) {
     const std::size_t first = b * block_rows<T>, count = std::min(block_rows<T>, packed.rows - first);
-    label_rows(packed, model, names, packed.block(b), first, nullptr, count, near_tie(packed, model, b), work, task);
+    label_rows(packed, model, packed.block(b), first, nullptr, count, near_tie(packed, model, b), work, task);
 }
 
 }  // namespace KMLE_INSTRUCTION_SET

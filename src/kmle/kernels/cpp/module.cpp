@@ -14,13 +14,13 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "columns_module.hpp"
 #include "line.hpp"
+#include "memory.hpp"
 #include "passes.hpp"
 #include "pool.hpp"
 #include "wide_module.hpp"
@@ -55,17 +55,6 @@ std::vector<const Passes*> usable_passes() {
         usable.push_back(&avx512_passes());
 #endif
     return usable;
-}
-
-template <class T>
-struct AlignedDelete {
-    void operator()(T* data) const { ::operator delete(data, std::align_val_t(64)); }
-};
-
-template <class T>
-std::unique_ptr<T[], AlignedDelete<T>> aligned(std::size_t size) {
-    return std::unique_ptr<T[], AlignedDelete<T>>(
-        static_cast<T*>(::operator new(std::max<std::size_t>(size, 1) * sizeof(T), std::align_val_t(64))));
 }
 
 // Natural parameters and biases in every form the passes want.
@@ -134,19 +123,31 @@ public:
         }
     }
 
-    // Copies rows into their places, from row `first` on.
+    // Copies rows into their places, from row `first` on. Different blocks may be loaded by different threads.
     void load(std::size_t first, const Matrix<const T>& rows) {
         const nb::gil_scoped_release unlocked;
-        const std::size_t last = first + rows.shape(0);
-        const std::size_t first_block = first / block_rows<T>, end_block = rounded_up(last, block_rows<T>) / block_rows<T>;
-        // Whole blocks to a task, so that no two tasks write the same one.
+        for (std::size_t i = first; i < first + rows.shape(0);) {
+            const T* row = rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0);
+            if (i % block_rows<T> == 0 && i + block_rows<T> <= first + rows.shape(0)) {
+                place_block(i / block_rows<T>, row, rows.stride(0), rows.stride(1));
+                i += block_rows<T>;
+            } else {
+                place(i++, row, rows.stride(1));
+            }
+        }
+    }
+
+    // The rows as they were given.
+    void table(const Matrix<T>& out) const {
+        const nb::gil_scoped_release unlocked;
         const std::size_t step = std::max<std::size_t>(1, fewest_rows_a_task / block_rows<T>);
-        const std::size_t count = rounded_up(end_block - first_block, step) / step;
-        Pool::run(count, threads_, [&](std::size_t task) {
-            const std::size_t from = std::max(first, (first_block + task * step) * block_rows<T>);
-            const std::size_t to = std::min(last, (first_block + (task + 1) * step) * block_rows<T>);
-            for (std::size_t i = from; i < to; ++i) place(i, rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0),
-                                                          rows.stride(1));
+        Pool::run(rounded_up(blocks(), step) / step, threads_, [&](std::size_t task) {
+            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
+                const std::size_t first = b * block_rows<T>, count = std::min(block_rows<T>, rows_ - first);
+                for (std::size_t a = 0; a < columns_; ++a)
+                    for (std::size_t r = 0; r < count; ++r)
+                        out.data()[(first + r) * columns_ + a] = view().block(b)[a * block_rows<T> + r];
+            }
         });
     }
 
@@ -175,16 +176,16 @@ public:
                            const Vector<double>& counts, const Matrix<double>& sums,
                            const std::optional<Vector<float>>& margins) {
         const nb::gil_scoped_release unlocked;
-        const GroupedModel<T> grouped(natural, bias);
+        const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
-        const Model<T> model = grouped.view();
+        const Model<float> single = in_single.view();
         const Model<double> precise = in_double.view();
-        return moved(model, tasks(model.components * (order() + 1)), labels, sizes, counts, sums, margins,
+        return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, margins,
                      [&](HardTask& task) {
                          if constexpr (sizeof(T) == 8)
-                             chosen->hard64(view(), model, precise, task);
+                             chosen->hard64(view(), single, precise, task);
                          else
-                             chosen->hard32(view(), model, precise, task);
+                             chosen->hard32(view(), single, precise, task);
                      });
     }
 
@@ -195,46 +196,98 @@ public:
         const Vector<float>& margins, const nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& table,
         const Vector<const std::uint8_t>& distances) {
         const nb::gil_scoped_release unlocked;
-        const GroupedModel<T> grouped(natural, bias);
-        const Model<T> model = grouped.view();
+        const GroupedModel<float> in_single(natural, bias);
+        const GroupedModel<double> in_double(natural, bias);
+        const Model<float> single = in_single.view();
+        const Model<double> precise = in_double.view();
         const Drift drift = {table.data(), distances.data(), table.shape(1)};
         std::atomic<std::int64_t> looked_at{0};
-        const std::int64_t changed = moved(model, tasks(model.components * (order() + 1)), labels, sizes, counts, sums,
+        const std::size_t components = precise.components;
+        const std::int64_t changed = moved(components, tasks(components * (order() + 1)), labels, sizes, counts, sums,
                                            margins, [&](HardTask& task) {
                                                if constexpr (sizeof(T) == 8)
-                                                   chosen->skipping64(view(), model, drift, task);
+                                                   chosen->skipping64(view(), single, precise, drift, task);
                                                else
-                                                   chosen->skipping32(view(), model, drift, task);
+                                                   chosen->skipping32(view(), single, precise, drift, task);
                                                looked_at += task.looked_at;
                                            });
         return {changed, looked_at};
     }
 
-    // A hard pass over rows in the order of a plan (see passes.hpp).
+    // Extremes of the columns, and weight and weighted statistics, of groups of so many rows, which are whole blocks.
+    void groups(std::size_t rows_each, const Matrix<double>& low, const Matrix<double>& high,
+                const Matrix<double>& totals) const {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t count = low.shape(0), step = 64;
+        Pool::run(rounded_up(count, step) / step, threads_, [&](std::size_t task) {
+            std::vector<double> columns(columns_ * rows_each), products(rows_each);
+            for (std::size_t g = task * step; g < std::min(count, (task + 1) * step); ++g) {
+                const std::size_t first = g * rows_each, size = std::min(rows_each, rows_ - first);
+                double* total = totals.data() + g * (order() + 1);
+                for (std::size_t a = 0; a < columns_; ++a) {
+                    double* column = columns.data() + a * rows_each;
+                    for (std::size_t start = 0; start < size; start += block_rows<T>)
+                        std::copy_n(view().block((first + start) / block_rows<T>) + a * block_rows<T>,
+                                    std::min(block_rows<T>, size - start), column + start);
+                    low.data()[g * columns_ + a] = *std::min_element(column, column + size);
+                    high.data()[g * columns_ + a] = *std::max_element(column, column + size);
+                }
+                const auto weighted = [&](std::size_t a, std::size_t b) {  // the sum of x_a x_b, and without b of x_a
+                    const double *x = columns.data() + a * rows_each, *y = columns.data() + b * rows_each;
+                    for (std::size_t i = 0; i < size; ++i) products[i] = b < columns_ ? x[i] * y[i] : x[i];
+                    if (!weights_.empty())
+                        for (std::size_t i = 0; i < size; ++i) products[i] *= weights_[first + i];
+                    return sum(products.data(), size);
+                };
+                *total++ = weights_.empty() ? static_cast<double>(size) : sum(weights_.data() + first, size);
+                for (std::size_t a = 0; a < columns_; ++a) *total++ = weighted(a, columns_);
+                if (features_ == Features::identity) continue;
+                for (std::size_t a = 0; a < columns_; ++a)
+                    for (std::size_t b = a; b < (features_ == Features::diagonal ? a + 1 : columns_); ++b)
+                        *total++ = weighted(a, b);
+            }
+        });
+    }
+
+    // A hard pass over rows in the order of a tree (see passes.hpp); returns how many labels changed.
     std::int64_t pruned_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
-                             const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
-                             const Vector<double>& counts, const Matrix<double>& sums, std::size_t blocks_a_region,
-                             std::size_t blocks_a_district, std::size_t blocks_a_group,
-                             const Vector<const std::int64_t>& starts, const Vector<const std::int32_t>& candidates,
-                             const Contiguous<2>& district_centres, const Contiguous<2>& district_halves,
-                             const Contiguous<2>& group_centres, const Contiguous<2>& group_halves) {
+                             const std::vector<std::size_t>& rows_each, const std::vector<Contiguous<2>>& centres,
+                             const std::vector<Contiguous<2>>& halves, const std::vector<Contiguous<2>>& totals,
+                             const std::optional<Vector<const std::int64_t>>& starts,
+                             const std::optional<Vector<const std::int32_t>>& candidates,
+                             const std::optional<Vector<const std::int32_t>>& owners_before,
+                             const std::optional<Vector<const std::int32_t>>& labels_before,
+                             const Vector<std::int32_t>& owners, const Vector<std::int32_t>& labels,
+                             const Vector<double>& counts, const Matrix<double>& sums) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<T> grouped(natural, bias);
         const Model<T> model = grouped.view();
-        const Plan plan = {blocks_a_region, starts.data(), candidates.data(),
-                           Boxes{blocks_a_district, district_centres.data(), district_halves.data()},
-                           Boxes{blocks_a_group, group_centres.data(), group_halves.data()}};
-        const std::size_t regions = starts.shape(0) - 1, cells = model.components * (order() + 1);
+        std::vector<Level> levels;
+        for (std::size_t l = 0; l < rows_each.size(); ++l)
+            levels.push_back({rows_each[l] / block_rows<T>, centres[l].data(), halves[l].data(), totals[l].data()});
+        const Tree tree = {levels.data(), levels.size(), starts ? starts->data() : nullptr,
+                           candidates ? candidates->data() : nullptr};
+        const std::size_t stretches = centres[0].shape(0), cells = model.components * (order() + 1);
         const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * cells));
-        const std::size_t count = std::min({most_tasks, affordable, std::max<std::size_t>(regions, 1)});
-        std::vector<std::size_t> edges;
-        for (std::size_t t = 0; t <= count; ++t) edges.push_back(regions * t / count);
-        return moved(model, edges, labels, sizes, counts, sums, std::nullopt, [&](HardTask& task) {
+        const std::size_t count = std::min({most_tasks, affordable, stretches});
+        std::vector<double> partial(count * cells, 0.0);
+        std::vector<PrunedTask> tasks(count);
+        Pool::run(count, threads_, [&](std::size_t t) {
+            double* own = partial.data() + t * cells;
+            tasks[t] = {stretches * t / count, stretches * (t + 1) / count,
+                        owners_before ? owners_before->data() : nullptr, labels_before ? labels_before->data() : nullptr,
+                        owners.data(), labels.data(), own, own + model.components, 0};
             if constexpr (sizeof(T) == 8)
-                chosen->pruned64(view(), model, plan, task);
+                chosen->pruned64(view(), model, tree, tasks[t]);
             else
-                chosen->pruned32(view(), model, plan, task);
+                chosen->pruned32(view(), model, tree, tasks[t]);
         });
+        std::int64_t changed = 0;
+        for (const PrunedTask& task : tasks) {
+            changed += task.changed;
+            add(task.counts, task.sums, model.components, counts, sums);
+        }
+        return changed;
     }
 
     double soft_pass(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t kept,
@@ -301,6 +354,18 @@ public:
 private:
     std::size_t blocks() const { return rounded_up(rows_, block_rows<T>) / block_rows<T>; }
 
+    static double sum(const double* values, std::size_t size) {
+        constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
+        double sums[apart] = {};
+        std::size_t i = 0;
+        for (; i + apart <= size; i += apart)
+            for (std::size_t l = 0; l < apart; ++l) sums[l] += values[i + l];
+        for (; i < size; ++i) sums[0] += values[i];
+        double total = 0.0;
+        for (const double part : sums) total += part;
+        return total;
+    }
+
     void place(std::size_t i, const T* row, std::int64_t stride) {
         const std::size_t b = i / block_rows<T>;
         T* out = values_.get() + b * columns_ * block_rows<T> + i % block_rows<T>;
@@ -309,6 +374,22 @@ private:
             out[a * block_rows<T>] = value;
             double& largest = largest_[b * columns_ + a];
             largest = std::max(largest, static_cast<double>(std::abs(value)));
+        }
+    }
+
+    void place_block(std::size_t b, const T* rows, std::int64_t row_stride, std::int64_t stride) {
+        constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
+        for (std::size_t a = 0; a < columns_; ++a) {
+            T* out = values_.get() + (b * columns_ + a) * block_rows<T>;
+            const T* column = rows + static_cast<std::int64_t>(a) * stride;
+            for (std::size_t r = 0; r < block_rows<T>; ++r) out[r] = column[static_cast<std::int64_t>(r) * row_stride];
+            T tops[apart] = {};
+            for (std::size_t r = 0; r < block_rows<T>; r += apart)
+                for (std::size_t l = 0; l < apart; ++l) {
+                    const T size = std::abs(out[r + l]);
+                    tops[l] = tops[l] < size ? size : tops[l];
+                }
+            largest_[b * columns_ + a] = *std::max_element(tops, tops + apart);
         }
     }
 
@@ -324,25 +405,25 @@ private:
 
     // Runs the tasks of a hard pass and adds what they book; returns how many labels changed.
     template <class Work>
-    std::int64_t moved(const Model<T>& model, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
+    std::int64_t moved(std::size_t components, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
                        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
                        const std::optional<Vector<float>>& margins, const Work& work) {
-        const std::size_t count = edges.size() - 1, cells = model.components * (order() + 1);
+        const std::size_t count = edges.size() - 1, cells = components * (order() + 1);
         std::vector<double> partial(count * cells, 0.0);
-        std::vector<std::int64_t> partial_sizes(count * model.components, 0);
+        std::vector<std::int64_t> partial_sizes(count * components, 0);
         std::vector<HardTask> tasks(count);
         Pool::run(count, threads_, [&](std::size_t t) {
             double* own = partial.data() + t * cells;
             tasks[t] = {edges[t], edges[t + 1],           labels.data(),
-                        margins ? margins->data() : nullptr, own, own + model.components,
-                        partial_sizes.data() + t * model.components, 0, 0};
+                        margins ? margins->data() : nullptr, own, own + components,
+                        partial_sizes.data() + t * components, 0, 0};
             work(tasks[t]);
         });
         std::int64_t changed = 0;
         for (const HardTask& task : tasks) {
             changed += task.changed;
-            for (std::size_t j = 0; j < model.components; ++j) sizes.data()[j] += task.sizes[j];
-            add(task.counts, task.sums, model.components, counts, sums);
+            for (std::size_t j = 0; j < components; ++j) sizes.data()[j] += task.sizes[j];
+            add(task.counts, task.sums, components, counts, sums);
         }
         return changed;
     }
@@ -368,6 +449,7 @@ void define(nb::module_& module, const char* name) {
              nb::arg("rows"), nb::arg("columns"), nb::arg("features"), nb::arg("weights").noconvert().none(),
              nb::arg("threads"))
         .def("load", &Rows::load, nb::arg("first"), nb::arg("rows").noconvert())
+        .def("table", &Rows::table, nb::arg("out").noconvert())
         .def("column",
              [](nb::handle self) {
                  Rows& rows = nb::cast<Rows&>(self);
@@ -377,12 +459,14 @@ void define(nb::module_& module, const char* name) {
         .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert(), nb::arg("margins").noconvert().none())
+        .def("groups", &Rows::groups, nb::arg("rows_each"), nb::arg("low").noconvert(), nb::arg("high").noconvert(),
+             nb::arg("totals").noconvert())
         .def("pruned_pass", &Rows::pruned_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
-             nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert(), nb::arg("blocks_a_region"), nb::arg("blocks_a_district"),
-             nb::arg("blocks_a_group"), nb::arg("starts").noconvert(), nb::arg("candidates").noconvert(),
-             nb::arg("district_centres").noconvert(), nb::arg("district_halves").noconvert(),
-             nb::arg("group_centres").noconvert(), nb::arg("group_halves").noconvert())
+             nb::arg("rows_each"), nb::arg("centres"), nb::arg("halves"), nb::arg("totals"),
+             nb::arg("starts").noconvert().none(), nb::arg("candidates").noconvert().none(),
+             nb::arg("owners_before").noconvert().none(), nb::arg("labels_before").noconvert().none(),
+             nb::arg("owners").noconvert(), nb::arg("labels").noconvert(), nb::arg("counts").noconvert(),
+             nb::arg("sums").noconvert())
         .def("skipping_pass", &Rows::skipping_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("table").noconvert(),

@@ -8,23 +8,34 @@ namespace KMLE_INSTRUCTION_SET {
 
 // In hard.cpp, pruned.cpp, soft.cpp and survey.cpp.
 template <class T>
-void hard(const Packed<T>&, const Model<T>&, const Model<double>&, HardTask&);
+void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&);
 template <class T>
-void skipping(const Packed<T>&, const Model<T>&, const Drift&, HardTask&);
+void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
 template <class T>
-void pruned(const Packed<T>&, const Model<T>&, const Plan&, HardTask&);
+void pruned(const Packed<T>&, const Model<T>&, const Tree&, PrunedTask&);
 template <class T>
 void soft(const Packed<T>&, const Model<double>&, SoftTask&);
 template <class T>
 void survey(const T*, std::size_t, std::size_t, Survey&);
+void locate(const double*, std::size_t, const double*, std::size_t, std::int32_t*);
 
 }  // namespace KMLE_INSTRUCTION_SET
 
 const Passes& KMLE_TABLE_FUNCTION() {
     using namespace KMLE_INSTRUCTION_SET;
     static const Passes table = {
-        KMLE_INSTRUCTION_SET_NAME, &hard<double>,     &hard<float>,  &pruned<double>, &pruned<float>,  &skipping<double>,
-        &skipping<float>,          &soft<double>,     &soft<float>,  &survey<double>, &survey<float>,
+        KMLE_INSTRUCTION_SET_NAME,
+        &hard<double>,
+        &hard<float>,
+        &pruned<double>,
+        &pruned<float>,
+        &skipping<double>,
+        &skipping<float>,
+        &soft<double>,
+        &soft<float>,
+        &survey<double>,
+        &survey<float>,
+        &locate,
     };
     return table;
 }

@@ -71,20 +71,35 @@ struct HardTask {
     std::int64_t looked_at;  // rows whose scores were computed
 };
 
-// Boxes of t(x) for stretches of `blocks_each` blocks.
-struct Boxes {
+// Rows lie in the order of their places in space, so that neighbours share a box. Stretches of `blocks_each` blocks: the
+// boxes around their columns, and what their rows add up to.
+struct Level {
     std::size_t blocks_each;
-    const double* centres;  // [stretch][statistic]
-    const double* halves;   // [stretch][statistic]: half the width of the box
+    const double* centres;  // [stretch][column]
+    const double* halves;   // [stretch][column]: half the width of the box
+    const double* totals;   // [stretch][1 + statistic]: weight and weighted statistics
 };
 
-// Which components to try where: rows lie in the order of their places in space, so that neighbours share a box. Regions
-// have lists of candidates, which are cut by the boxes of districts and then by those of groups within them.
-struct Plan {
-    std::size_t blocks_a_region;
-    const std::int64_t* starts;      // [region + 1]: where the candidates of each region start
-    const std::int32_t* candidates;  // in increasing order within a region
-    Boxes districts, groups;
+// Levels from the coarsest to the finest, whose stretches are called groups; those of one level are whole numbers of
+// those of the next. The coarsest may have lists of the components to try.
+struct Tree {
+    const Level* levels;
+    std::size_t depth;
+    const std::int64_t* starts;      // [stretch + 1]: where the candidates of each coarsest stretch start; or null
+    const std::int32_t* candidates;  // in increasing order within a stretch
+
+    const Level& finest() const { return levels[depth - 1]; }
+};
+
+// Coarsest stretches to label, and where to put what they add up to. Counts and sums start at zero. A group whose rows
+// all have one label has that as its owner and no labels of rows; the others have an owner of -1.
+struct PrunedTask {
+    std::size_t first, last;
+    const std::int32_t *owners_before, *labels_before;  // null: no row has a label yet
+    std::int32_t *owners, *labels;
+    double* counts;
+    double* sums;
+    std::int64_t changed;  // rows with another label than before
 };
 
 // By how much a row's lead over all others may have shrunk since it was last looked at: by its label and by how far its
@@ -111,17 +126,19 @@ struct Survey {
 
 struct Passes {
     const char* name;
-    // The model once more, in double precision: for rows that single precision leaves in doubt.
-    void (*hard64)(const Packed<double>&, const Model<double>&, const Model<double>&, HardTask&);
+    // The model in single precision, in which rows are scored first, and in double for those that leaves in doubt.
+    void (*hard64)(const Packed<double>&, const Model<float>&, const Model<double>&, HardTask&);
     void (*hard32)(const Packed<float>&, const Model<float>&, const Model<double>&, HardTask&);
-    void (*pruned64)(const Packed<double>&, const Model<double>&, const Plan&, HardTask&);
-    void (*pruned32)(const Packed<float>&, const Model<float>&, const Plan&, HardTask&);
-    void (*skipping64)(const Packed<double>&, const Model<double>&, const Drift&, HardTask&);
-    void (*skipping32)(const Packed<float>&, const Model<float>&, const Drift&, HardTask&);
+    void (*pruned64)(const Packed<double>&, const Model<double>&, const Tree&, PrunedTask&);
+    void (*pruned32)(const Packed<float>&, const Model<float>&, const Tree&, PrunedTask&);
+    void (*skipping64)(const Packed<double>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
+    void (*skipping32)(const Packed<float>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
     void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);
     void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
     void (*survey64)(const double*, std::size_t rows, std::size_t columns, Survey&);
     void (*survey32)(const float*, std::size_t rows, std::size_t columns, Survey&);
+    // How many of the cuts, in increasing order, lie at or below each value.
+    void (*locate)(const double* values, std::size_t count, const double* cuts, std::size_t cut_count, std::int32_t* places);
 };
 
 // One for each instruction set that was compiled (see passes.cpp).

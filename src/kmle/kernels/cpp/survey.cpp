@@ -1,4 +1,5 @@
-// One look at every value: is it finite, is it whole, what are the extremes and totals of each column.
+// One look at every value: is it finite, is it whole, what are the extremes and totals of each column; and between
+// which cuts it lies.
 
 #include "tile.hpp"
 
@@ -82,6 +83,19 @@ void survey(const T* values, std::size_t rows, std::size_t columns, Survey& out)
     }
     for (std::size_t a = 0; a < columns; ++a)
         out.whole &= std::abs(out.lowest[a]) < 2251799813685248.0 && std::abs(out.highest[a]) < 2251799813685248.0;
+}
+
+// Counting is faster than searching while there is little to count, and lanes count side by side.
+void locate(const double* values, std::size_t count, const double* cuts, std::size_t cut_count, std::int32_t* places) {
+    constexpr std::size_t most_counted = 64;
+    std::size_t i = 0;
+    for (; cut_count <= most_counted && i + width <= count; i += width) {
+        const Vec<double> x = in_double(values + i);
+        IntVec<double> place{};
+        for (std::size_t c = 0; c < cut_count; ++c) place -= x >= broadcast(cuts[c]);
+        for (std::size_t lane = 0; lane < width; ++lane) places[i + lane] = static_cast<std::int32_t>(place[lane]);
+    }
+    for (; i < count; ++i) places[i] = static_cast<std::int32_t>(std::upper_bound(cuts, cuts + cut_count, values[i]) - cuts);
 }
 
 template void survey(const double*, std::size_t, std::size_t, Survey&);

@@ -94,13 +94,12 @@ void score_all(const T* statistics, std::size_t rows, const Model<T>& model, T* 
     }
 }
 
-// A bound on the rounding error of the difference of any two scores in this block, in the precision of T. Of each
-// score, every term is rounded at most four times before it is added (coefficient, column, product, weight) and once
-// with every addition after it, by half an epsilon each. In double precision the label such rows are compared with, that
-// of exact_label, is rounded as much again.
+// A bound on the rounding error of the difference of any two scores of rows whose columns are at most `largest`, in the
+// precision of T. Of each score, every term is rounded at most four times before it is added (coefficient, column,
+// product, weight) and once with every addition after it, by half an epsilon each. In double precision the label such
+// rows are compared with, that of exact_label, is rounded as much again.
 template <class T>
-double near_tie(const Packed<T>& packed, const Model<T>& model, std::size_t block) {
-    const double* largest = packed.largest + block * packed.columns;
+double near_tie(const Packed<T>& packed, const Model<T>& model, const double* largest) {
     const std::size_t d = packed.columns;
     double magnitude = model.largest_bias;
     for (std::size_t a = 0; a < d; ++a) magnitude += largest[a] * model.largest[a];
@@ -113,6 +112,11 @@ double near_tie(const Packed<T>& packed, const Model<T>& model, std::size_t bloc
     }
     const double roundings = (sizeof(T) == 4 ? 1.25 : 2.5) * static_cast<double>(model.order + 5);
     return roundings * static_cast<double>(std::numeric_limits<T>::epsilon()) * magnitude;
+}
+
+template <class T>
+double near_tie(const Packed<T>& packed, const Model<T>& model, std::size_t block) {
+    return near_tie(packed, model, packed.largest + block * packed.columns);
 }
 
 }  // namespace KMLE_INSTRUCTION_SET

@@ -1,0 +1,207 @@
+// An order of rows in which neighbours are close: parts of parts, each cut across the widest column.
+//
+// A histogram of the column tells where the cuts fall but for the rows of one bin each; one pass puts rows on their side,
+// and only those bins are looked at more closely. Rows are moved, not pointed to: what is compared lies together.
+
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "memory.hpp"
+#include "passes.hpp"
+#include "pool.hpp"
+
+namespace kmle {
+
+// Many rows are cut into sixteen parts at once, which is quicker; few into four, which makes for boxes nearly square.
+constexpr std::size_t most_parts = 16, few_parts = 4, many_leaves = 256;
+
+// The size of each of the parts that `count` rows are cut into, the last one perhaps excepted: a power of four leaves,
+// so that stretches of any such size are whole parts, or neighbouring ones.
+inline std::size_t part_size(std::size_t count, std::size_t leaf) {
+    const std::size_t parts = count > many_leaves * leaf ? most_parts : few_parts;
+    std::size_t part = leaf;
+    while (part * parts < count) part *= few_parts;
+    return part;
+}
+
+// Rows of Width columns, or of `width` where Width is zero, and where each stood at first.
+template <class T, std::size_t Width>
+class Ordering {
+public:
+    Ordering(T* rows, std::int32_t* places, std::size_t count, std::size_t width, std::size_t leaf)
+        : width_(Width ? Width : width), leaf_(leaf), rows_(rows), places_(places), spare_rows_(aligned<T>(count * width_)),
+          spare_places_(aligned<std::int32_t>(count)), count_(count) {}
+
+    void run(std::size_t threads) {
+        // The first cuts come one after the other, so that there are parts enough to share out.
+        std::vector<Part> parts = {{0, count_, false}};
+        for (std::size_t turn = 0; turn < 2 && !parts.empty(); ++turn) {
+            std::vector<std::vector<Part>> cut(parts.size());
+            Pool::run(parts.size(), threads, [&](std::size_t p) { cut[p] = this->cut(parts[p]); });
+            parts.clear();
+            for (const auto& some : cut) parts.insert(parts.end(), some.begin(), some.end());
+        }
+        Pool::run(parts.size(), threads, [&](std::size_t p) { cut_up(parts[p]); });
+    }
+
+private:
+    // Rows that are still to be ordered among themselves, and whether they are in the spare arrays.
+    struct Part {
+        std::size_t first, last;
+        bool spare;
+        std::size_t size() const { return last - first; }
+    };
+
+    struct Rows {
+        T* values;
+        std::int32_t* places;
+    };
+
+    static constexpr std::size_t samples = 256, fewest_bins = 64, most_bins = 1024;
+
+    std::size_t width() const { return Width ? Width : width_; }
+    Rows at(bool spare) { return spare ? Rows{spare_rows_.get(), spare_places_.get()} : Rows{rows_, places_}; }
+
+    void copy(const Rows& from, std::size_t i, const Rows& to, std::size_t j) const {
+        for (std::size_t a = 0; a < width(); ++a) to.values[j * width() + a] = from.values[i * width() + a];
+        to.places[j] = from.places[i];
+    }
+
+    // Rows that need no further cut end up where they are wanted.
+    void settle(const Part& part) {
+        if (!part.spare) return;
+        for (std::size_t i = part.first; i < part.last; ++i) copy(at(true), i, at(false), i);
+    }
+
+    void cut_up(const Part& part) {
+        for (const Part& smaller : cut(part)) cut_up(smaller);
+    }
+
+    // The widest column of a part and its range, by some of its rows: enough to cut well, whatever the outliers.
+    std::size_t widest(const Part& part, T& low, T& high) {
+        const Rows from = at(part.spare);
+        std::size_t found = 0;
+        low = high = T(0);
+        for (std::size_t a = 0; a < width(); ++a) {
+            T smallest = std::numeric_limits<T>::infinity(), largest = -smallest;
+            for (std::size_t i = part.first; i < part.last; i += part.size() / samples + 1) {
+                const T x = from.values[i * width() + a];
+                smallest = std::min(smallest, x);
+                largest = std::max(largest, x);
+            }
+            if (largest - smallest > high - low) {
+                low = smallest;
+                high = largest;
+                found = a;
+            }
+        }
+        return found;
+    }
+
+    // Cuts a part into smaller ones and returns those that are to be cut again.
+    std::vector<Part> cut(const Part& part) {
+        T low = 0, high = 0;
+        const std::size_t column = part.size() > leaf_ ? widest(part, low, high) : 0;
+        const std::size_t bins = std::min(most_bins, std::max(fewest_bins, part.size() / 4));
+        const T scale = static_cast<T>(bins) / (high - low), last_bin = static_cast<T>(bins - 1);
+        if (part.size() <= leaf_ || !(scale > 0) || scale > std::numeric_limits<T>::max()) {
+            settle(part);
+            return {};
+        }
+        const Rows from = at(part.spare), to = at(!part.spare);
+        // Values outside the range of the sample belong to the outermost bins.
+        const auto bin_of = [&](std::size_t i) {
+            const T place = (from.values[i * width() + column] - low) * scale;
+            return static_cast<std::int32_t>(std::min(std::max(place, T(0)), last_bin));
+        };
+        std::uint32_t starts[most_bins + 1] = {};
+        for (std::size_t i = part.first; i < part.last; ++i) ++starts[bin_of(i) + 1];
+        for (std::size_t b = 0; b < bins; ++b) starts[b + 1] += starts[b];
+        // A bin in which a cut falls is a segment of its own; those between two such bins are one together.
+        const std::size_t each = part_size(part.size(), leaf_);
+        std::uint8_t segment_of[most_bins];
+        std::size_t next[2 * most_parts], segments = 0;
+        struct Open {
+            std::size_t first, last;
+        } open[most_parts];
+        std::size_t open_count = 0;
+        bool fresh = true;
+        for (std::size_t b = 0; b < bins; ++b) {
+            if (starts[b] == starts[b + 1]) continue;
+            const bool has_cut = rounded_up(starts[b] + 1, each) < starts[b + 1];
+            if (fresh || has_cut || starts[b] % each == 0) next[segments++] = part.first + starts[b];
+            fresh = has_cut;
+            segment_of[b] = static_cast<std::uint8_t>(segments - 1);
+            if (has_cut) open[open_count++] = {starts[b], starts[b + 1]};
+        }
+        for (std::size_t i = part.first; i < part.last; ++i) copy(from, i, to, next[segment_of[bin_of(i)]]++);
+        for (std::size_t o = 0; o < open_count; ++o) divide(part, open[o].first, open[o].last, each, column);
+        std::vector<Part> parts;
+        for (std::size_t first = part.first; first < part.last; first += each)
+            parts.push_back({first, std::min(part.last, first + each), !part.spare});
+        return parts;
+    }
+
+    // Puts rows of a bin on their sides of the cuts in it; of equal values those that stood first come first.
+    void divide(const Part& part, std::size_t first, std::size_t last, std::size_t each, std::size_t column) {
+        const Rows rows = at(!part.spare);
+        struct Key {
+            T value;
+            std::int32_t place;
+            std::uint32_t index;
+            bool operator<(const Key& other) const {
+                return value < other.value || (value == other.value && place < other.place);
+            }
+        };
+        std::vector<Key> keys(last - first);
+        std::vector<T> values((last - first) * width());
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            const std::size_t from = part.first + first + i;
+            keys[i] = {rows.values[from * width() + column], rows.places[from], static_cast<std::uint32_t>(i)};
+            std::copy_n(rows.values + from * width(), width(), values.data() + i * width());
+        }
+        std::size_t done = first;
+        for (std::size_t cut = rounded_up(first + 1, each); cut < last; cut += each) {
+            std::nth_element(keys.begin() + static_cast<std::ptrdiff_t>(done - first),
+                             keys.begin() + static_cast<std::ptrdiff_t>(cut - first), keys.end());
+            done = cut;
+        }
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            const std::size_t to = part.first + first + i;
+            std::copy_n(values.data() + keys[i].index * width(), width(), rows.values + to * width());
+            rows.places[to] = keys[i].place;
+        }
+    }
+
+    std::size_t width_, leaf_;
+    T* rows_;
+    std::int32_t* places_;
+    std::unique_ptr<T[], AlignedDelete<T>> spare_rows_;
+    std::unique_ptr<std::int32_t[], AlignedDelete<std::int32_t>> spare_places_;
+    std::size_t count_;
+};
+
+// Orders rows in place and says where each stood; any `leaf` of them, from a multiple of it on, then lie in a small box,
+// and so do four times as many, and sixteen times.
+template <class T>
+void order_in_space(T* rows, std::int32_t* places, std::size_t count, std::size_t width, std::size_t leaf,
+                    std::size_t threads) {
+    for (std::size_t i = 0; i < count; ++i) places[i] = static_cast<std::int32_t>(i);
+    switch (width) {
+        case 1: return Ordering<T, 1>(rows, places, count, width, leaf).run(threads);
+        case 2: return Ordering<T, 2>(rows, places, count, width, leaf).run(threads);
+        case 3: return Ordering<T, 3>(rows, places, count, width, leaf).run(threads);
+        case 4: return Ordering<T, 4>(rows, places, count, width, leaf).run(threads);
+        case 5: return Ordering<T, 5>(rows, places, count, width, leaf).run(threads);
+        default: return Ordering<T, 0>(rows, places, count, width, leaf).run(threads);
+    }
+}
+
+}  // namespace kmle
