@@ -5,7 +5,8 @@ worker that dies takes its pieces with it; Dask makes them again from the data, 
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
@@ -21,7 +22,7 @@ from .problem import Chunks
 
 try:
     import dask.array
-    from dask.base import persist
+    from dask.base import annotate, compute, persist
     from dask.delayed import Delayed, delayed
 except ModuleNotFoundError as error:  # pragma: no cover - the extra is installed where this is tested
     raise ModuleNotFoundError("Dask data needs Dask: pip install 'kmle[dask]'", name="dask") from error
@@ -30,6 +31,8 @@ T = TypeVar("T")
 
 # Answers are added so many at a time, so that no machine has to take in those of all.
 FAN_IN = 8
+# Parameters are sent with each of so few tasks; of more tasks, those on one worker share what was sent once.
+FEW_TASKS = 64
 # A cluster without a single worker for this many seconds is lost.
 PATIENCE = 60.0
 # How often, in seconds, a pass that takes long looks whether there are still workers.
@@ -58,6 +61,7 @@ class DaskChunks(Chunks):
         blocks_and_weights = zip(self._lengths, blocks, weights, firsts[:-1].tolist(), strict=True)
         self._chunks: list[Delayed] = [make(*block) for length, *block in blocks_and_weights if length]
         self._pieces: list[Delayed] = []
+        self._homes: list[list[str]] = []
         self._client = _client()
         if not self._chunks:
             raise ValueError("there are no rows: at least one is needed")
@@ -71,7 +75,7 @@ class DaskChunks(Chunks):
         # The rows are kept where they were read, so that they are read once.
         self._chunks = list(persist(*self._chunks))
         task = delayed(partial(_guarded, function), pure=False)
-        answer = _computed(_summed([task(chunk) for chunk in self._chunks]), self._client)
+        answer = _summed([task(chunk) for chunk in self._chunks], self._client)
         if isinstance(answer, Refusal):
             raise ValueError(answer.reason)
         return cast(T, answer)
@@ -81,14 +85,20 @@ class DaskChunks(Chunks):
         make = delayed(Piece, pure=False)
         shared = delayed(settings, pure=False, traverse=False)
         self._pieces = list(persist(*[make(chunk, shared) for chunk in self._chunks]))
+        self._homes = _homes(self._pieces, self._client)
 
     def summed(self, function: Callable[..., T], *arguments: Any, each: Sequence[Any] | None = None) -> T:
         """The sum of function(piece, *arguments, each[i]) over the pieces, in their order."""
         task = delayed(function, pure=False)
-        shared = [delayed(argument, pure=False, traverse=False) for argument in arguments]
+        shared = _shared(arguments, len(self._pieces))
         own = [()] * len(self._pieces) if each is None else [(value,) for value in each]
-        answers = [task(piece, *shared, *mine) for piece, mine in zip(self._pieces, own, strict=True)]
-        return cast(T, _computed(_summed(answers), self._client))
+        answers = []
+        for piece, home, mine in zip(self._pieces, self._homes, own, strict=True):
+            # A scheduler may think that a piece is quickly moved; what its engine remembers would be lost. Where its
+            # home is gone, any other worker will do.
+            with annotate(workers=home, allow_other_workers=True) if home else nullcontext():
+                answers.append(task(piece, *shared, *mine))
+        return cast(T, _summed(answers, self._client))
 
     def labels(self, task: Task, n_rows: Sequence[int]) -> Any:
         """The labels of all rows as a Dask array; they stay with the rows until they are asked for."""
@@ -170,12 +180,19 @@ def _added(parts: list[Any]) -> Any:
     return reduce(add, parts)
 
 
-def _summed(parts: list[Delayed]) -> Delayed:
-    """The sum of answers, by a tree; they are added in their order."""
+def _shared(arguments: Sequence[Any], n_tasks: int) -> Sequence[Any]:
+    """Arguments of many tasks: made a task of their own where they would otherwise be sent very often."""
+    if n_tasks <= FEW_TASKS:
+        return arguments
+    return [delayed(argument, pure=False, traverse=False) for argument in arguments]
+
+
+def _summed(parts: list[Delayed], client: Any | None) -> Any:
+    """The sum of answers, by a tree whose root is here; they are added in their order."""
     together = delayed(_added, pure=False)
-    while len(parts) > 1:
+    while len(parts) > FAN_IN:
         parts = [together(parts[start : start + FAN_IN]) for start in range(0, len(parts), FAN_IN)]
-    return parts[0]
+    return _added(_computed(parts, client))
 
 
 # Waiting for a cluster ------------------------------------------------------------------------------------------------
@@ -193,37 +210,54 @@ def _client() -> Any | None:
         return None
 
 
-def _computed(value: Delayed, client: Any | None) -> Any:
-    """The value, or one sentence when there is no cluster left to compute it."""
+def _computed(values: list[Delayed], client: Any | None) -> list[Any]:
+    """The values, or one sentence when there is no cluster left to compute them."""
     if client is None:
-        return value.compute()
-    if client.status != "running":
-        raise ClusterLostError(f"the Dask cluster was lost (its client is {client.status}){REMEDY}")
+        return list(compute(*values))
+    with _one_sentence(client):
+        return list(client.gather(_awaited(client, client.compute(values))))
+
+
+def _homes(pieces: list[Delayed], client: Any | None) -> list[list[str]]:
+    """The worker of each piece, once it is made; none where there is no cluster."""
+    if client is None:
+        return [[] for _ in pieces]
+    with _one_sentence(client):
+        futures = _awaited(client, client.compute(pieces))
+        where = client.who_has(futures)
+    return [list(where.get(future.key, ()))[:1] for future in futures]
+
+
+@contextmanager
+def _one_sentence(client: Any) -> Iterator[None]:
+    """Turns the many ways in which a cluster can be lost into one error."""
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
     from distributed.comm.core import CommClosedError
 
+    if client.status != "running":
+        raise ClusterLostError(f"the Dask cluster was lost (its client is {client.status}){REMEDY}")
     try:
-        return _awaited(client, client.compute(value))
+        yield
     except (KilledWorker, FutureCancelledError, CommClosedError) as error:
         raise ClusterLostError(f"the Dask cluster was lost ({type(error).__name__}){REMEDY}") from error
 
 
-def _awaited(client: Any, future: Any) -> Any:
-    """The result of a future; a cluster that has had no worker for long will not bring it."""
-    from distributed import TimeoutError as NotYet
+def _awaited(client: Any, futures: list[Any]) -> list[Any]:
+    """The futures, done; a cluster that has had no worker for long will not bring them."""
+    from distributed import wait
 
     alone_since: float | None = None
     while True:
         try:
-            return future.result(timeout=WATCH)
-        except NotYet:
-            if future.status != "pending":
-                return future.result()
+            wait(futures, timeout=WATCH)
+        except TimeoutError:
             alive = client.status == "running" and bool(client.scheduler_info(n_workers=-1)["workers"])
             now = time.monotonic()
             alone_since = None if alive else (alone_since or now)
             if alone_since is not None and now - alone_since > PATIENCE:
-                future.cancel()
+                client.cancel(futures)
                 told = f"the Dask cluster has had no worker for {PATIENCE:.0f} seconds{REMEDY}"
                 raise ClusterLostError(told) from None
+        else:
+            return futures

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..assignment.direct import SCORE_ERROR, score_error
 from ..assignment.objective import LearningProblem, Parameters
-from ..assignment.partition import Labels, Partition
+from ..assignment.partition import DIGEST_BYTES, Labels, Partition
 from ..assignment.problem import Problem, has_direct, sample_size
 from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
@@ -125,7 +125,7 @@ class Spread(Partition):
 
     @cached_property
     def digest(self) -> bytes:
-        return blake2b(b"".join(self.digests), digest_size=16).digest()
+        return sha256(b"".join(self.digests), usedforsecurity=False).digest()[:DIGEST_BYTES]
 
     def same_as(self, other: Partition) -> bool:
         return self.digest == other.digest
