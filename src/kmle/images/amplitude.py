@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import uniform_filter
 
-from .. import KMLE, ExponentialFamilyMixture, Mixture
+from .. import Mixture
+from ..estimator.plain import PlainKMLE, PlainMixture
 from ..families import ExponentialFamily, Weibull
 from ..numerics.arrays import Array
 from .model import SOFT
@@ -70,7 +71,7 @@ def segment_amplitude(
     values, place = np.unique((levels * (LEVELS - 1) + 0.5) / LEVELS, return_inverse=True)
     counts = np.bincount(place.ravel()).astype(float)
     candidates = [Weibull(shape=shape) for shape in WEIBULL_SHAPES] if family == "weibull" else [family]
-    kind: type[KMLE] | type[ExponentialFamilyMixture] = ExponentialFamilyMixture if algorithm in SOFT else KMLE
+    kind: type[PlainKMLE] | type[PlainMixture] = PlainMixture if algorithm in SOFT else PlainKMLE
     fixed: dict[str, Any] = {"algorithm": algorithm, "init": "quantile", "random_state": random_state, "n_jobs": n_jobs}
     mixtures = [
         kind(n_components, family=candidate, **fixed).fit(values[:, None], sample_weight=counts).mixture_

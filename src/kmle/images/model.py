@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from .. import KMLE, ExponentialFamilyMixture, Mixture
+from .. import Mixture
+from ..estimator.plain import PlainKMLE, PlainMixture
 from ..numerics.arrays import Array
 from .picture import Picture, as_picture
 from .points import anchors, levels_of, points
@@ -90,7 +91,7 @@ class ImageMixture:
         seed = int(rng.integers(2**31))
         if algorithm is None:
             algorithm = "em" if table.shape[1] <= SOFT_COLUMNS else "k-mle"
-        kind: type[KMLE] | type[ExponentialFamilyMixture] = ExponentialFamilyMixture if algorithm in SOFT else KMLE
+        kind: type[PlainKMLE] | type[PlainMixture] = PlainMixture if algorithm in SOFT else PlainKMLE
         # Idle threads of BLAS spin for a while and take the cores from the kernels.
         with threadpool_limits(limits=1, user_api="blas"):
             start = starting_mixture(table, n_components, family, rng, n_jobs)

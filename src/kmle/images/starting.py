@@ -5,7 +5,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import KMLE, ExponentialFamilyMixture, Mixture, simplify
+from .. import Mixture, simplify
+from ..estimator.plain import PlainKMLE, PlainMixture
 from ..families import FixedCovarianceGaussian
 from ..learning import Fit
 from ..numerics.arrays import Array
@@ -43,7 +44,7 @@ def starting_mixture(
     )
 
     def em(X: Array, k: int, start: Mixture | Labels, tol: float = FINE_TOLERANCE, max_iter: int = 1000) -> Fit:
-        learner = ExponentialFamilyMixture(k, family=family, init=start, tol=tol, max_iter=max_iter, n_jobs=n_jobs)
+        learner = PlainMixture(k, family=family, init=start, tol=tol, max_iter=max_iter, n_jobs=n_jobs)
         return learner.fit(X).fit_
 
     def fresh(k: int) -> Mixture:
@@ -66,13 +67,13 @@ def _hard_start(table: Array, n_components: int, family: str, rng: np.random.Gen
     most = max(HARD_POINTS_A_COMPONENT * n_components, min(HARD_POINTS, HARD_NUMBERS // table.shape[1]))
     few = _part(table, most, rng)
     labels = _k_means(few, n_components, rng, n_jobs)
-    return KMLE(n_components, family=family, init=labels, tol=1.0, n_jobs=n_jobs).fit(few).mixture_
+    return PlainKMLE(n_components, family=family, init=labels, tol=1.0, n_jobs=n_jobs).fit(few).mixture_
 
 
 def _k_means(X: Array, k: int, rng: np.random.Generator, n_jobs: int | None) -> Labels:
     plain = FixedCovarianceGaussian(K_MEANS_VARIANCE)
     seed = int(rng.integers(2**31))
-    return KMLE(k, family=plain, weights="uniform", tol=1e-3, random_state=seed, n_jobs=n_jobs).fit(X).labels_
+    return PlainKMLE(k, family=plain, weights="uniform", tol=1e-3, random_state=seed, n_jobs=n_jobs).fit(X).labels_
 
 
 def _joined(first: Mixture, second: Mixture) -> Mixture:
