@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,7 +80,8 @@ def check_hard(x, features, natural, bias, weights=None, clusters=None, n_thread
 
 
 def check_soft(x, features, natural, bias, n_kept=None, weights=None, n_threads=1):
-    counts, sums, score = packed(x, features, weights, n_threads).soft_pass(natural, bias, n_kept)
+    rows = packed(x, features, weights, n_threads)
+    counts, sums, score = rows.soft_pass(natural, bias, n_kept)
     t = plain_statistics(x, features)
     scores = plain_scores(t, natural, bias)
     if n_kept is not None:
@@ -92,7 +94,11 @@ def check_soft(x, features, natural, bias, n_kept=None, weights=None, n_threads=
     expected_counts, expected_sums = plain_sums(t, w[:, None] * shares / total)
     np.testing.assert_allclose(counts, expected_counts, rtol=1e-11, atol=1e-13 * w.sum())
     np.testing.assert_allclose(sums, expected_sums, rtol=1e-10, atol=1e-12 * np.abs(w[:, None] * t).sum())
-    assert score == pytest.approx(w @ (top + np.log(total))[:, 0], rel=1e-11, abs=1e-9)
+    evidence = w @ (top + np.log(total))[:, 0]
+    assert score == pytest.approx(evidence, rel=1e-11, abs=1e-9)
+    if n_kept is None:
+        entropy = w @ scipy.special.entr(shares / total).sum(axis=1)
+        assert rows.evidence(natural, bias) == pytest.approx((evidence, entropy), rel=1e-11, abs=1e-9)
 
 
 def drawn(seed, n, d, k, features, dtype=np.float64):
@@ -122,7 +128,8 @@ def test_many_rows_and_threads_give_the_same(features, dtype):
     results = []
     for n_threads in (1, 2, 5):
         clusters = check_hard(x, features, natural, bias, weights, n_threads=n_threads)
-        results.append((clusters.sums, *packed(x, features, weights, n_threads).soft_pass(natural, bias)))
+        rows = packed(x, features, weights, n_threads)
+        results.append((clusters.sums, *rows.soft_pass(natural, bias), rows.evidence(natural, bias)))
     for result in results[1:]:
         for one, other in zip(results[0], result, strict=True):
             np.testing.assert_array_equal(one, other)  # to the last bit
@@ -184,6 +191,16 @@ def test_dead_components_never_win_and_may_be_nan():
     assert not counts.any()
     assert not sums.any()
     assert score == -INF
+    assert packed(x, "diagonal").evidence(natural, np.full(6, -INF)) == (-INF, 0.0)
+    check_soft(x, "diagonal", np.where(np.isnan(natural), 0, natural), bias)
+
+
+@pytest.mark.parametrize("spread", [1.0, 30.0, 1000.0])
+def test_components_far_below_the_best_add_nothing(spread):
+    """Most rows have one component that counts, some have several."""
+    x, natural, bias, rng = drawn(6, 3001, 3, 21, "identity")
+    check_soft(x, "identity", spread * natural, bias)
+    check_soft(x, "identity", spread * natural, bias, weights=rng.random(len(x)))
 
 
 def test_extreme_values_stay_finite():

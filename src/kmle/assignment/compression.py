@@ -38,9 +38,7 @@ def compressed(X: Array, weights: Array | None, n_threads: int = 1, share: float
     """
     n = len(X)
     sample = X[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)]
-    # Sorting rows costs more than sorting numbers.
-    different = np.unique(sample) if X.shape[1] == 1 else np.unique(sample, axis=0)
-    if len(different) > SHARE * len(sample):
+    if len(np.unique(_fingerprints(sample))) > SHARE * len(sample):
         return None
     return distinct(X, weights, n_threads, share)
 
@@ -71,6 +69,17 @@ def distinct(X: Array, weights: Array | None, n_threads: int = 1, share: float =
     group = group.ravel()
     totals = np.bincount(group, weights, len(first)).astype(float)
     return Compressed(X[first], totals, lambda values: values[group])
+
+
+def _fingerprints(rows: Array) -> NDArray[np.uint64]:
+    """A number a row, (n,): equal rows have equal ones, others in all likelihood not. Sorting them is far quicker."""
+    bits = np.ascontiguousarray(rows).view(f"u{rows.itemsize}").astype(np.uint64)
+    # Whole numbers have zeros at the end, which would stay there.
+    bits ^= bits >> np.uint64(32)
+    factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
+        1
+    )
+    return np.asarray((bits * factors).sum(axis=1))
 
 
 def _tabulated(

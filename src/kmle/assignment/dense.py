@@ -2,6 +2,7 @@
 
 from weakref import ref
 
+from ..kernels import PackedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .partition import Labelled, Partition
@@ -18,6 +19,11 @@ class DenseEngine:
         self.rows = rows
         self._tally: Tally | None = None
         self._partition: Labelled | None = None
+
+    @property
+    def packed(self) -> PackedRows:
+        """The rows in the kernels' layout."""
+        return self.rows.packed
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""

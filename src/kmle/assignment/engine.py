@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from ..kernels import PackedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .partition import Partition
@@ -16,6 +17,11 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """What users call it."""
+        ...
+
+    @property
+    def packed(self) -> PackedRows | None:
+        """The rows in the kernels' layout, in whatever order; None where the engine has no use for that."""
         ...
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:

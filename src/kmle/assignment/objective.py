@@ -3,8 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +36,19 @@ class Parameters:
     natural: Array
     log_weights: Array
 
-    @property
+    @cached_property
     def alive(self) -> NDArray[np.bool_]:
         """True for components that still have weight."""
         return np.isfinite(self.log_weights)
+
+
+class Known(NamedTuple):
+    """What is remembered of natural parameters (k, D)."""
+
+    natural: Array
+    normalizer: Array
+    prior_fit: Array
+    """<prior_moment, theta> - F(theta): how well the prior's observations fit, each."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,15 @@ class Facts:
     largest_statistic: Array
     """The largest |t_i(x)| of each coordinate, or a bound on it: what bounds the rounding of a score."""
     sum_log_carrier: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a mixture says of all rows together."""
+
+    log_likelihood: float
+    mean_entropy: float
+    """Of the responsibilities, in nats: zero when no row is in doubt."""
 
 
 class LearningProblem(ABC):
@@ -83,7 +101,7 @@ class LearningProblem(ABC):
         # At the global law itself the prior costs nothing: F*(prior_moment) is where the penalty is measured from.
         self._prior_top = float(self.prior_natural @ self.prior_moment - family.log_normalizer(self.prior_natural))
         self.weights = weights
-        self._known_normalizers: list[tuple[Array, Array]] = []
+        self._known: list[Known] = []
 
     # What implementations add -----------------------------------------------------------------------------------------
 
@@ -111,6 +129,10 @@ class LearningProblem(ABC):
 
     # Passes in other words --------------------------------------------------------------------------------------------
 
+    def evidence(self, parameters: Parameters) -> Evidence:
+        """The log-likelihood, and how much in doubt labels are."""
+        return self.evidence_in(parameters, self.soften(parameters))
+
     def worst_statistic(self, parameters: Parameters) -> Array:
         """t(x) of the row with the lowest best log-density: the one these components explain worst."""
         return self.over_rows(partial(worst_of, natural=parameters.natural, bias=self.bias(parameters))).statistic
@@ -119,33 +141,41 @@ class LearningProblem(ABC):
 
     def log_normalizer(self, natural: Array) -> Array:
         """F(theta), remembered for the latest arrays: an iteration asks for the same ones again and again."""
-        for array, known in self._known_normalizers:
-            if array is natural:
+        return self._about(natural).normalizer
+
+    def _about(self, natural: Array) -> Known:
+        for known in self._known:
+            if known.natural is natural:
                 return known
         with np.errstate(invalid="ignore"):
             return self._remembered(natural, self.family.log_normalizer(natural))
 
-    def _remembered(self, natural: Array, value: Array) -> Array:
+    def _remembered(self, natural: Array, normalizer: Array) -> Known:
         natural.flags.writeable = False
-        self._known_normalizers = [*self._known_normalizers[-REMEMBERED + 1 :], (natural, value)]
-        return value
+        with np.errstate(invalid="ignore"):
+            known = Known(natural, normalizer, natural @ self.prior_moment - normalizer)
+        self._known = [*self._known[-REMEMBERED + 1 :], known]
+        return known
 
     def penalty(self, parameters: Parameters) -> float:
         """What the prior takes off the objective: zero or negative."""
         if self.prior_strength == 0:
             return 0.0
-        with np.errstate(invalid="ignore"):
-            fit = parameters.natural @ self.prior_moment - self.log_normalizer(parameters.natural)
-        return float(self.prior_strength * np.minimum(fit[parameters.alive] - self._prior_top, 0.0).sum())
+        fit = self._about(parameters.natural).prior_fit[parameters.alive]
+        return float(self.prior_strength * np.minimum(fit - self._prior_top, 0.0).sum())
 
     def complete_objective(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
         """Complete log-likelihood of labels with these statistics, plus the penalty; no pass over the data."""
-        living = (statistics.counts > 0) & parameters.alive
-        natural, counts = parameters.natural[living], statistics.counts[living]
-        normalizer = self.log_normalizer(parameters.natural)[living]
-        fit = np.einsum("kd,kd->k", statistics.sums[living], natural) - counts * normalizer
-        total = float(np.sum(fit + counts * parameters.log_weights[living]))
-        return total + self.sum_log_carrier + self.penalty(parameters)
+        living = np.flatnonzero((statistics.counts > 0) & parameters.alive)
+        terms = statistics.counts, statistics.sums, parameters.natural, parameters.log_weights
+        normalizer = self.log_normalizer(parameters.natural)
+        if len(living) < len(normalizer):
+            counts, sums, natural, log_weights = (term[living] for term in terms)
+            normalizer = normalizer[living]
+        else:
+            counts, sums, natural, log_weights = terms
+        fit = np.einsum("kd,kd->k", sums, natural) + counts * (log_weights - normalizer)
+        return float(fit.sum()) + self.sum_log_carrier + self.penalty(parameters)
 
     def incomplete_objective(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
         """Log-likelihood from a soft pass made with these parameters, plus the penalty."""
@@ -157,12 +187,12 @@ class LearningProblem(ABC):
             bias = parameters.log_weights - self.log_normalizer(parameters.natural)
         return np.where(parameters.alive, bias, -np.inf)
 
-    def mean_entropy(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
-        """Mean entropy of the responsibilities behind a full soft pass, in nats: zero when no row is in doubt."""
+    def evidence_in(self, parameters: Parameters, softened: ClusterStatistics) -> Evidence:
+        """The evidence that a full soft pass with these parameters found."""
         alive = parameters.alive
-        expected = np.einsum("kd,kd->", statistics.sums[alive], parameters.natural[alive])
-        expected += statistics.counts[alive] @ self.bias(parameters)[alive]
-        return max(0.0, float(statistics.score - expected) / self.total)
+        expected = np.einsum("kd,kd->", softened.sums[alive], parameters.natural[alive])
+        expected += softened.counts[alive] @ self.bias(parameters)[alive]
+        return Evidence(softened.score + self.sum_log_carrier, float(softened.score - expected) / self.total)
 
     # Updates ----------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from ..statistics import ClusterStatistics
 from .choose import choose, plain_engine
 from .direct import SCORE_ERROR, DirectEngine, score_error
 from .engine import Engine
-from .objective import Facts, LearningProblem, Parameters
+from .objective import Evidence, Facts, LearningProblem, Parameters
 from .partition import Labels, Partition
 from .rows import Rows
 from .sparse import SparseEngine, SparseRows
@@ -123,6 +123,14 @@ class Problem(LearningProblem):
         if isinstance(self.rows, Rows) and self._needs_direct(parameters, bias):
             return DirectEngine(self.rows).soft_pass(parameters.natural, parameters.log_weights, n_kept)
         return self.engine.soft_pass(parameters.natural, bias, n_kept)
+
+    def evidence(self, parameters: Parameters) -> Evidence:
+        """The log-likelihood, and how much in doubt labels are; the kernels need no responsibilities for that."""
+        bias, packed = self.bias(parameters), self.engine.packed
+        if packed is None or self._needs_direct(parameters, bias):
+            return super().evidence(parameters)
+        score, entropy = packed.evidence(parameters.natural, bias)
+        return Evidence(score + self.sum_log_carrier, entropy / self.total)
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         """What a function of rows, and of the place of their first one among all, says of all."""

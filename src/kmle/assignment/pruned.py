@@ -51,6 +51,11 @@ class PrunedEngine:
         """What users call it: dense while it waits."""
         return "dense" if self._waits and self._ordered is None else self._structure
 
+    @property
+    def packed(self) -> PackedRows:
+        """The rows in the kernels' layout."""
+        return self._rows.packed if self._ordered is None else self._ordered.packed
+
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         self._hard_passes += 1
@@ -84,8 +89,7 @@ class PrunedEngine:
         if self._ordered is None:
             # A soft fit ends with one hard pass, which alone is not worth it.
             self._hard_passes = -1
-            return self._dense.soft_pass(natural, bias, n_kept)
-        return ClusterStatistics(*self._ordered.packed.soft_pass(natural, bias, n_kept))
+        return ClusterStatistics(*self.packed.soft_pass(natural, bias, n_kept))
 
 
 class _Ordered:

@@ -12,7 +12,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Clusters
+from ..kernels import Clusters, PackedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
@@ -40,6 +40,11 @@ class SkippingEngine:
         self._partition: Labelled | None = None
         self._last: tuple[Array, Array] | None = None
         self._full_cost, self._skip_cost, self._passes = 0.0, 0.0, 0
+
+    @property
+    def packed(self) -> PackedRows:
+        """The rows in the kernels' layout."""
+        return self.rows.packed
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""

@@ -114,6 +114,10 @@ class SparseEngine:
         for block in self.rows.slices(len(natural)):
             yield block, np.asarray(self.rows.X[block] @ theta, dtype=float) + bias
 
+    @property
+    def packed(self) -> None:
+        """There is no such layout of sparse rows."""
+
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         labels = np.empty(len(self.rows), dtype=np.int32)

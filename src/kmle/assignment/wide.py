@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from ..families import Gaussian
-from ..kernels import WideRows
+from ..kernels import PackedRows, WideRows
 from ..numerics.arrays import Array
 from ..numerics.packing import pack, unpack, unpack_dual
 from ..statistics import ClusterStatistics
@@ -55,6 +55,11 @@ class WideEngine:
         self._peak = np.zeros(0, dtype=np.int64)
         self._passes = 0
         self._dense = DenseEngine(rows)
+
+    @property
+    def packed(self) -> PackedRows:
+        """The rows in the kernels' layout."""
+        return self.rows.packed
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""

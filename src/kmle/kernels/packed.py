@@ -152,6 +152,14 @@ class PackedRows:
         kept = len(theta) if n_kept is None else min(n_kept, len(theta))
         return counts, sums, float(self._rows.soft_pass(theta, b, kept, counts, sums))
 
+    def evidence(self, natural: ArrayLike, bias: ArrayLike) -> tuple[float, float]:
+        """The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities."""
+        theta, b = self.components(natural, bias)
+        if not np.isfinite(b).any():
+            return -np.inf, 0.0
+        score, entropy = self._rows.evidence(theta, b)
+        return float(score), float(entropy)
+
     def totals(self) -> tuple[float, Floats]:
         """The weight of all rows and their weighted sum of t(x), (D,)."""
         counts, sums, _ = self.soft_pass(np.zeros((1, self.order)), np.zeros(1))

@@ -130,6 +130,18 @@ class PackedRows:
             sums += shares @ t
         return score
 
+    def evidence(self, natural: Floats, bias: Floats) -> tuple[float, float]:
+        natural = _without_dead(natural, bias)
+        score = entropy = 0.0
+        for rows, t in self.blocks(len(natural)):
+            scores = natural @ t.T + bias[:, np.newaxis]
+            top = scores.max(axis=0)
+            shares = scipy.special.softmax(scores, axis=0)
+            weights = self.weights_of(rows)
+            score += float(weights @ (top + np.log(np.exp(scores - top).sum(axis=0))))
+            entropy += float(weights @ scipy.special.entr(shares).sum(axis=0))
+        return score, entropy
+
     def largest(self, out: Floats) -> None:
         np.maximum(out, np.maximum(self._values.max(axis=0), -self._values.min(axis=0)), out=out)
 

@@ -185,6 +185,7 @@ def _told(run: Run, name: str, arrays: dict[str, Any], with_labels: bool) -> dic
         "score": state.statistics.score,
         "digest": None if state.partition is None else state.partition.digest.hex(),
         "finished": state.finished,
+        "n_kept": state.n_kept,
     }
 
 
@@ -203,5 +204,6 @@ def _run(told: Mapping[str, Any], name: str, arrays: Mapping[str, Array]) -> Run
         ClusterStatistics(arrays[f"{name}_counts"], arrays[f"{name}_sums"], told["score"]),
         partition,
         finished=told["finished"],
+        n_kept=told.get("n_kept"),
     )
     return Run(state, history, told["n_iter"], told["idle"], told["seconds"])

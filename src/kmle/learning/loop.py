@@ -8,7 +8,6 @@ from contextvars import ContextVar
 import numpy as np
 
 from ..assignment.problem import LearningProblem, Parameters
-from .soft_em import SoftEM
 from .state import ITERATION_LIMIT, STOPPED, TOLERANCE_REACHED, Algorithm, Fit, Run
 
 # Steps in a row that gain nothing at all before rounding is taken to be going round in circles.
@@ -97,7 +96,10 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
     # Prescribed weights of components that died are shared out among the others, in the mixture and so here.
     lost = problem.total * float(np.log(np.exp(parameters.log_weights).sum()))
     complete = problem.complete_objective(parameters, statistics) - problem.penalty(parameters) - lost
-    softened = problem.soften(parameters)
+    if state.softened and alive.all():
+        evidence = problem.evidence_in(parameters, state.statistics)
+    else:
+        evidence = problem.evidence(parameters)
     return Fit(
         mixture=problem.to_mixture(parameters),
         labels=partition.labels,
@@ -108,12 +110,12 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         seconds=run.seconds,
         objective=state.objective,
         complete_log_likelihood=complete,
-        log_likelihood=softened.score + problem.sum_log_carrier - lost,
-        mean_entropy=problem.mean_entropy(parameters, softened),
+        log_likelihood=evidence.log_likelihood - lost,
+        mean_entropy=max(0.0, evidence.mean_entropy),
         algorithm=algorithm.name,
         engine=problem.engine_name,
         prior_strength=problem.prior_strength,
-        n_kept=algorithm.n_kept if isinstance(algorithm, SoftEM) else None,
+        n_kept=state.n_kept,
         n=problem.total,
         prescribed_weights=problem.weights is not None,
     )

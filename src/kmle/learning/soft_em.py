@@ -38,4 +38,5 @@ class SoftEM:
     def _expected(self, problem: LearningProblem, parameters: Parameters) -> State:
         statistics = problem.soften(parameters, self.n_kept)
         objective = problem.incomplete_objective(parameters, statistics)
-        return State(parameters, objective, statistics, None, (HalfStep("responsibilities", objective),))
+        trace = (HalfStep("responsibilities", objective),)
+        return State(parameters, objective, statistics, None, trace, n_kept=self.n_kept, softened=self.n_kept is None)

@@ -45,6 +45,10 @@ class State:
     partition: Partition | None = None
     trace: tuple[HalfStep, ...] = ()
     finished: str | None = None
+    n_kept: int | None = None
+    """How many responsibilities of a row count in soft statistics; None is all."""
+    softened: bool = False
+    """Whether the statistics are those of a full soft pass with these very parameters."""
 
     def has_labels_of(self, other: "State") -> bool:
         """Whether no label differs between the two."""

@@ -119,11 +119,22 @@ def _debye_polynomials() -> tuple[Array, Array]:
     return as_matrix(u), as_matrix(w)
 
 
+@lru_cache(maxsize=16)
+def _debye_coefficients(order: float) -> Array:
+    """Of sum U_k(p) / order^k and of sum W_k(p) / order^k, in powers of p: (powers, 2)."""
+    inverse_powers = order ** -np.arange(_DEBYE_TERMS + 1.0)
+    return np.column_stack([inverse_powers @ matrix for matrix in _debye_polynomials()])
+
+
 def _debye_series(p: Array, order: float) -> tuple[Array, Array]:
     """sum U_k(p) / order^k and sum W_k(p) / order^k."""
-    inverse_powers = order ** -np.arange(_DEBYE_TERMS + 1.0)
-    u, w = (inverse_powers @ matrix for matrix in _debye_polynomials())
-    return np.polynomial.polynomial.polyval(p, u), np.polynomial.polynomial.polyval(p, w)
+    coefficients = _debye_coefficients(order)
+    # All powers at once and one product: a loop over the powers would take ten times as long.
+    powers = np.empty((*p.shape, len(coefficients)))
+    powers[..., 0] = 1.0
+    powers[..., 1:] = p[..., None]
+    series = np.multiply.accumulate(powers, axis=-1) @ coefficients
+    return series[..., 0], series[..., 1]
 
 
 def scaled_bessel(order: float, x: Array) -> ScaledBessel:

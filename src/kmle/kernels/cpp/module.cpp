@@ -299,13 +299,9 @@ public:
         const std::vector<std::size_t> edges = tasks(cells);
         std::vector<double> partial((edges.size() - 1) * cells, 0.0);
         std::vector<SoftTask> work(edges.size() - 1);
-        Pool::run(work.size(), threads_, [&](std::size_t t) {
+        run_soft(model, work, [&](std::size_t t) -> SoftTask {
             double* own = partial.data() + t * cells;
-            work[t] = {edges[t], edges[t + 1], kept, own, own + model.components, 0.0};
-            if constexpr (sizeof(T) == 8)
-                chosen->soft64(view(), model, work[t]);
-            else
-                chosen->soft32(view(), model, work[t]);
+            return {edges[t], edges[t + 1], kept, own, own + model.components, 0.0, 0.0};
         });
         double score = 0.0;
         for (const SoftTask& task : work) {
@@ -313,6 +309,24 @@ public:
             add(task.counts, task.sums, model.components, counts, sums);
         }
         return score;
+    }
+
+    // The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities.
+    std::pair<double, double> evidence(const Matrix<const double>& natural, const Vector<const double>& bias) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<double> grouped(natural, bias);
+        const Model<double> model = grouped.view();
+        const std::vector<std::size_t> edges = tasks(1);
+        std::vector<SoftTask> work(edges.size() - 1);
+        run_soft(model, work, [&](std::size_t t) -> SoftTask {
+            return {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0};
+        });
+        double score = 0.0, entropy = 0.0;
+        for (const SoftTask& task : work) {
+            score += task.score;
+            entropy += task.entropy;
+        }
+        return {score, entropy};
     }
 
     // Counts and sums of given labels.
@@ -403,6 +417,17 @@ private:
         return edges;
     }
 
+    template <class TaskOf>
+    void run_soft(const Model<double>& model, std::vector<SoftTask>& work, const TaskOf& task_of) const {
+        Pool::run(work.size(), threads_, [&](std::size_t t) {
+            work[t] = task_of(t);
+            if constexpr (sizeof(T) == 8)
+                chosen->soft64(view(), model, work[t]);
+            else
+                chosen->soft32(view(), model, work[t]);
+        });
+    }
+
     // Runs the tasks of a hard pass and adds what they book; returns how many labels changed.
     template <class Work>
     std::int64_t moved(std::size_t components, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
@@ -473,6 +498,7 @@ void define(nb::module_& module, const char* name) {
              nb::arg("distances").noconvert())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
+        .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())
         .def("largest", &Rows::largest, nb::arg("out").noconvert())
         .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert());

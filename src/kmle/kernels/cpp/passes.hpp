@@ -113,9 +113,10 @@ struct Drift {
 struct SoftTask {
     std::size_t first_block, last_block;
     std::size_t kept;  // how many responsibilities of a row count
-    double* counts;
+    double* counts;    // null: neither counts nor sums are wanted
     double* sums;
-    double score;  // sum of weight * log sum exp(scores kept)
+    double score;    // sum of weight * log sum exp(scores kept)
+    double entropy;  // sum of weight * entropy of the responsibilities; only where counts are not wanted
 };
 
 // What a look at every value of a table tells; all columns of a row lie together.

@@ -6,6 +6,10 @@
 #include <cstring>
 #include <type_traits>
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #ifndef KMLE_VECTOR_BYTES
 #error "KMLE_VECTOR_BYTES must be 16, 32 or 64"
 #endif
@@ -43,6 +47,25 @@ inline void store(T* to, Vec<T> value) {
 template <class T>
 inline Vec<T> broadcast(T value) {
     return value - Vec<T>{};  // subtracting zero costs nothing; adding it is an addition, for the sake of -0
+}
+
+// Whether any lane of a comparison came true.
+inline bool any(IntVec<double> flags) {
+#if KMLE_VECTOR_BYTES == 64 && defined(__AVX512DQ__)
+    return _mm512_movepi64_mask((__m512i)flags) != 0;
+#elif KMLE_VECTOR_BYTES == 32 && defined(__AVX2__)
+    return _mm256_movemask_epi8((__m256i)flags) != 0;
+#else
+    std::int64_t found = 0;
+    for (std::size_t lane = 0; lane < lanes<double>; ++lane) found |= flags[lane];
+    return found != 0;
+#endif
+}
+
+inline double sum_of_lanes(Vec<double> values) {
+    double total = 0.0;
+    for (std::size_t lane = 0; lane < lanes<double>; ++lane) total += values[lane];
+    return total;
 }
 
 // Labels as whole numbers of the size of T, so that they compare with what is chosen lane by lane.

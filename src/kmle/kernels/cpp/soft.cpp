@@ -32,46 +32,123 @@ void keep_largest(double* scores, std::size_t components, std::size_t kept, doub
     }
 }
 
-// Turns the scores of `soft_rows` rows into responsibilities times weights; returns the weighted sum of log evidence.
-double to_responsibilities(double* scores, std::size_t padded, const double* weights, std::size_t count) {
-    alignas(64) double top[soft_rows], total[soft_rows], factor[soft_rows];
-    for (std::size_t r = 0; r < soft_rows; r += lanes<double>) {
-        Vec<double> highest = load(scores + r);
-        for (std::size_t j = 1; j < padded; ++j) {
-            const Vec<double> s = load(scores + j * soft_rows + r);
-            highest = s > highest ? s : highest;
-        }
-        Vec<double> sum{};
-        for (std::size_t j = 0; j < padded; ++j) {
-            const Vec<double> e = exp_negative(load(scores + j * soft_rows + r) - highest);
-            store(scores + j * soft_rows + r, e);
-            sum += e;
-        }
-        store(top + r, highest);
-        store(total + r, sum);
+// The sum of weight * log(total) over rows, for totals of at least one: without weights, of products of many at a time.
+class LogSum {
+public:
+    void add(Vec<double> totals) {
+        product_ *= totals;
+        if (any(product_ > broadcast(1e250))) flush();  // totals are at most the number of components
     }
-    double evidence = 0.0;
-    if (weights) {
-        for (std::size_t r = 0; r < count; ++r) evidence += weights[r] * (top[r] + std::log(total[r]));
-    } else {
-        // The totals lie between one and the number of components: their product is far from overflow.
-        double product = 1.0;
-        for (std::size_t r = 0; r < count; ++r) {
-            evidence += top[r];
-            product *= total[r];
-            if (product > 1e250) {
-                evidence += std::log(product);
-                product = 1.0;
+    void add(double total, double weight) { sum_ += weight * std::log(total); }
+    double sum() {
+        flush();
+        return sum_;
+    }
+
+private:
+    void flush() {
+        for (std::size_t lane = 0; lane < lanes<double>; ++lane) sum_ += std::log(product_[lane]);
+        product_ = broadcast(1.0);
+    }
+
+    Vec<double> product_ = broadcast(1.0);
+    double sum_ = 0.0;
+};
+
+// What is summed up over rows of their scores: the highest ones, logarithms of sums of exponentials below those, and,
+// where asked for, the mean of a row's scores below the highest by responsibility.
+class Evidence {
+public:
+    // Rows of a whole strip without weights.
+    void add(Vec<double> top, Vec<double> total) {
+        tops_ += top;
+        logs_.add(total);
+    }
+    void add(Vec<double> top, Vec<double> total, Vec<double> below) {
+        add(top, total);
+        below_ += below / total;
+    }
+    void add_row(double weight, double top, double total, double below = 0.0) {
+        rest_ += weight * top;
+        logs_.add(total, weight);
+        rest_below_ += weight * (below / total);
+    }
+    // Weighted sums over the rows of log evidence, and of the entropy of their responsibilities.
+    void finish(SoftTask& task) {
+        const double logs = logs_.sum();
+        task.score = sum_of_lanes(tops_) + rest_ + logs;
+        task.entropy = logs - (sum_of_lanes(below_) + rest_below_);
+    }
+
+private:
+    Vec<double> tops_{}, below_{};
+    LogSum logs_;
+    double rest_ = 0.0, rest_below_ = 0.0;
+};
+
+Vec<double> highest_of(const double* scores, std::size_t components) {
+    Vec<double> highest = load(scores);
+    for (std::size_t j = 1; j < components; ++j) {
+        const Vec<double> s = load(scores + j * soft_rows);
+        highest = s > highest ? s : highest;
+    }
+    return highest;
+}
+
+// Turns the scores of `soft_rows` rows into responsibilities times weights.
+void to_responsibilities(double* scores, std::size_t components, const double* weights, std::size_t count,
+                         Evidence& evidence) {
+    constexpr std::size_t width = lanes<double>;
+    const bool whole = !weights && count == soft_rows;
+    for (std::size_t r = 0; r < soft_rows; r += width) {
+        const Vec<double> top = highest_of(scores + r, components);
+        Vec<double> total{}, weight = broadcast(1.0);
+        for (std::size_t j = 0; j < components; ++j) {
+            double* place = scores + j * soft_rows + r;
+            const Vec<double> e = exp_negative(load(place) - top);
+            store(place, e);
+            total += e;
+        }
+        if (whole)
+            evidence.add(top, total);
+        else
+            for (std::size_t lane = 0; lane < width; ++lane) {
+                weight[lane] = r + lane >= count ? 0.0 : weights ? weights[r + lane] : 1.0;
+                if (r + lane < count) evidence.add_row(weight[lane], top[lane], total[lane]);
             }
+        const Vec<double> factor = weight / total;
+        for (std::size_t j = 0; j < components; ++j) {
+            double* place = scores + j * soft_rows + r;
+            store(place, load(place) * factor);
         }
-        evidence += std::log(product);
     }
-    for (std::size_t r = 0; r < soft_rows; ++r)
-        factor[r] = r < count ? (weights ? weights[r] : 1.0) / total[r] : 0.0;
-    for (std::size_t j = 0; j < padded; ++j)
-        for (std::size_t r = 0; r < soft_rows; r += lanes<double>)
-            store(scores + j * soft_rows + r, load(scores + j * soft_rows + r) * load(factor + r));
-    return evidence;
+}
+
+// Scores so far below the highest add nothing to a sum in double precision.
+constexpr double negligible = -45.0;
+
+// Only the evidence of rows, without responsibilities.
+void add_evidence(const double* scores, std::size_t components, const double* weights, std::size_t count,
+                  Evidence& evidence) {
+    constexpr std::size_t width = lanes<double>;
+    for (std::size_t r = 0; r < count; r += width) {
+        const Vec<double> top = highest_of(scores + r, components);
+        Vec<double> total{}, below{};
+        for (std::size_t j = 0; j < components; ++j) {
+            const Vec<double> distance = load(scores + j * soft_rows + r) - top;
+            const IntVec<double> counts = distance > broadcast(negligible);
+            if (!any(counts)) continue;
+            const Vec<double> bounded = counts ? distance : broadcast(negligible);  // -inf times zero is no number
+            const Vec<double> e = exp_negative(bounded);
+            total += e;
+            below += e * bounded;
+        }
+        if (!weights && r + width <= count)
+            evidence.add(top, total, below);
+        else
+            for (std::size_t lane = 0; lane < std::min(width, count - r); ++lane)
+                evidence.add_row(weights ? weights[r + lane] : 1.0, top[lane], total[lane], below[lane]);
+    }
 }
 
 // sums[j][f] += sum over rows of responsibility_j * statistic_f, lane by lane; added across lanes at the end.
@@ -104,10 +181,11 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
     const std::size_t order = packed.order, padded = model.padded();
     // One more statistic, always one, gathers the counts.
     const std::size_t features = rounded_up(order + 1, group);
+    const bool wanted = task.counts != nullptr;
     Buffer<double> statistics(features * soft_rows), scores(padded * soft_rows), scratch(model.components);
-    Buffer<double> sums(padded * features * lanes<double>);
+    Buffer<double> sums(wanted ? padded * features * lanes<double> : 0);
     std::fill_n(statistics.get() + order * soft_rows, soft_rows, 1.0);
-    task.score = 0.0;
+    Evidence evidence;
     for (std::size_t b = task.first_block; b < task.last_block; ++b)
         for (std::size_t part = 0; part < block_rows<T>; part += soft_rows) {
             const std::size_t first = b * block_rows<T> + part;
@@ -129,16 +207,21 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
                 for (std::size_t r = 0; r < count; ++r)
                     keep_largest(scores.get() + r, model.components, task.kept, scratch.get());
             const double* weights = packed.weights ? packed.weights + first : nullptr;
-            task.score += to_responsibilities(scores.get(), padded, weights, count);
+            if (!wanted) {
+                add_evidence(scores.get(), model.components, weights, count, evidence);
+                continue;
+            }
+            to_responsibilities(scores.get(), model.components, weights, count, evidence);
+            // What fills up the last group has no share in any row.
+            std::fill_n(scores.get() + model.components * soft_rows, (padded - model.components) * soft_rows, 0.0);
             add_products(scores.get(), statistics.get(), padded, features, sums.get());
         }
+    evidence.finish(task);
+    if (!wanted) return;
     for (std::size_t j = 0; j < model.components; ++j)
-        for (std::size_t f = 0; f <= order; ++f) {
-            double total = 0.0;
-            for (std::size_t lane = 0; lane < lanes<double>; ++lane)
-                total += sums.get()[(j * features + f) * lanes<double> + lane];
-            (f < order ? task.sums[j * order + f] : task.counts[j]) = total;
-        }
+        for (std::size_t f = 0; f <= order; ++f)
+            (f < order ? task.sums[j * order + f] : task.counts[j]) =
+                sum_of_lanes(load(sums.get() + (j * features + f) * lanes<double>));
 }
 
 template void soft(const Packed<double>&, const Model<double>&, SoftTask&);

@@ -41,12 +41,6 @@ struct Tally {
     }
 };
 
-bool any(IntVec<double> flags) {
-    std::int64_t found = 0;
-    for (std::size_t lane = 0; lane < width; ++lane) found |= flags[lane];
-    return found != 0;
-}
-
 }  // namespace
 
 // As many registers as there are columns hold whole rows: after them the columns fall on the same lanes again.
