@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ def version(request):
     kernels.use(None)
 
 
-def plain_labels(y, factors, shifts, constants):
+def plain_scores(y, factors, shifts, constants):
     """One term after another, rounded at every step: what the labels are defined by."""
     scores = np.full((len(y), len(constants)), -INF)
     for j in np.flatnonzero(np.isfinite(constants)):
@@ -32,7 +33,25 @@ def plain_labels(y, factors, shifts, constants):
                 residual = residual + factors[j][r, c] * y[:, c]
             total = total + residual * residual
         scores[:, j] = constants[j] - 0.5 * total
-    return scores.argmax(axis=1)
+    return scores
+
+
+def plain_labels(y, factors, shifts, constants):
+    return plain_scores(y, factors, shifts, constants).argmax(axis=1)
+
+
+def check_evidence(y, scores, factors, shifts, constants, labels, n_threads):
+    rows = WideRows(*y.shape, n_threads)
+    rows.load(0, y)
+    evidence, entropies = rows.evidence(factors, shifts, constants, labels)
+    expected = scipy.special.logsumexp(scores, axis=1)
+    alive = np.isfinite(constants)
+    # Residuals are rounded like the products they are sums of, scores like their constants.
+    products = np.abs(np.asarray(factors)[alive]).max(initial=0.0) * np.abs(y).max(initial=0.0) * y.shape[1]
+    rounding = 1e-9 + 1e-14 * products + 1e-15 * np.abs(np.asarray(constants)[alive]).max(initial=0.0)
+    np.testing.assert_allclose(evidence, expected, rtol=1e-11, atol=rounding)
+    shares = np.exp(scores - expected[:, None]) if np.isfinite(expected).all() else np.zeros_like(scores)
+    np.testing.assert_allclose(entropies, scipy.special.entr(shares).sum(axis=1), rtol=1e-7, atol=10 * rounding)
 
 
 def found_labels(y, factors, shifts, constants, start=None, n_threads=1):
@@ -40,6 +59,9 @@ def found_labels(y, factors, shifts, constants, start=None, n_threads=1):
     rows.load(0, y)
     labels = np.full(len(y), -1, dtype=np.int32) if start is None else start.astype(np.int32)
     before = labels.copy()
+    scores = plain_scores(y, factors, shifts, constants)
+    check_evidence(y, scores, factors, shifts, constants, labels, n_threads)
+    np.testing.assert_array_equal(labels, before)
     changed = rows.hard_pass(factors, shifts, constants, labels)
     assert changed == np.count_nonzero(labels != before)
     return labels

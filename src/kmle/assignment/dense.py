@@ -2,7 +2,6 @@
 
 from weakref import ref
 
-from ..kernels import PackedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .partition import Labelled, Partition
@@ -20,11 +19,6 @@ class DenseEngine:
         self._tally: Tally | None = None
         self._partition: Labelled | None = None
 
-    @property
-    def packed(self) -> PackedRows:
-        """The rows in the kernels' layout."""
-        return self.rows.packed
-
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         if self._tally is None:
@@ -36,6 +30,10 @@ class DenseEngine:
                 clusters.labels.copy(), None if self._partition is None else ref(self._partition)
             )
         return self._partition, self._tally.statistics()
+
+    def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:
+        """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
+        return self.rows.packed.evidence(natural, bias)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""

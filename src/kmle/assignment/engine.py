@@ -2,7 +2,6 @@
 
 from typing import Protocol
 
-from ..kernels import PackedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .partition import Partition
@@ -19,15 +18,17 @@ class Engine(Protocol):
         """What users call it."""
         ...
 
-    @property
-    def packed(self) -> PackedRows | None:
-        """The rows in the kernels' layout, in whatever order; None where the engine has no use for that."""
-        ...
-
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         ...
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
+        ...
+
+    def evidence(self, natural: Array, bias: Array) -> tuple[float, float] | None:
+        """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities.
+
+        None where a soft pass is the only way to know them.
+        """
         ...

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -10,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
+from ..kernels import backend
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..numerics.blas import blas_on_one_thread
 from ..statistics import ClusterStatistics
 from .direct import worst_of
 from .partition import Partition
@@ -25,6 +28,8 @@ T = TypeVar("T")
 
 # Arrays of natural parameters whose log-normalisers are remembered: those of this step and of the last.
 REMEMBERED = 4
+# Gaussians of 32 columns have more: matrices of that size are where BLAS begins to use threads.
+MANY_STATISTICS = 512
 # Relative rounding error of a sum of a few products.
 ROUNDING = 4 * np.finfo(float).eps
 
@@ -126,6 +131,10 @@ class LearningProblem(ABC):
     @abstractmethod
     def over_rows(self, function: Callable[["Rows | SparseRows", int], T]) -> T:
         """The sum of what a function of rows, and of the place of their first one among all, says of all."""
+
+    def undisturbed(self) -> AbstractContextManager[object]:
+        """Where steps are to be made: with so many statistics BLAS would use threads, which spin between the passes."""
+        return blas_on_one_thread() if self.order >= MANY_STATISTICS and backend() == "compiled" else nullcontext()
 
     # Passes in other words --------------------------------------------------------------------------------------------
 

@@ -125,11 +125,12 @@ class Problem(LearningProblem):
         return self.engine.soft_pass(parameters.natural, bias, n_kept)
 
     def evidence(self, parameters: Parameters) -> Evidence:
-        """The log-likelihood, and how much in doubt labels are; the kernels need no responsibilities for that."""
-        bias, packed = self.bias(parameters), self.engine.packed
-        if packed is None or self._needs_direct(parameters, bias):
+        """The log-likelihood, and how much in doubt labels are; most engines need no responsibilities for that."""
+        bias = self.bias(parameters)
+        found = None if self._needs_direct(parameters, bias) else self.engine.evidence(parameters.natural, bias)
+        if found is None:
             return super().evidence(parameters)
-        score, entropy = packed.evidence(parameters.natural, bias)
+        score, entropy = found
         return Evidence(score + self.sum_log_carrier, entropy / self.total)
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:

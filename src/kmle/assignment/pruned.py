@@ -51,11 +51,6 @@ class PrunedEngine:
         """What users call it: dense while it waits."""
         return "dense" if self._waits and self._ordered is None else self._structure
 
-    @property
-    def packed(self) -> PackedRows:
-        """The rows in the kernels' layout."""
-        return self._rows.packed if self._ordered is None else self._ordered.packed
-
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         self._hard_passes += 1
@@ -84,12 +79,20 @@ class PrunedEngine:
         starts = np.searchsorted(stretches, np.arange(len(possible) + 1))
         return starts.astype(np.int64), alive[places].astype(np.int32)
 
+    def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:
+        """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
+        return self._packed.evidence(natural, bias)
+
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
         if self._ordered is None:
             # A soft fit ends with one hard pass, which alone is not worth it.
             self._hard_passes = -1
-        return ClusterStatistics(*self.packed.soft_pass(natural, bias, n_kept))
+        return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
+
+    @property
+    def _packed(self) -> PackedRows:
+        return self._rows.packed if self._ordered is None else self._ordered.packed
 
 
 class _Ordered:

@@ -12,7 +12,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Clusters, PackedRows
+from ..kernels import Clusters
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
@@ -40,11 +40,6 @@ class SkippingEngine:
         self._partition: Labelled | None = None
         self._last: tuple[Array, Array] | None = None
         self._full_cost, self._skip_cost, self._passes = 0.0, 0.0, 0
-
-    @property
-    def packed(self) -> PackedRows:
-        """The rows in the kernels' layout."""
-        return self.rows.packed
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
@@ -80,6 +75,10 @@ class SkippingEngine:
         if self._last is None or np.any(np.isfinite(bias) & ~np.isfinite(self._last[1])):
             return False
         return self._skip_cost <= self._full_cost or self._passes % TRIAL == 0
+
+    def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:
+        """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
+        return self._dense.evidence(natural, bias)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""

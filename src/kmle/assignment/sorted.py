@@ -30,11 +30,11 @@ class SortedEngine:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self._line, self.packed = self._sorted_line()
-        self._sorted = SortedRows(self.packed)
+        self._line, self._packed = self._sorted_line()
+        self._sorted = SortedRows(self._packed)
         alone = self._sorted.hard_pass(np.zeros((1, rows.order)), np.zeros(1))
         assert alone is not None  # one component has no rival
-        rows.summary = alone[3][0] / alone[2][0], self.packed.largest()
+        rows.summary = alone[3][0] / alone[2][0], self._packed.largest()
         self._dense: DenseEngine | None = None
 
     def _sorted_line(self) -> tuple[Array, PackedRows]:
@@ -89,9 +89,13 @@ class SortedEngine:
         cuts, owners, counts, sums = cells
         return Intervals(self.rows, self._line, cuts, owners), ClusterStatistics(counts, sums, 0.0)
 
+    def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:
+        """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
+        return self._packed.evidence(natural, bias)
+
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
-        return ClusterStatistics(*self.packed.soft_pass(natural, bias, n_kept))
+        return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
 
 
 def _sort(line: Array, n_threads: int) -> None:

@@ -114,16 +114,15 @@ class SparseEngine:
         for block in self.rows.slices(len(natural)):
             yield block, np.asarray(self.rows.X[block] @ theta, dtype=float) + bias
 
-    @property
-    def packed(self) -> None:
-        """There is no such layout of sparse rows."""
-
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         labels = np.empty(len(self.rows), dtype=np.int32)
         for block, scores in self._scores(natural, bias):
             labels[block] = scores.argmax(axis=1)
         return Labelled(labels), ClusterStatistics(*self.rows.label_sums(labels, len(natural)), 0.0)
+
+    def evidence(self, natural: Array, bias: Array) -> None:
+        """There is no other way than a soft pass."""
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""

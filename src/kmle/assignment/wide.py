@@ -8,16 +8,14 @@ Scores are the direct engine's, from factors and residuals, never from products 
 where the two best scores of a row are closer than the rounding of either engine.
 """
 
-from functools import cache
-
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from ..families import Gaussian
-from ..kernels import PackedRows, WideRows
+from ..kernels import WideRows
 from ..numerics.arrays import Array
+from ..numerics.blas import blas_on_one_thread
 from ..numerics.packing import pack, unpack, unpack_dual
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
@@ -56,15 +54,9 @@ class WideEngine:
         self._passes = 0
         self._dense = DenseEngine(rows)
 
-    @property
-    def packed(self) -> PackedRows:
-        """The rows in the kernels' layout."""
-        return self.rows.packed
-
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
-        # Idle threads of BLAS spin for a while and take the cores from the kernel.
-        with _blas().limit(limits=1, user_api="blas"):
+        with blas_on_one_thread():
             return self._hard_pass(natural, bias)
 
     def _hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
@@ -92,6 +84,18 @@ class WideEngine:
         if changed or self._partition is None:
             self._partition = Labelled(self._labels.copy())
         return self._partition, ClusterStatistics(self._counts.copy(), self._sums.copy(), 0.0)
+
+    def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:
+        """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
+        with blas_on_one_thread():
+            if self._turned is None:
+                self._turned = _TurnedRows(self.rows, natural[np.isfinite(bias)])
+            known = len(self._counts) == len(natural)
+            labels = self._labels if known else np.full(len(self.rows), -1, dtype=np.int32)
+            evidence, entropies = self._turned.evidence(natural, bias, labels)
+        if self.rows.weights is None:
+            return float(evidence.sum()), float(entropies.sum())
+        return float(self.rows.weights @ evidence), float(self.rows.weights @ entropies)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
@@ -148,6 +152,14 @@ class _TurnedRows:
 
     def hard_pass(self, natural: Array, bias: Array, labels: Labels) -> int:
         """The labels by the highest scores, in place; returns how many changed."""
+        return self.values.hard_pass(*self._triangles(natural, bias), labels)
+
+    def evidence(self, natural: Array, bias: Array, labels: Labels) -> tuple[Array, Array]:
+        """Of every row log sum_j exp(score_j), and the entropy of its responsibilities."""
+        return self.values.evidence(*self._triangles(natural, bias), labels)
+
+    def _triangles(self, natural: Array, bias: Array) -> tuple[Array, Array, Array]:
+        """Triangular factors, shifts and constants of the scores, as `WideRows` wants them."""
         d, alive = len(self.scales), np.flatnonzero(np.isfinite(bias))
         factors, shifts = np.zeros((len(natural), d, d)), np.zeros((len(natural), d))
         constants = np.full(len(natural), -np.inf)
@@ -165,7 +177,7 @@ class _TurnedRows:
                 factors[j], self.turn.T @ (natural[j, :d] * self.scales), trans="T", lower=True
             )
             constants[j] += np.log(np.abs(np.diagonal(triangle)) / self.scales).sum()
-        return self.values.hard_pass(factors, shifts, constants, labels)
+        return factors, shifts, constants
 
     def _precisions(self, natural: Array) -> Array:
         """Precisions (k, d, d) of the scaled columns."""
@@ -184,8 +196,3 @@ def _discriminating_turn(scatter: Array, precisions: Array) -> Array:
     _, vectors = scipy.linalg.eigh(root.T @ mean @ root)
     directions = scipy.linalg.solve_triangular(root, vectors[:, ::-1], trans="T", lower=True)
     return np.asarray(scipy.linalg.qr(directions, mode="economic")[0])
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()

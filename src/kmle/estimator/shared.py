@@ -156,7 +156,8 @@ class MixtureEstimator(ABC):
         going_on: Saved | None,
     ) -> Fit:
         problem = prepared.problem
-        start = None if going_on else self._start(problem, rng, prepared.seen)
+        with problem.undisturbed():
+            start = None if going_on else self._start(problem, rng, prepared.seen)
         algorithm = self._algorithm(rng)
         begun = start if going_on is None else going_on.resume(algorithm, problem, rng)
         assert begun is not None  # one of the two

@@ -11,6 +11,7 @@ from ..numerics.linear_algebra import (
     floor_eigenvalues,
     inverse_from_cholesky,
     log_determinant,
+    solve_lower,
 )
 from ..numerics.packing import pack, pack_dual, pack_products, packed_length, unpack, unpack_dual
 from .base import ExponentialFamily
@@ -56,7 +57,7 @@ class Gaussian(ExponentialFamily):
         linear, precision = _split(natural)
         factors = cholesky_or_nan(precision)
         # |L^-1 P mean|^2 / 2 - log|P| / 2 + (d/2) log 2 pi
-        whitened = np.linalg.solve(factors, linear[..., None])[..., 0]
+        whitened = solve_lower(factors, linear)
         quadratic = (whitened**2).sum(axis=-1)
         return 0.5 * (quadratic - log_determinant(factors) + linear.shape[-1] * np.log(2 * np.pi))
 

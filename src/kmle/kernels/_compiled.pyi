@@ -83,6 +83,15 @@ class WideRows:
         constants: NDArray[float64],
         labels: NDArray[int32],
     ) -> int: ...
+    def evidence(
+        self,
+        factors: NDArray[float64],
+        shifts: NDArray[float64],
+        constants: NDArray[float64],
+        labels: NDArray[int32],
+        evidence: NDArray[float64],
+        entropies: NDArray[float64],
+    ) -> None: ...
 
 def spatial_order32(rows: NDArray[float32], leaf: int, places: NDArray[int32], threads: int) -> None: ...
 def spatial_order64(rows: NDArray[float64], leaf: int, places: NDArray[int32], threads: int) -> None: ...

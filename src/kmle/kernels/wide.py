@@ -50,6 +50,24 @@ class WideRows:
         `factors` (k, d, d), above the diagonal not read; `shifts` (k, d); `constants` (k,). The labels given say
         which component to try first, those of the last pass being the best choice; a label of -1 is none.
         """
+        return int(self._rows.hard_pass(*self._checked(factors, shifts, constants, labels), labels))
+
+    def evidence(
+        self, factors: ArrayLike, shifts: ArrayLike, constants: ArrayLike, labels: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of every row log sum_j exp(score_j), and the entropy of exp(score_j) scaled to sum to one; both (n,).
+
+        Arguments are those of `hard_pass`, but labels only say where to begin. Components far below the best are given
+        up here too: what they would add is less than rounding.
+        """
+        model = self._checked(factors, shifts, constants, labels)
+        evidence, entropies = np.empty(self.n_rows), np.empty(self.n_rows)
+        self._rows.evidence(*model, labels, evidence, entropies)
+        return evidence, entropies
+
+    def _checked(
+        self, factors: ArrayLike, shifts: ArrayLike, constants: ArrayLike, labels: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         A, m = np.asarray(factors, dtype=np.float64), np.asarray(shifts, dtype=np.float64)
         c, d = np.asarray(constants, dtype=np.float64), self.n_columns
         if c.ndim != 1 or len(c) == 0 or A.shape != (len(c), d, d) or m.shape != (len(c), d):
@@ -61,4 +79,4 @@ class WideRows:
             raise ValueError(f"labels must be {self.n_rows} contiguous int32, got {labels.dtype} of {labels.shape}.")
         if labels.max(initial=-1) >= len(c):
             raise ValueError(f"labels must lie below {len(c)}, got {labels.max()}.")
-        return int(self._rows.hard_pass(A, m, c, labels))
+        return A, m, c

@@ -3,7 +3,10 @@
 Nothing is given up early here: every component is scored with every row, and only near ties need care.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -31,13 +34,36 @@ class WideRows:
         labels[:] = found
         return changed
 
-    def _best(self, factors: Floats, shifts: Floats, constants: Floats) -> NDArray[np.intp]:
-        best = np.zeros(len(self._values), dtype=np.intp)
+    def evidence(
+        self,
+        factors: Floats,
+        shifts: Floats,
+        constants: Floats,
+        labels: NDArray[np.int32],
+        evidence: Floats,
+        entropies: Floats,
+    ) -> None:
+        evidence[:], entropies[:] = -np.inf, 0.0
+        alive = np.flatnonzero(~np.isneginf(constants))
+        if len(alive) == 0:
+            return
+        for rows, sums in self._sums(np.tril(factors[alive]), shifts[alive]):
+            scores = constants[alive] - 0.5 * sums
+            evidence[rows] = scipy.special.logsumexp(scores, axis=1)
+            entropies[rows] = scipy.special.entr(scipy.special.softmax(scores, axis=1)).sum(axis=1)
+
+    def _sums(self, factors: Floats, shifts: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Blocks of rows and their sums of squared residuals (m, k)."""
         step = max(1, VALUES_PER_BLOCK // self._values.shape[1])
-        for first in range(0, len(best), step):
+        for first in range(0, len(self._values), step):
             y = self._values[first : first + step]
             squares = [((y @ factor.T - shift) ** 2).sum(axis=1) for factor, shift in zip(factors, shifts, strict=True)]
-            sums = np.stack(squares, axis=1)
+            yield slice(first, first + step), np.stack(squares, axis=1)
+
+    def _best(self, factors: Floats, shifts: Floats, constants: Floats) -> NDArray[np.intp]:
+        best = np.zeros(len(self._values), dtype=np.intp)
+        for rows, sums in self._sums(factors, shifts):
+            y = self._values[rows]
             scores = constants - 0.5 * sums
             errors = _score_errors(y, sums, factors, shifts, constants)
             certain = (scores - errors).max(axis=1)
@@ -45,7 +71,7 @@ class WideRows:
             doubt = np.flatnonzero(np.count_nonzero(contenders, axis=1) != 1)
             exact = _scores_in_order(y[doubt], factors, shifts, constants)
             scores[doubt] = np.where(contenders[doubt], exact, -np.inf)
-            best[first : first + step] = scores.argmax(axis=1)
+            best[rows] = scores.argmax(axis=1)
         return best
 
 

@@ -52,6 +52,19 @@ def run(
     given to `watched`. `start` may be a run to go on with; `keep` is given the run after every step, and once more when
     it ends or is cut off.
     """
+    with problem.undisturbed():
+        return _run(algorithm, problem, start, max_iter, tol, progress, keep)
+
+
+def _run(
+    algorithm: Algorithm,
+    problem: LearningProblem,
+    start: Parameters | Run,
+    max_iter: int,
+    tol: float,
+    progress: Progress | None,
+    keep: Keep | None,
+) -> Fit:
     began = time.perf_counter()
     observers = [observer for observer in (progress, _watcher.get()) if observer is not None]
     if isinstance(start, Run):

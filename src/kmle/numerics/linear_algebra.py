@@ -1,8 +1,12 @@
 """Batched matrix helpers that answer NaN, not an exception, outside their domain."""
 
 import numpy as np
+import scipy
 
 from .arrays import Array
+
+# From this size on a call for each matrix that knows of triangles is quicker than one call for all that does not.
+LARGE = 32
 
 
 def cholesky_or_nan(matrices: Array) -> Array:
@@ -27,8 +31,28 @@ def log_determinant(factors: Array) -> Array:
 
 def inverse_from_cholesky(factors: Array) -> Array:
     """A^-1 from the Cholesky factors of A, exactly symmetric."""
-    inverse_factors = np.linalg.inv(factors)
-    return np.asarray(np.swapaxes(inverse_factors, -1, -2) @ inverse_factors)
+    size = factors.shape[-1]
+    if size < LARGE:
+        inverse_factors = np.linalg.inv(factors)
+        return np.asarray(np.swapaxes(inverse_factors, -1, -2) @ inverse_factors)
+    inverses = np.empty(factors.shape)
+    upper = np.triu_indices(size, 1)
+    for index in np.ndindex(factors.shape[:-2]):
+        # The transpose of a factor lies in memory as LAPACK wants it, so that "its upper triangle" is the lower one.
+        inverse, _ = scipy.linalg.lapack.dpotri(factors[index].T, lower=0)
+        inverse[upper[::-1]] = inverse[upper]
+        inverses[index] = inverse
+    return inverses
+
+
+def solve_lower(factors: Array, right: Array) -> Array:
+    """L^-1 b for lower triangular L (..., p, p) and b (..., p)."""
+    if factors.shape[-1] < LARGE:
+        return np.asarray(np.linalg.solve(factors, right[..., None])[..., 0])
+    solved = np.empty(right.shape)
+    for index in np.ndindex(right.shape[:-1]):
+        solved[index] = scipy.linalg.solve_triangular(factors[index], right[index], lower=True, check_finite=False)
+    return solved
 
 
 def floor_eigenvalues(matrices: Array, scales: Array, relative: float) -> Array:

@@ -1,4 +1,4 @@
-// The hard pass of wide.hpp, compiled once for each instruction set like passes.cpp.
+// The passes of wide.hpp, compiled once for each instruction set like passes.cpp.
 
 #include "wide.hpp"
 
@@ -131,26 +131,53 @@ struct Running {
 struct Candidate {
     std::uint32_t place;
     std::int32_t component;
-    double high;
+    double score, high;
 };
+
+// Scores so far below another one of the row add nothing to a sum of exponentials in double precision.
+constexpr double negligible = 45.0;
 
 class Chunk {
 public:
     Chunk(const WideData& data, const WideModel& model) : data_(data), model_(model), rounding_(model) {}
 
     std::int64_t settle(std::size_t first, std::int32_t* labels) {
+        score(first, labels, 0.0);
+        return finish(labels);
+    }
+
+    void weigh(std::size_t first, const std::int32_t* labels, double* evidence, double* entropies) {
+        score(first, labels, negligible);
+        double *tops = low_, totals[wide_chunk] = {}, below[wide_chunk] = {};
+        std::fill_n(tops, wide_chunk, -infinity);
+        for (const Candidate& candidate : candidates_)
+            tops[candidate.place] = std::max(tops[candidate.place], candidate.score);
+        for (const Candidate& candidate : candidates_) {
+            const double distance = candidate.score - tops[candidate.place], share = std::exp(distance);
+            totals[candidate.place] += share;
+            below[candidate.place] += share * distance;
+        }
+        for (std::size_t i = 0; i < count_; ++i) {
+            const bool dead = totals[i] == 0.0;  // as every component is
+            evidence[i] = dead ? -infinity : tops[i] + std::log(totals[i]);
+            entropies[i] = dead ? 0.0 : std::log(totals[i]) - below[i] / totals[i];
+        }
+    }
+
+private:
+    // Scores the rows from `first` on in full with every component that comes within `reach` of their best.
+    void score(std::size_t first, const std::int32_t* labels, double reach) {
         first_ = first;
         count_ = std::min(wide_chunk, data_.rows - first);
+        reach_ = reach;
         std::fill_n(low_, wide_chunk, -infinity);
         candidates_.clear();
         start(labels);
         score_starts();
         for (std::size_t j = 0; j < model_.components; ++j)
             if (model_.alive(j)) challenge(j);
-        return finish(labels);
     }
 
-private:
     // The component to score first: the label of the last pass, or the best one by the leading columns.
     void start(const std::int32_t* labels) {
         bool guess = false;
@@ -196,7 +223,7 @@ private:
         for (std::size_t b = 0; b < count_; b += wide_block) {
             first_sums(j, b);
             for (std::size_t r = 0; r < wide_block; ++r)
-                block_limits_[r] = rounding_.limit(j, data_.norms[first_ + b + r], low_[b + r]);
+                block_limits_[r] = rounding_.limit(j, data_.norms[first_ + b + r], low_[b + r] - reach_);
             const std::size_t last = std::min(wide_block, count_ - b);
             for (std::size_t r = 0; r < last; ++r)
                 running_.offer(static_cast<std::uint32_t>(b + r), block_sums_[r], block_limits_[r],
@@ -230,7 +257,7 @@ private:
             const std::uint32_t place = running_.places[i];
             const double score = model_.constants[j] - 0.5 * running_.sums[i];
             const double error = rounding_.score(j, data_.norms[first_ + place], running_.sums[i]);
-            candidates_.push_back({place, static_cast<std::int32_t>(j), score + error});
+            candidates_.push_back({place, static_cast<std::int32_t>(j), score, score + error});
             if (score - error > low_[place]) low_[place] = score - error;
         }
     }
@@ -277,6 +304,7 @@ private:
     const WideModel& model_;
     Rounding rounding_;
     std::size_t first_ = 0, count_ = 0;
+    double reach_ = 0.0;
     alignas(64) double block_sums_[wide_block];
     alignas(64) double block_limits_[wide_block];
     alignas(64) double low_[wide_chunk];  // the best score of each row is known to be at least this
@@ -293,6 +321,13 @@ private:
 std::int64_t KMLE_WIDE_FUNCTION(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels) {
     const auto work = std::make_unique<KMLE_INSTRUCTION_SET::Chunk>(data, model);
     return work->settle(chunk * wide_chunk, labels + chunk * wide_chunk);
+}
+
+void KMLE_WIDE_EVIDENCE_FUNCTION(const WideData& data, const WideModel& model, std::size_t chunk,
+                                 const std::int32_t* labels, double* evidence, double* entropies) {
+    const auto work = std::make_unique<KMLE_INSTRUCTION_SET::Chunk>(data, model);
+    const std::size_t first = chunk * wide_chunk;
+    work->weigh(first, labels + first, evidence + first, entropies + first);
 }
 
 }  // namespace kmle

@@ -63,4 +63,9 @@ double exact_wide_score(const WideModel& model, std::size_t j, const double* row
 using WidePass = std::int64_t(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels);
 WidePass baseline_wide, avx2_wide, avx512_wide;
 
+// Log evidence and entropy of each row of one chunk; labels say where to begin.
+using WideEvidence = void(const WideData& data, const WideModel& model, std::size_t chunk, const std::int32_t* labels,
+                          double* evidence, double* entropies);
+WideEvidence baseline_wide_evidence, avx2_wide_evidence, avx512_wide_evidence;
+
 }  // namespace kmle

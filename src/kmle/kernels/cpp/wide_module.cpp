@@ -24,12 +24,17 @@ using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::device::cpu>;
 
 const Passes* const* chosen = nullptr;
 
-WidePass* chosen_wide() {
+struct WidePasses {
+    WidePass* hard;
+    WideEvidence* evidence;
+};
+
+WidePasses chosen_wide() {
 #ifdef KMLE_X86
-    if (!std::strcmp((*chosen)->name, "avx2")) return &avx2_wide;
-    if (!std::strcmp((*chosen)->name, "avx512")) return &avx512_wide;
+    if (!std::strcmp((*chosen)->name, "avx2")) return {&avx2_wide, &avx2_wide_evidence};
+    if (!std::strcmp((*chosen)->name, "avx512")) return {&avx512_wide, &avx512_wide_evidence};
 #endif
-    return &baseline_wide;
+    return {&baseline_wide, &baseline_wide_evidence};
 }
 
 struct AlignedDelete {
@@ -128,11 +133,21 @@ public:
         const PanelledModel model(factors, shifts, constants, threads_);
         std::vector<std::int64_t> changed(view().chunks());
         Pool::run(changed.size(), threads_, [&](std::size_t chunk) {
-            changed[chunk] = chosen_wide()(view(), model.view(), chunk, labels.data());
+            changed[chunk] = chosen_wide().hard(view(), model.view(), chunk, labels.data());
         });
         std::int64_t total = 0;
         for (const std::int64_t part : changed) total += part;
         return total;
+    }
+
+    void evidence(const Array<const double, 3>& factors, const Array<const double, 2>& shifts,
+                  const Array<const double, 1>& constants, const Array<const std::int32_t, 1>& labels,
+                  const Array<double, 1>& evidence, const Array<double, 1>& entropies) {
+        const nb::gil_scoped_release unlocked;
+        const PanelledModel model(factors, shifts, constants, threads_);
+        Pool::run(view().chunks(), threads_, [&](std::size_t chunk) {
+            chosen_wide().evidence(view(), model.view(), chunk, labels.data(), evidence.data(), entropies.data());
+        });
     }
 
 private:
@@ -152,7 +167,10 @@ void define_wide(nb::module_& module, const Passes* const& passes) {
         .def(nb::init<std::size_t, std::size_t, std::size_t>(), nb::arg("rows"), nb::arg("columns"), nb::arg("threads"))
         .def("load", &WideRows::load, nb::arg("first"), nb::arg("rows").noconvert())
         .def("hard_pass", &WideRows::hard_pass, nb::arg("factors").noconvert(), nb::arg("shifts").noconvert(),
-             nb::arg("constants").noconvert(), nb::arg("labels").noconvert());
+             nb::arg("constants").noconvert(), nb::arg("labels").noconvert())
+        .def("evidence", &WideRows::evidence, nb::arg("factors").noconvert(), nb::arg("shifts").noconvert(),
+             nb::arg("constants").noconvert(), nb::arg("labels").noconvert(), nb::arg("evidence").noconvert(),
+             nb::arg("entropies").noconvert());
 }
 
 }  // namespace kmle
