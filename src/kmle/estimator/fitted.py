@@ -1,0 +1,115 @@
+"""Everything that follows from a fitted mixture."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..execution import is_dask, is_streamed
+from ..execution.batches import chunks_of
+from ..learning import Certificate, Fit, certificate
+from ..learning.criteria import Criteria
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from .arguments import entropy_of, weights_of
+from .checked import CheckedEstimator
+from .chunks import of_block, opened
+
+
+class FittedEstimator(CheckedEstimator):
+    """What a fitted estimator says of rows."""
+
+    mixture_: Mixture
+    fit_: Fit
+
+    def _check_fitted(self) -> None:
+        from sklearn.utils.validation import check_is_fitted  # slow to load, and not needed for a fit
+
+        check_is_fitted(self, "mixture_")
+
+    def _fitted_rows(self, X: ArrayLike) -> Array:
+        self._check_fitted()
+        return self._legal(self._table(X, self.family_, reset=False))
+
+    def _of_rows(self, method: str, X: Any, dtype: Any, n_columns: int | None = None) -> Any:
+        """What the mixture says of each row: an array, for Dask data a Dask array, for a stream one array a batch."""
+        self._check_fitted()
+        if is_dask(X):
+            from ..execution.cluster import by_block  # Dask is an extra
+
+            return by_block(partial(of_block, self.mixture_, method), X, dtype, n_columns)
+        if is_streamed(X):
+            batches = chunks_of(opened(X), self.family_)
+            return (of_block(self.mixture_, method, chunk.X, chunk.first_row) for chunk in batches)
+        return getattr(self.mixture_, method)(self._fitted_rows(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """The most probable component of each row: a Dask array for Dask data, an array a batch for a stream."""
+        return self._of_rows("predict", X, np.intp)
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """The probability of each component given the row, (n, k); in the form that `predict` has."""
+        self._check_fitted()
+        return self._of_rows("posterior", X, float, self.mixture_.n_components)
+
+    def score_samples(self, X: ArrayLike) -> Array:
+        """Log-density of each row under the mixture; in the form that `predict` has."""
+        return self._of_rows("log_density", X, float)
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Mean log-density of the rows (of Dask data: a Dask array without dimensions). y is ignored."""
+        densities: Any = self.score_samples(X)
+        if is_dask(X):
+            return densities.mean()
+        if is_streamed(X):
+            sums = np.sum([(part.sum(), len(part)) for part in densities], axis=0)
+            return float(sums[0] / sums[1])
+        return float(densities.mean())
+
+    def complete_log_likelihood(self, X: ArrayLike) -> float:
+        """Sum over the rows of the largest log(weight_j density_j): the paper's objective, a total."""
+        rows = self._fitted_rows(X)
+        return self.mixture_.complete_log_likelihood(rows)
+
+    def criteria(self, X: ArrayLike) -> Criteria:
+        """All criteria on X at once: AIC, AICc, BIC and ICL; lower is better."""
+        rows = self._fitted_rows(X)
+        return Criteria(
+            log_likelihood=float(self.mixture_.log_density(rows).sum()),
+            complete_log_likelihood=self.mixture_.complete_log_likelihood(rows),
+            n_parameters=self.mixture_.count_parameters(prescribed_weights=self.weights is not None),
+            n=rows.shape[0],
+        )
+
+    def aic(self, X: ArrayLike) -> float:
+        """Akaike's criterion on X: lower is better."""
+        return self.criteria(X).aic
+
+    def aicc(self, X: ArrayLike) -> float:
+        """Akaike's criterion on X, corrected for small samples: lower is better, infinite with too many parameters."""
+        return self.criteria(X).aicc
+
+    def bic(self, X: ArrayLike) -> float:
+        """Schwarz's criterion on X: lower is better."""
+        return self.criteria(X).bic
+
+    def icl(self, X: ArrayLike) -> float:
+        """The integrated complete likelihood criterion on X: BIC with the complete likelihood, lower is better."""
+        return self.criteria(X).icl
+
+    def certify(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:
+        """What can be said for sure about the fit on the rows it was learned from: see `kmle.certify`."""
+        rows = self._fitted_rows(X)
+        weights = weights_of(sample_weight, rows.shape[0])
+        fit = getattr(self, "fit_", None)
+        if fit is not None and fit.mixture is self.mixture_:
+            return fit.certify(rows, weights)
+        # Learned by partial_fit, batch by batch.
+        held = self._prescribed_weights() is not None
+        return certificate(self.mixture_, rows, weights, prior_strength=self._prior_strength(), weights_held=held)
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, NDArray[np.intp]]:
+        """Rows drawn from the mixture and the component of each, as in scikit-learn."""
+        self._check_fitted()
+        return self.mixture_.sample_joint(n_samples, np.random.default_rng(entropy_of(self.random_state)))
