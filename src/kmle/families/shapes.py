@@ -4,6 +4,9 @@ import numpy as np
 
 from ..numerics.arrays import Array
 
+# So many rows are no parameters but data.
+MANY_ROWS = 1 << 12
+
 
 def as_columns(value: Array) -> Array:
     """A parameter of independent columns as (k, d): a flat list is k components of one column."""
@@ -37,4 +40,11 @@ def blocks(parameter: Array, count: int) -> list[Array]:
 
 def join(*parts: Array) -> Array:
     """The inverse of `blocks`."""
-    return np.concatenate(np.broadcast_arrays(*parts), axis=-1)
+    alike = np.broadcast_arrays(*parts)
+    if alike[0].shape[-1] > 1 or alike[0].size < MANY_ROWS:
+        return np.concatenate(alike, axis=-1)
+    # Statistics of a single column: each is written, and later read, in one piece.
+    joined = np.empty((len(alike), *alike[0].shape[:-1]), dtype=np.result_type(*alike))
+    for place, part in zip(joined, alike, strict=True):
+        place[...] = part[..., 0]
+    return np.moveaxis(joined, 0, -1)

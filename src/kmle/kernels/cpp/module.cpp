@@ -396,7 +396,10 @@ private:
         for (std::size_t a = 0; a < columns_; ++a) {
             T* out = values_.get() + (b * columns_ + a) * block_rows<T>;
             const T* column = rows + static_cast<std::int64_t>(a) * stride;
-            for (std::size_t r = 0; r < block_rows<T>; ++r) out[r] = column[static_cast<std::int64_t>(r) * row_stride];
+            if (row_stride == 1)  // as one copy
+                std::copy_n(column, block_rows<T>, out);
+            else
+                for (std::size_t r = 0; r < block_rows<T>; ++r) out[r] = column[static_cast<std::int64_t>(r) * row_stride];
             T tops[apart] = {};
             for (std::size_t r = 0; r < block_rows<T>; r += apart)
                 for (std::size_t l = 0; l < apart; ++l) {
