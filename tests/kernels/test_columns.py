@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kmle import kernels
-from kmle.kernels import look_up, survey, tabulate
+from kmle.kernels import look_up, looking_once, survey, tabulate
 
 
 @pytest.fixture(params=kernels.versions(), autouse=True)
@@ -18,12 +18,23 @@ def version(request):
 @pytest.mark.parametrize("shape", [(1, 1), (3, 2), (8, 1), (100, 7), (1000, 17), (200_003, 3)])
 def test_extremes_and_totals(shape, dtype):
     table = np.random.default_rng(0).normal(size=shape).astype(dtype)
-    seen = survey(table, n_threads=2)
+    with looking_once(2):
+        seen = survey(table)
     np.testing.assert_array_equal(seen.lowest, table.min(axis=0))
     np.testing.assert_array_equal(seen.highest, table.max(axis=0))
     np.testing.assert_allclose(seen.totals, table.sum(axis=0, dtype=float), rtol=1e-9, atol=1e-9)
     assert seen.finite
     assert not seen.whole
+
+
+def test_a_table_is_looked_at_once_and_others_by_themselves():
+    table = np.random.default_rng(0).normal(size=(100, 2))
+    with looking_once(1):
+        first = survey(table)
+        assert survey(table[:]) is first
+        assert survey(table[1:]) is not first
+        assert survey(table.copy()) is not first
+    assert survey(table) is not first
 
 
 @pytest.mark.parametrize("n", [50, 100_003])

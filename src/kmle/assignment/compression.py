@@ -47,7 +47,7 @@ def distinct(X: Array, weights: Array | None, n_threads: int = 1, share: float =
     """The same without a sample to decide first."""
     n = len(X)
     if X.shape[1] == 1:
-        seen = survey(X, n_threads)
+        seen = survey(X)
         low, size = float(seen.lowest[0]), float(seen.highest[0] - seen.lowest[0] + 1)
         if seen.whole and size < TABLE * n + 1024:
             return _tabulated(X, weights, low, int(size), n_threads, share)

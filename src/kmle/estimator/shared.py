@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..assignment.problem import LearningProblem, Parameters, Problem
 from ..execution import is_dask, is_streamed
+from ..kernels import looking_once
 from ..learning import Algorithm, Fit, Online, run
 from ..learning.checkpoint import Keeper, Saved, seed_of
 from ..learning.loop import Keep, Progress, finish
@@ -69,10 +70,12 @@ class MixtureEstimator(FittedEstimator):
                 assignment=self.assignment,
                 sampling=sampling,
             ), generators
-        rows, weights = self._checked_data(X, sample_weight)
-        self._checked_arguments(rows.shape[0])
-        generators, (sampling,) = rng.spawn(self.n_init), rng.spawn(1)
-        return self._prepared(rows, weights, self.n_components, threads_of(self.n_jobs), sampling), generators
+        n_threads = threads_of(self.n_jobs)
+        with looking_once(n_threads):
+            rows, weights = self._checked_data(X, sample_weight)
+            self._checked_arguments(rows.shape[0])
+            generators, (sampling,) = rng.spawn(self.n_init), rng.spawn(1)
+            return self._prepared(rows, weights, self.n_components, n_threads, sampling), generators
 
     def _fits(
         self,
