@@ -36,11 +36,11 @@ class Survey:
 class Looks:
     """How many threads look at a table, and what they saw of those looked at already, each with the table itself."""
 
-    n_threads: int = 1
-    seen: dict[Any, tuple[NDArray[Any], Survey]] | None = None
+    n_threads: int
+    seen: dict[Any, tuple[NDArray[Any], Survey]]
 
 
-_looks: ContextVar[Looks] = ContextVar("looks", default=Looks())
+_looks: ContextVar[Looks | None] = ContextVar("looks", default=None)
 
 
 @contextmanager
@@ -66,8 +66,8 @@ def survey(table: NDArray[Any]) -> Survey:
     (array([ 1., -4.]), array([3., 2.]), array([ 4., -2.]), True)
     """
     looks = _looks.get()
-    if looks.seen is None:
-        return _survey(table, looks.n_threads)
+    if looks is None:
+        return _survey(table, 1)
     lies = table.__array_interface__
     key = (lies["data"], table.shape, table.strides, lies["typestr"])
     if key not in looks.seen:
