@@ -260,8 +260,8 @@ public:
                              const Vector<std::int32_t>& owners, const Vector<std::int32_t>& labels,
                              const Vector<double>& counts, const Matrix<double>& sums) {
         const nb::gil_scoped_release unlocked;
-        const GroupedModel<T> grouped(natural, bias);
-        const Model<T> model = grouped.view();
+        const GroupedModel<double> grouped(natural, bias);
+        const Model<double> model = grouped.view();
         std::vector<Level> levels;
         for (std::size_t l = 0; l < rows_each.size(); ++l)
             levels.push_back({rows_each[l] / block_rows<T>, centres[l].data(), halves[l].data(), totals[l].data()});

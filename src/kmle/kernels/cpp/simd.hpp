@@ -4,7 +4,12 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #ifndef KMLE_VECTOR_BYTES
 #error "KMLE_VECTOR_BYTES must be 16, 32 or 64"
@@ -53,6 +58,39 @@ inline IntVec<T> widened(const std::int32_t* from) {
     std::memcpy(&narrow, from, sizeof narrow);
     return __builtin_convertvector(narrow, IntVec<T>);
 }
+
+template <class T>
+inline Vec<T> absolute(Vec<T> x) {
+    using Integer = typename VectorOf<T>::Integer;
+    return (Vec<T>)((IntVec<T>)x & std::numeric_limits<Integer>::max());
+}
+
+// One bit for each lane that holds.
+template <class T>
+inline unsigned bits_of(IntVec<T> holds) {
+#if KMLE_VECTOR_BYTES == 64
+    return sizeof(T) == 4 ? _mm512_movepi32_mask((__m512i)holds) : _mm512_movepi64_mask((__m512i)holds);
+#else
+    unsigned bits = 0;
+    for (std::size_t lane = 0; lane < lanes<T>; ++lane) bits |= static_cast<unsigned>(holds[lane] & 1) << lane;
+    return bits;
+#endif
+}
+
+// Writes the lanes whose bits are set, one after the other. Of what follows, a vector may be overwritten.
+template <class To, class From>
+inline void store_chosen(To* to, const From& from, unsigned bits) {
+    for (; bits; bits &= bits - 1) *to++ = static_cast<To>(from[__builtin_ctz(bits)]);
+}
+
+#if KMLE_VECTOR_BYTES == 64
+inline void store_chosen(float* to, const Vec<float>& from, unsigned bits) {
+    _mm512_storeu_ps(to, _mm512_maskz_compress_ps(static_cast<__mmask16>(bits), (__m512)from));
+}
+inline void store_chosen(std::int32_t* to, const IntVec<float>& from, unsigned bits) {
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits), (__m512i)from));
+}
+#endif
 
 // e^x for x <= 0, zero below -708; within two units in the last place.
 inline Vec<double> exp_negative(Vec<double> x) {

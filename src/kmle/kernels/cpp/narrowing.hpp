@@ -1,0 +1,243 @@
+// The ruling out of components that cannot win in a box.
+
+#pragma once
+
+#include <vector>
+
+#include "candidates.hpp"
+
+namespace kmle {
+namespace KMLE_INSTRUCTION_SET {
+
+class Narrowing {
+public:
+    Narrowing(Features features, std::size_t columns)
+        : features_(features), columns_(columns), order_(order_of(features, columns)), move_(columns), at_(order_) {
+        for (std::size_t a = 0; a < columns && features != Features::identity; ++a)
+            for (std::size_t b = a; b < (features == Features::diagonal ? a + 1 : columns); ++b) products_.push_back({a, b});
+        for (std::size_t p = 0; p < products_.size(); ++p)
+            if (products_[p].first == products_[p].second) squares_.push_back(columns + p);
+    }
+
+    // What single precision adds to the doubt of a list. Of each term of a score there are a dozen roundings when it is
+    // measured from another centre, and one with every addition, by half an epsilon each; as many again when
+    // differences are added up. Terms may count three times, as slopes take up curvature. Below the smallest number
+    // what is lost is absolute.
+    double rounding(const Candidates<float>& list) const {
+        constexpr double epsilon = std::numeric_limits<float>::epsilon(), smallest = 1.5e-45;
+        const double terms = 8 * static_cast<double>(order_ + 8);
+        return terms * (epsilon * list.size + 8 * smallest * (1 + list.size));
+    }
+
+    // Those of a list that may win in a box inside its own. Whoever wins at the centre is the one to beat: another stays
+    // only if the difference of the two scores may be positive somewhere in the box, but for the doubt.
+    template <class Real>
+    void narrow(const Candidates<Real>& from, const Box& box, double doubt, Candidates<float>& to) {
+        Measured<Real>& now = measured<Real>();
+        const std::size_t winner = measure(from, box, now);
+        to.open(box, from.count);
+        to.doubt = doubt;
+        const Real top = now.lead[winner];
+        for (std::size_t f = 0; f < order_; ++f) now.best[f] = now.terms[f][winner];
+        const Vec<Real> needed = broadcast(static_cast<Real>(-doubt));
+        Vec<Real> largest{};
+        IntVec<Real> place = first_places<Real>();
+        for (std::size_t c = 0; c < from.count; c += lanes<Real>, place += static_cast<Integer<Real>>(lanes<Real>)) {
+            const Vec<Real> behind = load(now.lead.get() + c) - top;
+            Vec<Real> gain{};
+            for (std::size_t f = 0; f < order_; ++f)
+                gain += absolute<Real>(load(now.terms[f] + c) - now.best[f]) * now.scale[f];
+            const Vec<Real> size = gain + absolute<Real>(behind);
+            for (const std::size_t f : squares_) gain += negative<Real>(load(now.terms[f] + c) - now.best[f]) * now.scale[f];
+            // What is not a number stays.
+            const IntVec<Real> kept = ~(behind + gain < needed) & (place < static_cast<Integer<Real>>(from.count));
+            const unsigned bits = bits_of<Real>(kept);
+            if (bits == 0) continue;
+            store_names<Real>(to.names() + to.count, from.names() + c, bits);
+            store_chosen(to.lead() + to.count, behind, bits);
+            for (std::size_t f = 0; f < order_; ++f)
+                store_chosen(to.coefficients(f) + to.count, (load(now.terms[f] + c) - now.best[f]) * now.scale[f], bits);
+            to.count += static_cast<std::size_t>(__builtin_popcount(bits));
+            // Infinite where it is not a number, or none of single precision.
+            const Vec<Real> larger = size <= largest ? largest : size < broadcast(most<Real>) ? size : broadcast(infinite<Real>);
+            largest = kept ? larger : largest;
+        }
+        to.size = *std::max_element(&largest[0], &largest[0] + lanes<Real>);
+        to.close();
+    }
+
+    // Rules out those that win nowhere against the winners at some places of the box (statistics of each, [place][f]).
+    void narrow_further(Candidates<float>& list, const std::vector<float>& places) {
+        const double doubt = list.doubt + rounding(list);
+        rivals_.clear();
+        for (std::size_t p = 0; p < places.size(); p += order_) {
+            const std::size_t winner = winner_at(list, places.data() + p);
+            if (std::find(rivals_.begin(), rivals_.end(), winner) == rivals_.end()) rivals_.push_back(winner);
+        }
+        beaten_.clear();
+        for (const std::size_t rival : rivals_) {
+            beaten_.push_back(list.lead()[rival]);
+            for (std::size_t f = 0; f < order_; ++f) beaten_.push_back(list.coefficients(f)[rival]);
+        }
+        const Vec<float> needed = broadcast(static_cast<float>(-doubt));
+        const std::size_t before = list.count;
+        list.count = 0;
+        IntVec<float> place = first_places<float>();
+        for (std::size_t c = 0; c < before; c += lanes<float>, place += static_cast<std::int32_t>(lanes<float>)) {
+            unsigned bits = bits_of<float>(place < static_cast<std::int32_t>(before));
+            for (const float* best = beaten_.data(); best < beaten_.data() + beaten_.size() && bits; best += 1 + order_) {
+                Vec<float> upper = load(list.lead() + c) - best[0];
+                for (std::size_t f = 0; f < order_; ++f)
+                    upper += absolute<float>(load(list.coefficients(f) + c) - best[1 + f]);
+                for (const std::size_t f : squares_) upper += negative<float>(load(list.coefficients(f) + c) - best[1 + f]);
+                bits &= bits_of<float>(~(upper < needed));
+            }
+            if (bits == 0) continue;
+            store_names<float>(list.names() + list.count, list.names() + c, bits);
+            store_chosen(list.lead() + list.count, load(list.lead() + c), bits);
+            for (std::size_t f = 0; f < order_; ++f)
+                store_chosen(list.coefficients(f) + list.count, load(list.coefficients(f) + c), bits);
+            list.count += static_cast<std::size_t>(__builtin_popcount(bits));
+        }
+        list.close();
+    }
+
+private:
+    template <class Real>
+    using Integer = typename VectorOf<Real>::Integer;
+    template <class Real>
+    static constexpr Real infinite = std::numeric_limits<Real>::infinity();
+    template <class Real>
+    static constexpr Real most = static_cast<Real>(1e38);
+
+    // A list measured from the centre of another box, in the half widths of its own: those of the other are `scale`.
+    template <class Real>
+    struct Measured {
+        std::size_t room = 0;
+        std::unique_ptr<Real[], AlignedDelete<Real>> lead, slopes;
+        std::vector<const Real*> terms;  // [statistic]: the coefficients
+        std::vector<Real> at, scale, best;  // [statistic]: of the centre; ; the coefficients of whoever leads there
+    };
+
+    template <class Real>
+    Measured<Real>& measured();
+
+    // What a square, which is never negative, cannot gain.
+    template <class Real>
+    static Vec<Real> negative(Vec<Real> x) {
+        return x < Vec<Real>{} ? x : Vec<Real>{};
+    }
+
+    template <class Real>
+    static IntVec<Real> first_places() {
+        IntVec<Real> place;
+        for (std::size_t lane = 0; lane < lanes<Real>; ++lane) place[lane] = static_cast<Integer<Real>>(lane);
+        return place;
+    }
+
+    template <class Real>
+    static void store_names(std::int32_t* to, const std::int32_t* from, unsigned bits) {
+        if constexpr (sizeof(Real) == 4) {
+            IntVec<float> names;
+            std::memcpy(&names, from, sizeof names);
+            store_chosen(to, names, bits);
+        } else
+            store_chosen(to, from, bits);
+    }
+
+    // The place in the list of whoever leads, where the statistics are these.
+    template <class Real, class Each>
+    static std::size_t leader(std::size_t count, const Each& score) {
+        Vec<Real> top = broadcast(-infinite<Real>);
+        IntVec<Real> place = first_places<Real>(), winner = place;
+        for (std::size_t c = 0; c < count; c += lanes<Real>, place += static_cast<Integer<Real>>(lanes<Real>)) {
+            const Vec<Real> scores = score(c);
+            const IntVec<Real> better = scores > top;
+            top = better ? scores : top;
+            winner = better ? place : winner;
+        }
+        std::size_t lane = 0;
+        for (std::size_t other = 1; other < lanes<Real>; ++other) lane = top[other] > top[lane] ? other : lane;
+        return top[lane] > -infinite<Real> ? static_cast<std::size_t>(winner[lane]) : 0;
+    }
+
+    std::size_t winner_at(const Candidates<float>& list, const float* statistics) const {
+        return leader<float>(list.count, [&](std::size_t c) {
+            Vec<float> score = load(list.lead() + c);
+            for (std::size_t f = 0; f < order_; ++f) score += load(list.coefficients(f) + c) * statistics[f];
+            return score;
+        });
+    }
+
+    // Returns who leads at the centre of the box.
+    template <class Real>
+    std::size_t measure(const Candidates<Real>& from, const Box& box, Measured<Real>& now) {
+        const std::size_t padded = rounded_up(from.count, 16);
+        if (padded > now.room) {
+            now.room = padded;
+            now.lead = aligned<Real>(padded);
+            now.slopes = aligned<Real>(padded * (products_.empty() ? 0 : columns_));
+        }
+        now.terms.resize(order_);
+        now.scale.resize(order_);
+        now.at.resize(order_);
+        now.best.resize(order_);
+        for (std::size_t a = 0; a < columns_; ++a) {
+            move_[a] = from.box.place(a, box.centre[a]);
+            now.scale[a] = static_cast<Real>(from.box.half[a] > 0 ? box.half[a] / from.box.half[a] : 0.0);
+        }
+        expand(features_, columns_, move_.data(), 1, at_.data());
+        for (std::size_t f = 0; f < order_; ++f) {
+            now.terms[f] = from.coefficients(f);
+            now.at[f] = static_cast<Real>(at_[f]);
+        }
+        for (std::size_t p = 0; p < products_.size(); ++p)
+            now.scale[columns_ + p] = now.scale[products_[p].first] * now.scale[products_[p].second];
+        if (!products_.empty()) take_up_curvature(from, padded, now);
+        return leader<Real>(from.count, [&](std::size_t c) {
+            Vec<Real> lead = load(from.lead() + c);
+            for (std::size_t f = 0; f < order_; ++f) lead += load(from.coefficients(f) + c) * now.at[f];
+            store(now.lead.get() + c, lead);
+            return lead;
+        });
+    }
+
+    // The slopes at the new centre.
+    template <class Real>
+    void take_up_curvature(const Candidates<Real>& from, std::size_t padded, Measured<Real>& now) {
+        for (std::size_t a = 0; a < columns_; ++a) {
+            Real* slope = now.slopes.get() + a * now.room;
+            std::copy_n(from.coefficients(a), padded, slope);
+            now.terms[a] = slope;
+            for (std::size_t p = 0; p < products_.size(); ++p) {
+                const auto [first, second] = products_[p];
+                if (first != a && second != a) continue;
+                const Real* curve = from.coefficients(columns_ + p);
+                const Real step = static_cast<Real>(first == second ? 2 * move_[a] : move_[first == a ? second : first]);
+                for (std::size_t c = 0; c < padded; ++c) slope[c] += curve[c] * step;
+            }
+        }
+    }
+
+    Features features_;
+    std::size_t columns_, order_;
+    std::vector<std::pair<std::size_t, std::size_t>> products_;  // of which columns the statistics after them are made
+    std::vector<std::size_t> squares_;                           // statistics
+    std::vector<double> move_, at_;
+    std::vector<std::size_t> rivals_;
+    std::vector<float> beaten_;
+    Measured<float> single_;
+    Measured<double> precise_;
+};
+
+template <>
+inline Narrowing::Measured<float>& Narrowing::measured() {
+    return single_;
+}
+template <>
+inline Narrowing::Measured<double>& Narrowing::measured() {
+    return precise_;
+}
+
+}  // namespace KMLE_INSTRUCTION_SET
+}  // namespace kmle
