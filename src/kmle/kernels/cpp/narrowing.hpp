@@ -11,6 +11,8 @@ namespace KMLE_INSTRUCTION_SET {
 
 class Narrowing {
 public:
+    static constexpr std::size_t some_places = 4;
+
     Narrowing(Features features, std::size_t columns)
         : features_(features), columns_(columns), order_(order_of(features, columns)), move_(columns), at_(order_) {
         for (std::size_t a = 0; a < columns && features != Features::identity; ++a)
@@ -19,14 +21,14 @@ public:
             if (products_[p].first == products_[p].second) squares_.push_back(columns + p);
     }
 
-    // What single precision adds to the doubt of a list. Of each term of a score there are a dozen roundings when it is
-    // measured from another centre, and one with every addition, by half an epsilon each; as many again when
-    // differences are added up. Terms may count three times, as slopes take up curvature. Below the smallest number
+    // What it adds to the error of differences of scores to measure a list from another centre, and as much to compare
+    // what comes of it. Every term of a score is rounded a few times, and once with every addition after it, by half an
+    // epsilon each, in either score; it may count three times, as slopes take up curvature. Below the smallest number
     // what is lost is absolute.
     double rounding(const Candidates<float>& list) const {
         constexpr double epsilon = std::numeric_limits<float>::epsilon(), smallest = 1.5e-45;
-        const double terms = 8 * static_cast<double>(order_ + 8);
-        return terms * (epsilon * list.size + 8 * smallest * (1 + list.size));
+        const double roundings = static_cast<double>((products_.empty() ? 1 : 3) * (order_ + 8));
+        return roundings * (epsilon * list.size + 8 * smallest * (1 + list.size));
     }
 
     // Those of a list that may win in a box inside its own. Whoever wins at the centre is the one to beat: another stays
@@ -62,22 +64,22 @@ public:
             const Vec<Real> larger = size <= largest ? largest : size < broadcast(most<Real>) ? size : broadcast(infinite<Real>);
             largest = kept ? larger : largest;
         }
-        to.size = *std::max_element(&largest[0], &largest[0] + lanes<Real>);
+        to.size = static_cast<double>(highest<Real>(largest));
         to.close();
     }
 
-    // Rules out those that win nowhere against the winners at some places of the box (statistics of each, [place][f]).
-    void narrow_further(Candidates<float>& list, const std::vector<float>& places) {
+    // Rules out those that win nowhere against the winners at some places of the box, `some_places` of them: their
+    // statistics, [place][statistic].
+    void narrow_further(Candidates<float>& list, const float* places) {
         const double doubt = list.doubt + rounding(list);
-        rivals_.clear();
-        for (std::size_t p = 0; p < places.size(); p += order_) {
-            const std::size_t winner = winner_at(list, places.data() + p);
-            if (std::find(rivals_.begin(), rivals_.end(), winner) == rivals_.end()) rivals_.push_back(winner);
-        }
+        std::size_t rivals[some_places];
+        find_winners(list, places, rivals);
+        std::sort(rivals, rivals + some_places);
+        const std::size_t* last = std::unique(rivals, rivals + some_places);
         beaten_.clear();
-        for (const std::size_t rival : rivals_) {
-            beaten_.push_back(list.lead()[rival]);
-            for (std::size_t f = 0; f < order_; ++f) beaten_.push_back(list.coefficients(f)[rival]);
+        for (const std::size_t* rival = rivals; rival < last; ++rival) {
+            beaten_.push_back(list.lead()[*rival]);
+            for (std::size_t f = 0; f < order_; ++f) beaten_.push_back(list.coefficients(f)[*rival]);
         }
         const Vec<float> needed = broadcast(static_cast<float>(-doubt));
         const std::size_t before = list.count;
@@ -145,28 +147,37 @@ private:
             store_chosen(to, from, bits);
     }
 
-    // The place in the list of whoever leads, where the statistics are these.
-    template <class Real, class Each>
-    static std::size_t leader(std::size_t count, const Each& score) {
+    // Who leads, of some scores of all components.
+    template <class Real>
+    struct Leader {
         Vec<Real> top = broadcast(-infinite<Real>);
-        IntVec<Real> place = first_places<Real>(), winner = place;
-        for (std::size_t c = 0; c < count; c += lanes<Real>, place += static_cast<Integer<Real>>(lanes<Real>)) {
-            const Vec<Real> scores = score(c);
+        IntVec<Real> winner{};
+
+        void look_at(Vec<Real> scores, IntVec<Real> places) {
             const IntVec<Real> better = scores > top;
             top = better ? scores : top;
-            winner = better ? place : winner;
+            winner = better ? places : winner;
         }
-        std::size_t lane = 0;
-        for (std::size_t other = 1; other < lanes<Real>; ++other) lane = top[other] > top[lane] ? other : lane;
-        return top[lane] > -infinite<Real> ? static_cast<std::size_t>(winner[lane]) : 0;
-    }
 
-    std::size_t winner_at(const Candidates<float>& list, const float* statistics) const {
-        return leader<float>(list.count, [&](std::size_t c) {
-            Vec<float> score = load(list.lead() + c);
-            for (std::size_t f = 0; f < order_; ++f) score += load(list.coefficients(f) + c) * statistics[f];
-            return score;
-        });
+        std::size_t place() const {
+            const unsigned bits = bits_of<Real>(top == broadcast(highest<Real>(top)));
+            return static_cast<std::size_t>(winner[__builtin_ctz(bits)]);
+        }
+    };
+
+    void find_winners(const Candidates<float>& list, const float* places, std::size_t* winners) const {
+        Leader<float> leaders[some_places];
+        IntVec<float> place = first_places<float>();
+        for (std::size_t c = 0; c < list.count; c += lanes<float>, place += static_cast<std::int32_t>(lanes<float>)) {
+            Vec<float> scores[some_places];
+            for (Vec<float>& score : scores) score = load(list.lead() + c);
+            for (std::size_t f = 0; f < order_; ++f) {
+                const Vec<float> coefficients = load(list.coefficients(f) + c);
+                for (std::size_t p = 0; p < some_places; ++p) scores[p] += coefficients * places[p * order_ + f];
+            }
+            for (std::size_t p = 0; p < some_places; ++p) leaders[p].look_at(scores[p], place);
+        }
+        for (std::size_t p = 0; p < some_places; ++p) winners[p] = leaders[p].place();
     }
 
     // Returns who leads at the centre of the box.
@@ -194,12 +205,15 @@ private:
         for (std::size_t p = 0; p < products_.size(); ++p)
             now.scale[columns_ + p] = now.scale[products_[p].first] * now.scale[products_[p].second];
         if (!products_.empty()) take_up_curvature(from, padded, now);
-        return leader<Real>(from.count, [&](std::size_t c) {
+        Leader<Real> leader;
+        IntVec<Real> place = first_places<Real>();
+        for (std::size_t c = 0; c < from.count; c += lanes<Real>, place += static_cast<Integer<Real>>(lanes<Real>)) {
             Vec<Real> lead = load(from.lead() + c);
             for (std::size_t f = 0; f < order_; ++f) lead += load(from.coefficients(f) + c) * now.at[f];
             store(now.lead.get() + c, lead);
-            return lead;
-        });
+            leader.look_at(lead, place);
+        }
+        return leader.place();
     }
 
     // The slopes at the new centre.
@@ -224,7 +238,6 @@ private:
     std::vector<std::pair<std::size_t, std::size_t>> products_;  // of which columns the statistics after them are made
     std::vector<std::size_t> squares_;                           // statistics
     std::vector<double> move_, at_;
-    std::vector<std::size_t> rivals_;
     std::vector<float> beaten_;
     Measured<float> single_;
     Measured<double> precise_;

@@ -24,6 +24,7 @@ public:
         : packed_(packed), model_(model), tree_(tree), task_(task), narrowing_(packed.features, packed.columns),
           work_(packed.order, packed.order > statistics_at_once ? model.components : 0), zeros_(packed.columns, 0.0),
           ones_(packed.columns, 1.0), all_(packed.order), place_(packed.columns), statistics_(packed.order),
+          places_(some * packed.order),
           precise_(packed.order * rows), lanes_(packed.order) {
         for (std::size_t depth = 0; depth < tree.depth; ++depth) lists_.emplace_back(packed.order);
         if (!tree.starts) take(0, model.components, [](std::size_t c) { return c; });
@@ -41,6 +42,7 @@ public:
 
 private:
     static constexpr std::size_t rows = block_rows<T>, wide = block_rows<float>;
+    static constexpr std::size_t some = Narrowing::some_places;
     using Lanes = LaneSums<T>;
 
     // Starts from components that live; where none does, the first has all rows.
@@ -68,10 +70,12 @@ private:
         else
             narrowing_.narrow(lists_[depth - 1], box, doubt_of(lists_[depth - 1]), left);
         if (left.count > few_candidates) {
-            places_.clear();
-            for (std::size_t s = first; s < last; ++s) add_place(box, tree_.levels[depth + 1].centres + s * packed_.columns, 1);
-            if (finest) add_rows(box, stretch);
-            narrowing_.narrow_further(left, places_);
+            for (std::size_t p = 0; p < some; ++p)
+                if (finest)
+                    set_row(p, box, stretch);
+                else
+                    set_place(p, box, tree_.levels[depth + 1].centres + std::min(first + p, last - 1) * packed_.columns, 1);
+            narrowing_.narrow_further(left, places_.data());
         }
         if (left.count == 1)
             give(level, stretch, left.names()[0]);
@@ -103,20 +107,16 @@ private:
 
     // Places in a box where it is asked who leads; columns lie `stride` apart.
     template <class Value>
-    void add_place(const Box& box, const Value* columns, std::size_t stride) {
-        for (std::size_t a = 0; a < packed_.columns; ++a)
-            place_[a] = box.place(a, static_cast<double>(columns[a * stride]));
+    void set_place(std::size_t p, const Box& box, const Value* columns, std::size_t stride) {
+        for (std::size_t a = 0; a < packed_.columns; ++a) place_[a] = box.place(a, static_cast<double>(columns[a * stride]));
         expand(packed_.features, packed_.columns, place_.data(), 1, statistics_.data());
-        places_.insert(places_.end(), statistics_.begin(), statistics_.end());
+        std::copy_n(statistics_.data(), packed_.order, places_.data() + p * packed_.order);
     }
 
     // Some rows of a group.
-    void add_rows(const Box& box, std::size_t group) {
-        const std::size_t count = rows_of(group), some = 4;
-        for (std::size_t s = 0; s < some; ++s) {
-            const std::size_t i = group * wide + (2 * s + 1) * count / (2 * some);
-            add_place(box, packed_.block(i / rows) + i % rows, rows);
-        }
+    void set_row(std::size_t p, const Box& box, std::size_t group) {
+        const std::size_t i = group * wide + (2 * p + 1) * rows_of(group) / (2 * some);
+        set_place(p, box, packed_.block(i / rows) + i % rows, rows);
     }
 
     std::size_t rows_of(std::size_t group) const { return std::min(wide, packed_.rows - group * wide); }

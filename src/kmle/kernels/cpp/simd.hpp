@@ -65,6 +65,17 @@ inline Vec<T> absolute(Vec<T> x) {
     return (Vec<T>)((IntVec<T>)x & std::numeric_limits<Integer>::max());
 }
 
+template <class T>
+inline T highest(Vec<T> x) {
+    T values[lanes<T>];
+    std::memcpy(values, &x, sizeof values);
+#pragma GCC unroll 4
+    for (std::size_t half = lanes<T> / 2; half > 0; half /= 2)
+        for (std::size_t lane = 0; lane < half; ++lane)
+            values[lane] = values[lane] > values[lane + half] ? values[lane] : values[lane + half];
+    return values[0];
+}
+
 // One bit for each lane that holds.
 template <class T>
 inline unsigned bits_of(IntVec<T> holds) {
