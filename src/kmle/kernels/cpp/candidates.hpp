@@ -45,9 +45,8 @@ public:
 
     // Makes up whole vectors, with components that never win.
     void close() {
-        const std::size_t end = rounded_up(count, width);
-        std::fill(lead() + count, lead() + end, -std::numeric_limits<Real>::infinity());
-        for (std::size_t f = 0; f < order_; ++f) std::fill(coefficients(f) + count, coefficients(f) + end, Real(0));
+        std::fill_n(lead() + count, width, -std::numeric_limits<Real>::infinity());
+        for (std::size_t f = 0; f < order_; ++f) std::fill_n(coefficients(f) + count, width, Real(0));
     }
 
     std::int32_t* names() const { return names_.get(); }

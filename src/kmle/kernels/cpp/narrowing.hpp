@@ -14,11 +14,18 @@ public:
     static constexpr std::size_t some_places = 4;
 
     Narrowing(Features features, std::size_t columns)
-        : features_(features), columns_(columns), order_(order_of(features, columns)), move_(columns), at_(order_) {
+        : features_(features), columns_(columns), order_(order_of(features, columns)), move_(columns), at_(order_),
+          single_(order_), precise_(order_) {
         for (std::size_t a = 0; a < columns && features != Features::identity; ++a)
             for (std::size_t b = a; b < (features == Features::diagonal ? a + 1 : columns); ++b) products_.push_back({a, b});
-        for (std::size_t p = 0; p < products_.size(); ++p)
-            if (products_[p].first == products_[p].second) squares_.push_back(columns + p);
+        for (std::size_t p = 0; p < products_.size(); ++p) {
+            const auto [a, b] = products_[p];
+            if (a == b) squares_.push_back(columns + p);
+            bends_.push_back({a, b, columns + p, a == b ? 2.0 : 1.0});
+            if (a != b) bends_.push_back({b, a, columns + p, 1.0});
+        }
+        single_.steps.resize(bends_.size());
+        precise_.steps.resize(bends_.size());
     }
 
     // What it adds to the error of differences of scores to measure a list from another centre, and as much to compare
@@ -115,10 +122,13 @@ private:
     // A list measured from the centre of another box, in the half widths of its own: those of the other are `scale`.
     template <class Real>
     struct Measured {
+        explicit Measured(std::size_t order) : terms(order), at(order), scale(order), best(order) {}
+
         std::size_t room = 0;
         std::unique_ptr<Real[], AlignedDelete<Real>> lead, slopes;
         std::vector<const Real*> terms;  // [statistic]: the coefficients
-        std::vector<Real> at, scale, best;  // [statistic]: of the centre; ; the coefficients of whoever leads there
+        std::vector<Real> at, scale, best;  // [statistic]: of the centre, its half widths, the terms of whoever leads there
+        std::vector<Real> steps;            // [bend]: from one centre to the other
     };
 
     template <class Real>
@@ -183,16 +193,12 @@ private:
     // Returns who leads at the centre of the box.
     template <class Real>
     std::size_t measure(const Candidates<Real>& from, const Box& box, Measured<Real>& now) {
-        const std::size_t padded = rounded_up(from.count, 16);
+        const std::size_t padded = rounded_up(from.count, lanes<Real>);
         if (padded > now.room) {
             now.room = padded;
             now.lead = aligned<Real>(padded);
             now.slopes = aligned<Real>(padded * (products_.empty() ? 0 : columns_));
         }
-        now.terms.resize(order_);
-        now.scale.resize(order_);
-        now.at.resize(order_);
-        now.best.resize(order_);
         for (std::size_t a = 0; a < columns_; ++a) {
             move_[a] = from.box.place(a, box.centre[a]);
             now.scale[a] = static_cast<Real>(from.box.half[a] > 0 ? box.half[a] / from.box.half[a] : 0.0);
@@ -204,7 +210,9 @@ private:
         }
         for (std::size_t p = 0; p < products_.size(); ++p)
             now.scale[columns_ + p] = now.scale[products_[p].first] * now.scale[products_[p].second];
-        if (!products_.empty()) take_up_curvature(from, padded, now);
+        for (std::size_t i = 0; i < bends_.size(); ++i) now.steps[i] = static_cast<Real>(bends_[i].times * move_[bends_[i].other]);
+        if (!bends_.empty())
+            for (std::size_t a = 0; a < columns_; ++a) now.terms[a] = now.slopes.get() + a * now.room;
         Leader<Real> leader;
         IntVec<Real> place = first_places<Real>();
         for (std::size_t c = 0; c < from.count; c += lanes<Real>, place += static_cast<Integer<Real>>(lanes<Real>)) {
@@ -212,31 +220,27 @@ private:
             for (std::size_t f = 0; f < order_; ++f) lead += load(from.coefficients(f) + c) * now.at[f];
             store(now.lead.get() + c, lead);
             leader.look_at(lead, place);
+            if (bends_.empty()) continue;
+            for (std::size_t a = 0; a < columns_; ++a) store(now.slopes.get() + a * now.room + c, load(from.coefficients(a) + c));
+            for (std::size_t i = 0; i < bends_.size(); ++i) {
+                Real* slope = now.slopes.get() + bends_[i].column * now.room + c;
+                store(slope, load(slope) + load(from.coefficients(bends_[i].statistic) + c) * now.steps[i]);
+            }
         }
         return leader.place();
     }
 
-    // The slopes at the new centre.
-    template <class Real>
-    void take_up_curvature(const Candidates<Real>& from, std::size_t padded, Measured<Real>& now) {
-        for (std::size_t a = 0; a < columns_; ++a) {
-            Real* slope = now.slopes.get() + a * now.room;
-            std::copy_n(from.coefficients(a), padded, slope);
-            now.terms[a] = slope;
-            for (std::size_t p = 0; p < products_.size(); ++p) {
-                const auto [first, second] = products_[p];
-                if (first != a && second != a) continue;
-                const Real* curve = from.coefficients(columns_ + p);
-                const Real step = static_cast<Real>(first == second ? 2 * move_[a] : move_[first == a ? second : first]);
-                for (std::size_t c = 0; c < padded; ++c) slope[c] += curve[c] * step;
-            }
-        }
-    }
+    // The slope along one column changes with the other by `times` the coefficient of their product.
+    struct Bend {
+        std::size_t column, other, statistic;
+        double times;
+    };
 
     Features features_;
     std::size_t columns_, order_;
     std::vector<std::pair<std::size_t, std::size_t>> products_;  // of which columns the statistics after them are made
     std::vector<std::size_t> squares_;                           // statistics
+    std::vector<Bend> bends_;
     std::vector<double> move_, at_;
     std::vector<float> beaten_;
     Measured<float> single_;

@@ -177,7 +177,7 @@ private:
     void label(const Candidates<float>& candidates, std::size_t first, std::size_t count) {
         const Model<float> few = grouped(candidates);
         float* statistics = work_.statistics.get();
-        std::fill_n(statistics, packed_.columns * wide, 0.0f);
+        if (count < wide) std::fill_n(statistics, packed_.columns * wide, 0.0f);
         for (std::size_t start = 0; start < count; start += rows)
             for (std::size_t a = 0; a < packed_.columns; ++a) {
                 const T* values = packed_.block((first + start) / rows) + a * rows;
