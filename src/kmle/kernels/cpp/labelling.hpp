@@ -12,11 +12,6 @@ namespace KMLE_INSTRUCTION_SET {
 constexpr double largest_float = std::numeric_limits<float>::max();
 constexpr double double_to_single = std::numeric_limits<double>::epsilon() / std::numeric_limits<float>::epsilon();
 
-// A bound in single precision, rounded up.
-inline float single_precision(double bound) {
-    return bound < 1e38 ? static_cast<float>(bound * 1.000001) : std::numeric_limits<float>::infinity();
-}
-
 // The best component of every row of a block, its score and the second best score.
 template <class T>
 struct Best {

@@ -29,26 +29,27 @@ public:
     }
 
     // What it adds to the error of differences of scores to measure a list from another centre, and as much to compare
-    // what comes of it. Every term of a score is rounded a few times, and once with every addition after it, by half an
-    // epsilon each, in either score; it may count three times, as slopes take up curvature. Below the smallest number
-    // what is lost is absolute.
+    // what comes of it. No part of a term is rounded more than ten times, or once with every addition after it, in either
+    // score, by half an epsilon. Below the smallest number what is lost is absolute.
     double rounding(const Candidates<float>& list) const {
         constexpr double epsilon = std::numeric_limits<float>::epsilon(), smallest = 1.5e-45;
-        const double roundings = static_cast<double>((products_.empty() ? 1 : 3) * (order_ + 8));
-        return roundings * (epsilon * list.size + 8 * smallest * (1 + list.size));
+        return 2 * static_cast<double>(order_ + 6) * (epsilon * list.size + 8 * smallest * (1 + list.size));
     }
+
+    // In double precision that is part of the doubt a list starts with.
+    double rounding(const Candidates<double>&) const { return 0.0; }
 
     // Those of a list that may win in a box inside its own. Whoever wins at the centre is the one to beat: another stays
     // only if the difference of the two scores may be positive somewhere in the box, but for the doubt.
     template <class Real>
-    void narrow(const Candidates<Real>& from, const Box& box, double doubt, Candidates<float>& to) {
+    void narrow(const Candidates<Real>& from, const Box& box, Candidates<float>& to) {
         Measured<Real>& now = measured<Real>();
         const std::size_t winner = measure(from, box, now);
         to.open(box, from.count);
-        to.doubt = doubt;
+        to.doubt = from.doubt + rounding(from);
         const Real top = now.lead[winner];
         for (std::size_t f = 0; f < order_; ++f) now.best[f] = now.terms[f][winner];
-        const Vec<Real> needed = broadcast(static_cast<Real>(-doubt));
+        const Vec<Real> needed = broadcast(-in_precision<Real>(to.doubt + rounding(from)));
         Vec<Real> largest{};
         IntVec<Real> place = first_places<Real>();
         for (std::size_t c = 0; c < from.count; c += lanes<Real>, place += static_cast<Integer<Real>>(lanes<Real>)) {
@@ -78,7 +79,6 @@ public:
     // Rules out those that win nowhere against the winners at some places of the box, `some_places` of them: their
     // statistics, [place][statistic].
     void narrow_further(Candidates<float>& list, const float* places) {
-        const double doubt = list.doubt + rounding(list);
         std::size_t rivals[some_places];
         find_winners(list, places, rivals);
         std::sort(rivals, rivals + some_places);
@@ -88,7 +88,7 @@ public:
             beaten_.push_back(list.lead()[*rival]);
             for (std::size_t f = 0; f < order_; ++f) beaten_.push_back(list.coefficients(f)[*rival]);
         }
-        const Vec<float> needed = broadcast(static_cast<float>(-doubt));
+        const Vec<float> needed = broadcast(-in_precision<float>(list.doubt + rounding(list)));
         const std::size_t before = list.count;
         list.count = 0;
         IntVec<float> place = first_places<float>();

@@ -191,7 +191,7 @@ private:
 };
 
 // Orders rows in place and says where each stood; any `leaf` of them, from a multiple of it on, then lie in a small box,
-// and so do four times as many, and sixteen times.
+// and so do twice as many, and four times.
 template <class T>
 void order_in_space(T* rows, std::int32_t* places, std::size_t count, std::size_t width, std::size_t leaf,
                     std::size_t threads) {

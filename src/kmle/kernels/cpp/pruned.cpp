@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "labelling.hpp"
+#include "group_labelling.hpp"
 #include "lane_sums.hpp"
 #include "narrowing.hpp"
 
@@ -22,10 +22,9 @@ class Descent {
 public:
     Descent(const Packed<T>& packed, const Model<double>& model, const Tree& tree, PrunedTask& task)
         : packed_(packed), model_(model), tree_(tree), task_(task), narrowing_(packed.features, packed.columns),
-          work_(packed.order, packed.order > statistics_at_once ? model.components : 0), zeros_(packed.columns, 0.0),
-          ones_(packed.columns, 1.0), all_(packed.order), place_(packed.columns), statistics_(packed.order),
-          places_(some * packed.order),
-          precise_(packed.order * rows), lanes_(packed.order) {
+          labelling_(packed, model), zeros_(packed.columns, 0.0), ones_(packed.columns, 1.0), all_(packed.order),
+          place_(packed.columns), statistics_(packed.order), places_(Narrowing::some_places * packed.order),
+          block_statistics_(packed.order * rows), lanes_(packed.order) {
         for (std::size_t depth = 0; depth < tree.depth; ++depth) lists_.emplace_back(packed.order);
         if (!tree.starts) take(0, model.components, [](std::size_t c) { return c; });
     }
@@ -41,9 +40,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t rows = block_rows<T>, wide = block_rows<float>;
-    static constexpr std::size_t some = Narrowing::some_places;
-    using Lanes = LaneSums<T>;
+    static constexpr std::size_t rows = block_rows<T>;
 
     // Starts from components that live; where none does, the first has all rows.
     template <class Name>
@@ -60,75 +57,73 @@ private:
 
     void descend(std::size_t depth, std::size_t stretch) {
         const Level& level = tree_.levels[depth];
-        const bool finest = depth + 1 == tree_.depth;
-        const std::size_t inside = finest ? 0 : level.blocks_each / tree_.levels[depth + 1].blocks_each;
-        const std::size_t first = stretch * inside, last = finest ? 0 : std::min(stretches(depth + 1), first + inside);
-        const Box box = box_of(level, stretch);
+        const Box box = {level.centres + stretch * packed_.columns, level.halves + stretch * packed_.columns};
         Candidates<float>& left = lists_[depth];
-        if (depth == 0)
-            narrowing_.narrow(all_, box, doubt_of(box), left);
-        else
-            narrowing_.narrow(lists_[depth - 1], box, doubt_of(lists_[depth - 1]), left);
+        if (depth > 0) {
+            narrowing_.narrow(lists_[depth - 1], box, left);
+        } else {
+            // The rounding of scores of rows, and as much three times over for what is computed here.
+            all_.doubt = 4 * labelling_.near_tie_in(box);
+            narrowing_.narrow(all_, box, left);
+        }
         if (left.count > few_candidates) {
-            for (std::size_t p = 0; p < some; ++p)
-                if (finest)
-                    set_row(p, box, stretch);
-                else
-                    set_place(p, box, tree_.levels[depth + 1].centres + std::min(first + p, last - 1) * packed_.columns, 1);
+            choose_places(box, depth, stretch);
             narrowing_.narrow_further(left, places_.data());
         }
         if (left.count == 1)
             give(level, stretch, left.names()[0]);
-        else if (finest)
+        else if (depth + 1 == tree_.depth)
             look_at(stretch, left);
-        else
-            for (std::size_t s = first; s < last; ++s) descend(depth + 1, s);
+        else {
+            const Range inside = parts(depth, stretch);
+            for (std::size_t s = inside.first; s < inside.last; ++s) descend(depth + 1, s);
+        }
     }
 
-    std::size_t stretches(std::size_t depth) const {
-        const std::size_t each = tree_.levels[depth].blocks_each;
-        return rounded_up(packed_.blocks(), each) / each;
+    struct Range {
+        std::size_t first, last;
+    };
+
+    // The stretches of the next finer level inside one.
+    Range parts(std::size_t depth, std::size_t stretch) const {
+        const std::size_t each = tree_.levels[depth + 1].blocks_each, count = tree_.levels[depth].blocks_each / each;
+        return {stretch * count, std::min(rounded_up(packed_.blocks(), each) / each, (stretch + 1) * count)};
     }
 
-    Box box_of(const Level& level, std::size_t stretch) const {
-        return {level.centres + stretch * packed_.columns, level.halves + stretch * packed_.columns};
+    // Places in a box where it is asked who leads: the centres of the stretches inside it, or some rows of a group.
+    void choose_places(const Box& box, std::size_t depth, std::size_t stretch) {
+        const bool finest = depth + 1 == tree_.depth;
+        const Range inside = finest ? Range{0, 0} : parts(depth, stretch);
+        for (std::size_t p = 0; p < Narrowing::some_places; ++p) {
+            if (finest) {
+                const std::size_t i = stretch * group_rows + (2 * p + 1) * rows_of(stretch) / (2 * Narrowing::some_places);
+                place_in(box, packed_.block(i / rows) + i % rows, rows);
+            } else {
+                const std::size_t s = std::min(inside.last - 1, inside.first + p);
+                place_in(box, tree_.levels[depth + 1].centres + s * packed_.columns, 1);
+            }
+            std::copy_n(statistics_.data(), packed_.order, places_.data() + p * packed_.order);
+        }
     }
 
-    // The rounding of the scores in double precision of rows in a box, and as much three times over for what is computed
-    // in it when components are first ruled out.
-    double doubt_of(const Box& box) {
-        const Packed<double> shape = {nullptr,         nullptr,       nullptr,         packed_.rows,
-                                      packed_.columns, packed_.order, packed_.features};
-        for (std::size_t a = 0; a < packed_.columns; ++a) place_[a] = std::abs(box.centre[a]) + box.half[a];
-        return 4 * near_tie(shape, model_, place_.data());
-    }
-
-    double doubt_of(const Candidates<float>& list) const { return list.doubt + narrowing_.rounding(list); }
-
-    // Places in a box where it is asked who leads; columns lie `stride` apart.
+    // Statistics of a place in a box; columns lie `stride` apart.
     template <class Value>
-    void set_place(std::size_t p, const Box& box, const Value* columns, std::size_t stride) {
+    void place_in(const Box& box, const Value* columns, std::size_t stride) {
         for (std::size_t a = 0; a < packed_.columns; ++a) place_[a] = box.place(a, static_cast<double>(columns[a * stride]));
         expand(packed_.features, packed_.columns, place_.data(), 1, statistics_.data());
-        std::copy_n(statistics_.data(), packed_.order, places_.data() + p * packed_.order);
     }
 
-    // Some rows of a group.
-    void set_row(std::size_t p, const Box& box, std::size_t group) {
-        const std::size_t i = group * wide + (2 * p + 1) * rows_of(group) / (2 * some);
-        set_place(p, box, packed_.block(i / rows) + i % rows, rows);
-    }
-
-    std::size_t rows_of(std::size_t group) const { return std::min(wide, packed_.rows - group * wide); }
+    std::size_t rows_of(std::size_t group) const { return std::min(group_rows, packed_.rows - group * group_rows); }
 
     // A whole stretch to one component.
     void give(const Level& level, std::size_t stretch, std::int32_t owner) {
-        const std::size_t order = packed_.order, inside = level.blocks_each * rows / wide;
+        const std::size_t order = packed_.order, inside = level.blocks_each * rows / group_rows;
+        const std::size_t groups = rounded_up(packed_.rows, group_rows) / group_rows;
         const double* total = level.totals + stretch * (order + 1);
         task_.counts[owner] += total[0];
         double* sums = task_.sums + static_cast<std::size_t>(owner) * order;
         for (std::size_t f = 0; f < order; ++f) sums[f] += total[f + 1];
-        for (std::size_t g = stretch * inside; g < std::min(stretches(tree_.depth - 1), (stretch + 1) * inside); ++g) {
+        for (std::size_t g = stretch * inside; g < std::min(groups, (stretch + 1) * inside); ++g) {
             task_.owners[g] = owner;
             if (!task_.owners_before || task_.owners_before[g] != owner) task_.changed += moved(g);
         }
@@ -136,7 +131,7 @@ private:
 
     // Rows of a group that had other labels; those it has now are known.
     std::int64_t moved(std::size_t group) const {
-        const std::size_t count = rows_of(group), first = group * wide;
+        const std::size_t count = rows_of(group), first = group * group_rows;
         if (!task_.owners_before) return static_cast<std::int64_t>(count);
         const std::int32_t owner = task_.owners[group], before = task_.owners_before[group];
         const std::int32_t *now = task_.labels + first, *then = task_.labels_before + first;
@@ -153,94 +148,40 @@ private:
 
     // The rows of a group, one by one.
     void look_at(std::size_t group, const Candidates<float>& candidates) {
-        const std::size_t first = group * wide, count = rows_of(group);
-        label(candidates, first, count);
-        const bool add_lanes = candidates.count <= Lanes::most;
-        if (add_lanes) lanes_.open(candidates.names(), candidates.count, task_);
-        for (std::size_t start = first; start < first + count; start += rows) {
-            const std::size_t size = std::min(rows, first + count - start);
-            const std::int32_t* owners = work_.best.label + (start - first);
-            const double* statistics = precise_statistics(start / rows);
+        const std::size_t first = group * group_rows, count = rows_of(group);
+        const double doubt = candidates.doubt + narrowing_.rounding(candidates);
+        const std::int32_t *owners = labelling_.label(candidates, first, count, doubt), *names = candidates.names();
+        std::int32_t* labels = task_.labels + first;
+        for (std::size_t r = 0; r < count; ++r) labels[r] = names[owners[r]];
+        const bool add_lanes = candidates.count <= LaneSums<T>::most;
+        if (add_lanes) lanes_.open(names, candidates.count, task_);
+        for (std::size_t start = 0; start < count; start += rows) {
+            const double* statistics = statistics_of((first + start) / rows);
             if (add_lanes)
-                lanes_.add(owners, statistics, packed_.weights ? packed_.weights + start : nullptr, size);
+                lanes_.add(owners + start, statistics, packed_.weights ? packed_.weights + first + start : nullptr,
+                           std::min(rows, count - start));
             else
-                add(candidates.names(), owners, start, size, statistics);
+                add(first + start, std::min(rows, count - start), statistics);
         }
-        const std::int32_t* labels = task_.labels + first;
         const bool one_owner = std::count(labels, labels + count, *labels) == static_cast<std::ptrdiff_t>(count);
         task_.owners[group] = one_owner ? *labels : -1;
         task_.changed += moved(group);
     }
 
-    // Labels the rows of a group by their places in its box; leaves their owners' places among the candidates in the
-    // workspace (-1 past the last row).
-    void label(const Candidates<float>& candidates, std::size_t first, std::size_t count) {
-        const Model<float> few = grouped(candidates);
-        float* statistics = work_.statistics.get();
-        if (count < wide) std::fill_n(statistics, packed_.columns * wide, 0.0f);
-        for (std::size_t start = 0; start < count; start += rows)
-            for (std::size_t a = 0; a < packed_.columns; ++a) {
-                const T* values = packed_.block((first + start) / rows) + a * rows;
-                const double centre = candidates.box.centre[a], half = candidates.box.half[a];
-                const double inverse = half > 0 ? 1 / half : 0.0;
-                for (std::size_t r = 0; r < rows; ++r)
-                    statistics[a * wide + start + r] = static_cast<float>((static_cast<double>(values[r]) - centre) * inverse);
-            }
-        build_statistics(packed_.features, packed_.columns, wide, statistics);
-        Best<float>& best = work_.best;
-        best.find(statistics, few, work_.scores.get());
-        const double doubt = doubt_of(candidates);
-        if (best.any_within(single_precision(doubt))) {
-            take_exact(candidates);
-            for (std::size_t r = 0; r < count; ++r) {
-                const double margin = static_cast<double>(best.score[r]) - static_cast<double>(best.second[r]);
-                if (margin > doubt) continue;  // what is not a number is in doubt too
-                row_statistics(packed_, first + r, statistics_.data());
-                best.label[r] = exact_label(statistics_.data(), natural_.data(), bias_.data(), candidates.count, packed_.order);
-            }
-        }
-        for (std::size_t r = 0; r < count; ++r) task_.labels[first + r] = candidates.names()[best.label[r]];
-        std::fill(best.label + count, best.label + wide, -1);
-    }
-
-    // Candidates as a model of their own, as scores need it.
-    Model<float> grouped(const Candidates<float>& candidates) {
-        const std::size_t order = packed_.order, padded = rounded_up(candidates.count, group);
-        if (padded > grouped_room_) {
-            grouped_room_ = padded;
-            grouped_ = aligned<float>(padded * order);
-        }
-        for (std::size_t s = 0; s < padded; s += group)
-            for (std::size_t f = 0; f < order; ++f)
-                std::copy_n(candidates.coefficients(f) + s, group, grouped_.get() + s * order + f * group);
-        return {grouped_.get(), candidates.lead(), nullptr, nullptr, nullptr, 0.0, candidates.count, order};
-    }
-
-    // The components as exact_label wants them.
-    void take_exact(const Candidates<float>& candidates) {
-        natural_.resize(candidates.count * packed_.order);
-        bias_.resize(candidates.count);
-        for (std::size_t s = 0; s < candidates.count; ++s) {
-            const std::size_t j = static_cast<std::size_t>(candidates.names()[s]);
-            bias_[s] = model_.bias[j];
-            std::copy_n(model_.natural + j * packed_.order, packed_.order, natural_.data() + s * packed_.order);
-        }
-    }
-
-    // Statistics of the rows of a block, [statistic][row].
-    const double* precise_statistics(std::size_t block) {
+    // Statistics of the rows of a block in double precision, [statistic][row].
+    const double* statistics_of(std::size_t block) {
         const T* values = packed_.block(block);
         if constexpr (sizeof(T) == 8)
             if (packed_.features == Features::identity) return values;
-        std::copy_n(values, packed_.columns * rows, precise_.get());
-        build_statistics(packed_.features, packed_.columns, rows, precise_.get());
-        return precise_.get();
+        std::copy_n(values, packed_.columns * rows, block_statistics_.get());
+        build_statistics(packed_.features, packed_.columns, rows, block_statistics_.get());
+        return block_statistics_.get();
     }
 
-    void add(const std::int32_t* names, const std::int32_t* owners, std::size_t first, std::size_t count,
-             const double* statistics) {
+    // Adds rows of a block to the sums of their labels.
+    void add(std::size_t first, std::size_t count, const double* statistics) {
         for (std::size_t r = 0; r < count; ++r) {
-            const std::size_t owner = static_cast<std::size_t>(names[owners[r]]);
+            const std::size_t owner = static_cast<std::size_t>(task_.labels[first + r]);
             const double weight = packed_.weight(first + r);
             task_.counts[owner] += weight;
             double* sums = task_.sums + owner * packed_.order;
@@ -253,15 +194,13 @@ private:
     const Tree& tree_;
     PrunedTask& task_;
     Narrowing narrowing_;
-    Workspace<float> work_;
+    GroupLabelling<T> labelling_;
     std::vector<double> zeros_, ones_;
     Candidates<double> all_;                // measured from zero, in units
     std::vector<Candidates<float>> lists_;  // those left at each level
-    std::vector<double> place_, statistics_, natural_, bias_;
+    std::vector<double> place_, statistics_;
     std::vector<float> places_;
-    std::size_t grouped_room_ = 0;
-    std::unique_ptr<float[], AlignedDelete<float>> grouped_;
-    Buffer<double> precise_;
+    Buffer<double> block_statistics_;
     LaneSums<T> lanes_;
 };
 
