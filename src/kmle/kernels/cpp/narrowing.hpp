@@ -64,9 +64,10 @@ public:
             const unsigned bits = bits_of<Real>(kept);
             if (bits == 0) continue;
             store_names<Real>(to.names() + to.count, from.names() + c, bits);
-            store_chosen(to.lead() + to.count, behind, bits);
+            float* out = to.lead() + to.count;
+            store_chosen(out, behind, bits);
             for (std::size_t f = 0; f < order_; ++f)
-                store_chosen(to.coefficients(f) + to.count, (load(now.terms[f] + c) - now.best[f]) * now.scale[f], bits);
+                store_chosen(out += to.stride(), (load(now.terms[f] + c) - now.best[f]) * now.scale[f], bits);
             to.count += static_cast<std::size_t>(__builtin_popcount(bits));
             // Infinite where it is not a number, or none of single precision.
             const Vec<Real> larger = size <= largest ? largest : size < broadcast(most<Real>) ? size : broadcast(infinite<Real>);
@@ -89,23 +90,23 @@ public:
             for (std::size_t f = 0; f < order_; ++f) beaten_.push_back(list.coefficients(f)[*rival]);
         }
         const Vec<float> needed = broadcast(-in_precision<float>(list.doubt + rounding(list)));
-        const std::size_t before = list.count;
+        const std::size_t before = list.count, stride = list.stride();
         list.count = 0;
         IntVec<float> place = first_places<float>();
         for (std::size_t c = 0; c < before; c += lanes<float>, place += static_cast<std::int32_t>(lanes<float>)) {
             unsigned bits = bits_of<float>(place < static_cast<std::int32_t>(before));
             for (const float* best = beaten_.data(); best < beaten_.data() + beaten_.size() && bits; best += 1 + order_) {
-                Vec<float> upper = load(list.lead() + c) - best[0];
-                for (std::size_t f = 0; f < order_; ++f)
-                    upper += absolute<float>(load(list.coefficients(f) + c) - best[1 + f]);
+                const float* term = list.lead() + c;
+                Vec<float> upper = load(term) - best[0];
+                for (std::size_t f = 1; f <= order_; ++f) upper += absolute<float>(load(term += stride) - best[f]);
                 for (const std::size_t f : squares_) upper += negative<float>(load(list.coefficients(f) + c) - best[1 + f]);
                 bits &= bits_of<float>(~(upper < needed));
             }
             if (bits == 0) continue;
             store_names<float>(list.names() + list.count, list.names() + c, bits);
-            store_chosen(list.lead() + list.count, load(list.lead() + c), bits);
-            for (std::size_t f = 0; f < order_; ++f)
-                store_chosen(list.coefficients(f) + list.count, load(list.coefficients(f) + c), bits);
+            const float* term = list.lead() + c;
+            float* to = list.lead() + list.count;
+            for (std::size_t f = 0; f <= order_; ++f, term += stride, to += stride) store_chosen(to, load(term), bits);
             list.count += static_cast<std::size_t>(__builtin_popcount(bits));
         }
         list.close();
@@ -179,10 +180,11 @@ private:
         Leader<float> leaders[some_places];
         IntVec<float> place = first_places<float>();
         for (std::size_t c = 0; c < list.count; c += lanes<float>, place += static_cast<std::int32_t>(lanes<float>)) {
+            const float* term = list.lead() + c;
             Vec<float> scores[some_places];
-            for (Vec<float>& score : scores) score = load(list.lead() + c);
+            for (Vec<float>& score : scores) score = load(term);
             for (std::size_t f = 0; f < order_; ++f) {
-                const Vec<float> coefficients = load(list.coefficients(f) + c);
+                const Vec<float> coefficients = load(term += list.stride());
                 for (std::size_t p = 0; p < some_places; ++p) scores[p] += coefficients * places[p * order_ + f];
             }
             for (std::size_t p = 0; p < some_places; ++p) leaders[p].look_at(scores[p], place);
@@ -216,8 +218,9 @@ private:
         Leader<Real> leader;
         IntVec<Real> place = first_places<Real>();
         for (std::size_t c = 0; c < from.count; c += lanes<Real>, place += static_cast<Integer<Real>>(lanes<Real>)) {
-            Vec<Real> lead = load(from.lead() + c);
-            for (std::size_t f = 0; f < order_; ++f) lead += load(from.coefficients(f) + c) * now.at[f];
+            const Real* term = from.lead() + c;
+            Vec<Real> lead = load(term);
+            for (std::size_t f = 0; f < order_; ++f) lead += load(term += from.stride()) * now.at[f];
             store(now.lead.get() + c, lead);
             leader.look_at(lead, place);
             if (bends_.empty()) continue;
