@@ -148,14 +148,15 @@ private:
         return place;
     }
 
+    // Names go through the same lanes as what they name.
     template <class Real>
     static void store_names(std::int32_t* to, const std::int32_t* from, unsigned bits) {
-        if constexpr (sizeof(Real) == 4) {
-            IntVec<float> names;
+        if constexpr (sizeof(Real) == 4 && vector_bytes > 16) {
+            Vec<float> names;
             std::memcpy(&names, from, sizeof names);
-            store_chosen(to, names, bits);
+            store_chosen(reinterpret_cast<float*>(to), names, bits);
         } else
-            store_chosen(to, from, bits);
+            write_chosen<lanes<Real>>(to, from, bits);
     }
 
     // Who leads, of some scores of all components.

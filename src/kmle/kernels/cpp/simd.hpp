@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#if defined(__AVX512F__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -81,6 +81,10 @@ template <class T>
 inline unsigned bits_of(IntVec<T> holds) {
 #if KMLE_VECTOR_BYTES == 64
     return sizeof(T) == 4 ? _mm512_movepi32_mask((__m512i)holds) : _mm512_movepi64_mask((__m512i)holds);
+#elif KMLE_VECTOR_BYTES == 32
+    return static_cast<unsigned>(sizeof(T) == 4 ? _mm256_movemask_ps((__m256)holds) : _mm256_movemask_pd((__m256d)holds));
+#elif defined(__SSE2__)
+    return static_cast<unsigned>(sizeof(T) == 4 ? _mm_movemask_ps((__m128)holds) : _mm_movemask_pd((__m128d)holds));
 #else
     unsigned bits = 0;
     for (std::size_t lane = 0; lane < lanes<T>; ++lane) bits |= static_cast<unsigned>(holds[lane] & 1) << lane;
@@ -88,20 +92,45 @@ inline unsigned bits_of(IntVec<T> holds) {
 #endif
 }
 
-// Writes the lanes whose bits are set, one after the other. Of what follows, a vector may be overwritten.
-template <class To, class From>
-inline void store_chosen(To* to, const From& from, unsigned bits) {
-    for (; bits; bits &= bits - 1) *to++ = static_cast<To>(from[__builtin_ctz(bits)]);
+// Writes those of `count` values whose bits are set, one after the other. As many may be overwritten.
+template <std::size_t count, class To, class From>
+inline void write_chosen(To* to, const From* from, unsigned bits) {
+    for (std::size_t lane = 0; lane < count; ++lane) {
+        *to = static_cast<To>(from[lane]);
+        to += bits >> lane & 1;
+    }
 }
 
-#if KMLE_VECTOR_BYTES == 64
-inline void store_chosen(float* to, const Vec<float>& from, unsigned bits) {
-    _mm512_storeu_ps(to, _mm512_maskz_compress_ps(static_cast<__mmask16>(bits), (__m512)from));
-}
-inline void store_chosen(std::int32_t* to, const IntVec<float>& from, unsigned bits) {
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits), (__m512i)from));
-}
+#if KMLE_VECTOR_BYTES == 32
+// For every choice of lanes, which they are.
+struct ChosenLanes {
+    std::uint8_t lane[256][8];
+    constexpr ChosenLanes() : lane() {
+        for (unsigned bits = 0; bits < 256; ++bits)
+            for (unsigned from = 0, to = 0; from < 8; ++from)
+                if (bits >> from & 1) lane[bits][to++] = static_cast<std::uint8_t>(from);
+    }
+};
+inline constexpr ChosenLanes chosen_lanes;
 #endif
+
+// The same of the lanes of a vector.
+inline void store_chosen(float* to, Vec<float> from, unsigned bits) {
+#if KMLE_VECTOR_BYTES == 64
+    _mm512_storeu_ps(to, _mm512_maskz_compress_ps(static_cast<__mmask16>(bits), (__m512)from));
+#elif KMLE_VECTOR_BYTES == 32
+    const __m128i lane = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(chosen_lanes.lane[bits]));
+    _mm256_storeu_ps(to, _mm256_permutevar8x32_ps((__m256)from, _mm256_cvtepu8_epi32(lane)));
+#else
+    write_chosen<lanes<float>>(to, reinterpret_cast<const float*>(&from), bits);
+#endif
+}
+
+inline void store_chosen(float* to, Vec<double> from, unsigned bits) {
+    double values[lanes<double>];
+    std::memcpy(values, &from, sizeof values);
+    write_chosen<lanes<double>>(to, values, bits);
+}
 
 // e^x for x <= 0, zero below -708; within two units in the last place.
 inline Vec<double> exp_negative(Vec<double> x) {
