@@ -111,7 +111,8 @@ private:
                 for (std::size_t r = 0; r < size; ++r) {
                     const std::size_t i = first + places[start + r];
                     const T* values = packed_.block(i / rows) + i % rows;
-                    for (std::size_t a = 0; a < packed_.columns; ++a) statistics[a * block_rows<double> + r] = values[a * rows];
+                    for (std::size_t a = 0; a < packed_.columns; ++a)
+                        statistics[a * block_rows<double> + r] = values[a * rows];
                 }
                 build_statistics(packed_.features, packed_.columns, block_rows<double>, statistics);
                 best.find(statistics, model, precise_.scores.get());

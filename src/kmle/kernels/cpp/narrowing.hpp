@@ -70,8 +70,8 @@ public:
                 store_chosen(out += to.stride(), (load(now.terms[f] + c) - now.best[f]) * now.scale[f], bits);
             to.count += static_cast<std::size_t>(__builtin_popcount(bits));
             // Infinite where it is not a number, or none of single precision.
-            const Vec<Real> larger = size <= largest ? largest : size < broadcast(most<Real>) ? size : broadcast(infinite<Real>);
-            largest = kept ? larger : largest;
+            const Vec<Real> bounded = size < broadcast(most<Real>) ? size : broadcast(infinite<Real>);
+            largest = kept & ~(bounded <= largest) ? bounded : largest;
         }
         to.size = static_cast<double>(highest<Real>(largest));
         to.close();
@@ -127,8 +127,8 @@ private:
 
         std::size_t room = 0;
         std::unique_ptr<Real[], AlignedDelete<Real>> lead, slopes;
-        std::vector<const Real*> terms;  // [statistic]: the coefficients
-        std::vector<Real> at, scale, best;  // [statistic]: of the centre, its half widths, the terms of whoever leads there
+        std::vector<const Real*> terms;     // [statistic]: the coefficients
+        std::vector<Real> at, scale, best;  // [statistic]: the centre's, the half widths', and terms of whoever leads there
         std::vector<Real> steps;            // [bend]: from one centre to the other
     };
 
@@ -213,7 +213,8 @@ private:
         }
         for (std::size_t p = 0; p < products_.size(); ++p)
             now.scale[columns_ + p] = now.scale[products_[p].first] * now.scale[products_[p].second];
-        for (std::size_t i = 0; i < bends_.size(); ++i) now.steps[i] = static_cast<Real>(bends_[i].times * move_[bends_[i].other]);
+        for (std::size_t i = 0; i < bends_.size(); ++i)
+            now.steps[i] = static_cast<Real>(bends_[i].times * move_[bends_[i].other]);
         if (!bends_.empty())
             for (std::size_t a = 0; a < columns_; ++a) now.terms[a] = now.slopes.get() + a * now.room;
         Leader<Real> leader;
@@ -225,7 +226,8 @@ private:
             store(now.lead.get() + c, lead);
             leader.look_at(lead, place);
             if (bends_.empty()) continue;
-            for (std::size_t a = 0; a < columns_; ++a) store(now.slopes.get() + a * now.room + c, load(from.coefficients(a) + c));
+            for (std::size_t a = 0; a < columns_; ++a)
+                store(now.slopes.get() + a * now.room + c, load(from.coefficients(a) + c));
             for (std::size_t i = 0; i < bends_.size(); ++i) {
                 Real* slope = now.slopes.get() + bends_[i].column * now.room + c;
                 store(slope, load(slope) + load(from.coefficients(bends_[i].statistic) + c) * now.steps[i]);
