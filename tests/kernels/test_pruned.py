@@ -79,6 +79,41 @@ def test_several_levels_and_threads(features, offset):
     check(x, features, [(natural, bias), (natural, dead), (1.01 * natural, bias)], rng.random(len(x)), n_threads=3)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("features", ["identity", "quadratic"])
+def test_many_components(features, dtype):
+    """So many that they are ruled out by several rivals, among them some that are nearly or wholly the same."""
+    rng = np.random.default_rng(5)
+    d = 5 if features == "identity" else 2
+    x = rng.normal(size=(9_001, d)).astype(dtype)
+    means, widths = rng.normal(size=(200, d)), rng.uniform(0.1, 0.3, 200)
+    means[100:120], widths[100:120] = means[:20], widths[:20]
+    means[120:140], widths[120:140] = means[20:40] * (1 + 1e-9), widths[20:40]
+    widths[140:145] *= 1e-3
+    natural, bias = _round_bells(means, np.full(200, 0.2) if features == "identity" else widths, features)
+    dead = np.where(rng.random(200) < 0.3, -np.inf, bias)
+    check(x, features, [(natural, bias), (natural, dead), (natural * (1 + 1e-6), bias)], rng.random(len(x)))
+
+
+def _round_bells(means, widths, features):
+    """Spherical Gaussians; of equal width where the squares are no statistics."""
+    d, precision = means.shape[1], widths[:, None] ** -2.0
+    bias = -0.5 * (means**2).sum(axis=1) / widths**2
+    if features == "identity":
+        return means * precision, bias
+    packed_precision = -0.5 * precision * np.eye(d)[np.triu_indices(d)]
+    return np.hstack([means * precision, packed_precision]), bias - d * np.log(widths)
+
+
+def test_one_candidate_of_another_size():
+    """Scores of a needle are so large beside those of the others that single precision tells none of them apart."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(5_000, 2))
+    means = np.vstack([rng.normal(size=(30, 2)), x[:3]])
+    widths = np.concatenate([np.full(30, 0.3), np.full(3, 1e-5)])
+    check(x, "quadratic", [_round_bells(means, widths, "quadratic")])
+
+
 def test_equal_rows_equal_components_and_no_component():
     rng = np.random.default_rng(1)
     x = np.repeat(rng.normal(size=(7, 2)), 300, axis=0)
@@ -127,6 +162,13 @@ def test_the_order_is_one_of_small_boxes(shape):
     scale = np.subtract(*np.quantile(x, [0.75, 0.25], axis=0)).max()
     widths = np.array([np.ptp(ordered[start : start + 64], axis=0).max() for start in range(0, len(x), 64)])
     assert np.median(widths) < 0.5 * scale
+
+
+def test_boxes_are_as_narrow_in_every_column():
+    x = np.random.default_rng(7).random((64 * 4**5, 5))
+    spatial_order(x)
+    widths = np.ptp(x.reshape(-1, 64, 5), axis=1).mean(axis=0)
+    assert (widths < 0.3).all()  # each column is cut in four
 
 
 def test_boxes_and_totals_of_all_levels():

@@ -20,7 +20,7 @@ SORT_UP_TO_COMPONENTS = 64
 
 # Pruning pays while boxes of neighbouring rows are small beside cells: few statistics, many rows, and the more columns
 # the kernels see, the more components.
-PRUNE_FROM_COMPONENTS = {1: 4, 2: 4, 3: 128, 4: 1024, 5: 4096}
+PRUNE_FROM_COMPONENTS = {1: 4, 2: 4, 3: 128, 4: 256, 5: 256}
 PRUNE_UP_TO_ORDER = 5
 PRUNE_FROM_ROWS = 100_000
 

@@ -1,10 +1,10 @@
 """The pruned engine, for few statistics and many rows: components are ruled out for whole stretches of rows.
 
 A walk down a tree for every row costs more than trying all components. So rows are put in an order in which neighbours
-are close (quarters of quarters, as in a k-d tree) and cut into stretches of 64, 256, 1024... rows, whose boxes and sums
-are kept. A component is tried in a stretch only if it may win somewhere in the boxes around it, and rows are looked at
-only where more than one may. For the longest stretches the components are looked at one by one, or through a tree over
-them.
+are close (halves of halves, as in a k-d tree) and cut into stretches of 64, 256, 1024... rows, whose boxes and sums are
+kept. A component is tried in a stretch only if it may win somewhere in the boxes around it, against whoever wins at the
+centre and at a few other places, and rows are looked at only where more than one may. For the longest stretches the
+components are looked at one by one, or through a tree over them.
 """
 
 from collections.abc import Callable

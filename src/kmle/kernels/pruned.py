@@ -16,7 +16,7 @@ Integers = NDArray[np.int32]
 
 # Rows of a group: one block of the kernels in float32, two in float64.
 GROUP_ROWS = 64
-# Stretches of a level are so many of the next finer one, as rows are ordered (see ordering.hpp).
+# Stretches of a level are so many of the next finer one: rows are ordered by halves of halves (see ordering.hpp).
 PARTS = 4
 # The coarsest level has at least so many stretches, if groups are not that few: they are what threads share.
 FEWEST_STRETCHES = 16
@@ -148,7 +148,7 @@ def spatial_order(rows: NDArray[Any], n_threads: int = 1) -> Integers:
     places = np.empty(len(rows), dtype=np.int32)
     compiled: Any = compiled_module()
     if compiled is None:
-        pruned_reference.spatial_order(rows, GROUP_ROWS, PARTS, places)
+        pruned_reference.spatial_order(rows, GROUP_ROWS, places)
     else:
         order = compiled.spatial_order32 if rows.dtype == np.float32 else compiled.spatial_order64
         order(rows, GROUP_ROWS, places, n_threads)

@@ -57,8 +57,8 @@ class PrunedRows:
         return int(np.count_nonzero(before != labels))
 
 
-def spatial_order(rows: NDArray[Any], leaf: int, parts: int, places: Integers) -> None:
-    """Puts rows in an order in which neighbours are close: parts of parts, each cut across the widest column."""
+def spatial_order(rows: NDArray[Any], leaf: int, places: Integers) -> None:
+    """Puts rows in an order in which neighbours are close: halves of halves, each cut across the widest column."""
     places[:] = np.arange(len(rows))
     stack = [(0, len(rows))]
     while stack:
@@ -68,10 +68,10 @@ def spatial_order(rows: NDArray[Any], leaf: int, parts: int, places: Integers) -
             continue
         order = first + np.argsort(rows[first:last, np.argmax(widths)], kind="stable")
         rows[first:last], places[first:last] = rows[order], places[order]
-        each = leaf
-        while parts * each < last - first:
-            each *= parts
-        stack += [(start, min(last, start + each)) for start in range(first, last, each)]
+        half = leaf
+        while 2 * half < last - first:
+            half *= 2
+        stack += [(first, first + half), (first + half, last)]
 
 
 def spread_labels(

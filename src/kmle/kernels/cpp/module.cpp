@@ -40,7 +40,7 @@ using Contiguous = nb::ndarray<const double, nb::ndim<Dimensions>, nb::c_contig,
 
 // Partial results of all tasks together stay below this.
 constexpr std::size_t partial_bytes = 64 << 20;
-constexpr std::size_t most_tasks = 64;
+constexpr std::size_t most_tasks = 64, fewest_pruned_tasks = 16;
 constexpr std::size_t fewest_rows_a_task = 2048;
 
 const Passes* chosen = nullptr;
@@ -260,8 +260,8 @@ public:
                              const Vector<std::int32_t>& owners, const Vector<std::int32_t>& labels,
                              const Vector<double>& counts, const Matrix<double>& sums) {
         const nb::gil_scoped_release unlocked;
-        const GroupedModel<T> grouped(natural, bias);
-        const Model<T> model = grouped.view();
+        const GroupedModel<double> grouped(natural, bias);
+        const Model<double> model = grouped.view();
         std::vector<Level> levels;
         for (std::size_t l = 0; l < rows_each.size(); ++l)
             levels.push_back({rows_each[l] / block_rows<T>, centres[l].data(), halves[l].data(), totals[l].data()});
@@ -269,7 +269,9 @@ public:
                            candidates ? candidates->data() : nullptr};
         const std::size_t stretches = centres[0].shape(0), cells = model.components * (order() + 1);
         const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * cells));
-        const std::size_t count = std::min({most_tasks, affordable, stretches});
+        // Setting out with many components, and adding up what they have, costs as much as a few rows of each.
+        const std::size_t worthwhile = std::max(fewest_pruned_tasks, rows_ / (2 * cells));
+        const std::size_t count = std::min({most_tasks, affordable, worthwhile, stretches});
         std::vector<double> partial(count * cells, 0.0);
         std::vector<PrunedTask> tasks(count);
         Pool::run(count, threads_, [&](std::size_t t) {

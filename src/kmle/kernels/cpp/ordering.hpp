@@ -19,16 +19,18 @@
 
 namespace kmle {
 
-// Many rows are cut into sixteen parts at once, which is quicker; few into four, which makes for boxes nearly square.
-constexpr std::size_t most_parts = 16, few_parts = 4, many_leaves = 256;
+// Cutting into many parts at once is quicker, into few makes for boxes more nearly square.
+constexpr std::size_t most_parts = 16;
 
-// The size of each of the parts that `count` rows are cut into, the last one perhaps excepted: a power of four leaves,
-// so that stretches of any such size are whole parts, or neighbouring ones.
-inline std::size_t part_size(std::size_t count, std::size_t leaf) {
-    const std::size_t parts = count > many_leaves * leaf ? most_parts : few_parts;
-    std::size_t part = leaf;
-    while (part * parts < count) part *= few_parts;
-    return part;
+// The size of each of the parts that `count` rows are cut into, the last one perhaps excepted: leaves times a power of
+// two, so that stretches of any such size are whole parts, or neighbouring ones. Cuts across one column are as many at
+// once as its share of all that are to come, if every column has the same.
+inline std::size_t part_size(std::size_t count, std::size_t leaf, std::size_t columns) {
+    std::size_t halvings = 0;
+    while ((leaf << halvings) < count) ++halvings;
+    std::size_t parts = 2;
+    for (std::size_t share = 2 * columns; share <= halvings && parts < most_parts; share += columns) parts *= 2;
+    return (leaf << halvings) / parts;
 }
 
 // Rows of Width columns, or of `width` where Width is zero, and where each stood at first.
@@ -125,7 +127,7 @@ private:
         for (std::size_t i = part.first; i < part.last; ++i) ++starts[bin_of(i) + 1];
         for (std::size_t b = 0; b < bins; ++b) starts[b + 1] += starts[b];
         // A bin in which a cut falls is a segment of its own; those between two such bins are one together.
-        const std::size_t each = part_size(part.size(), leaf_);
+        const std::size_t each = part_size(part.size(), leaf_, width());
         std::uint8_t segment_of[most_bins];
         std::size_t next[2 * most_parts], segments = 0;
         struct Open {
@@ -189,7 +191,7 @@ private:
 };
 
 // Orders rows in place and says where each stood; any `leaf` of them, from a multiple of it on, then lie in a small box,
-// and so do four times as many, and sixteen times.
+// and so do twice as many, and four times.
 template <class T>
 void order_in_space(T* rows, std::int32_t* places, std::size_t count, std::size_t width, std::size_t leaf,
                     std::size_t threads) {

@@ -12,7 +12,7 @@ void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&
 template <class T>
 void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
 template <class T>
-void pruned(const Packed<T>&, const Model<T>&, const Tree&, PrunedTask&);
+void pruned(const Packed<T>&, const Model<double>&, const Tree&, PrunedTask&);
 template <class T>
 void soft(const Packed<T>&, const Model<double>&, SoftTask&);
 template <class T>

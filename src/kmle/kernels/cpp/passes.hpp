@@ -131,7 +131,7 @@ struct Passes {
     void (*hard64)(const Packed<double>&, const Model<float>&, const Model<double>&, HardTask&);
     void (*hard32)(const Packed<float>&, const Model<float>&, const Model<double>&, HardTask&);
     void (*pruned64)(const Packed<double>&, const Model<double>&, const Tree&, PrunedTask&);
-    void (*pruned32)(const Packed<float>&, const Model<float>&, const Tree&, PrunedTask&);
+    void (*pruned32)(const Packed<float>&, const Model<double>&, const Tree&, PrunedTask&);
     void (*skipping64)(const Packed<double>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
     void (*skipping32)(const Packed<float>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
     void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);

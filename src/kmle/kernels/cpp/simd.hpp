@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
-#ifdef __AVX2__
+#ifdef __SSE2__
 #include <immintrin.h>
 #endif
 
@@ -75,6 +76,79 @@ inline IntVec<T> widened(const std::int32_t* from) {
     Narrow narrow;
     std::memcpy(&narrow, from, sizeof narrow);
     return __builtin_convertvector(narrow, IntVec<T>);
+}
+
+template <class T>
+inline Vec<T> absolute(Vec<T> x) {
+    using Integer = typename VectorOf<T>::Integer;
+    return (Vec<T>)((IntVec<T>)x & std::numeric_limits<Integer>::max());
+}
+
+template <class T>
+inline T highest(Vec<T> x) {
+    T values[lanes<T>];
+    std::memcpy(values, &x, sizeof values);
+#pragma GCC unroll 4
+    for (std::size_t half = lanes<T> / 2; half > 0; half /= 2)
+        for (std::size_t lane = 0; lane < half; ++lane)
+            values[lane] = values[lane] > values[lane + half] ? values[lane] : values[lane + half];
+    return values[0];
+}
+
+// One bit for each lane that holds.
+template <class T>
+inline unsigned bits_of(IntVec<T> holds) {
+#if KMLE_VECTOR_BYTES == 64
+    return sizeof(T) == 4 ? _mm512_movepi32_mask((__m512i)holds) : _mm512_movepi64_mask((__m512i)holds);
+#elif KMLE_VECTOR_BYTES == 32
+    return static_cast<unsigned>(sizeof(T) == 4 ? _mm256_movemask_ps((__m256)holds) : _mm256_movemask_pd((__m256d)holds));
+#elif defined(__SSE2__)
+    return static_cast<unsigned>(sizeof(T) == 4 ? _mm_movemask_ps((__m128)holds) : _mm_movemask_pd((__m128d)holds));
+#else
+    unsigned bits = 0;
+    for (std::size_t lane = 0; lane < lanes<T>; ++lane) bits |= static_cast<unsigned>(holds[lane] & 1) << lane;
+    return bits;
+#endif
+}
+
+// Writes those of `count` values whose bits are set, one after the other. As many may be overwritten.
+template <std::size_t count, class To, class From>
+inline void write_chosen(To* to, const From* from, unsigned bits) {
+    for (std::size_t lane = 0; lane < count; ++lane) {
+        *to = static_cast<To>(from[lane]);
+        to += bits >> lane & 1;
+    }
+}
+
+#if KMLE_VECTOR_BYTES == 32
+// For every choice of lanes, which they are.
+struct ChosenLanes {
+    std::uint8_t lane[256][8];
+    constexpr ChosenLanes() : lane() {
+        for (unsigned bits = 0; bits < 256; ++bits)
+            for (unsigned from = 0, to = 0; from < 8; ++from)
+                if (bits >> from & 1) lane[bits][to++] = static_cast<std::uint8_t>(from);
+    }
+};
+inline constexpr ChosenLanes chosen_lanes;
+#endif
+
+// The same of the lanes of a vector.
+inline void store_chosen(float* to, Vec<float> from, unsigned bits) {
+#if KMLE_VECTOR_BYTES == 64
+    _mm512_storeu_ps(to, _mm512_maskz_compress_ps(static_cast<__mmask16>(bits), (__m512)from));
+#elif KMLE_VECTOR_BYTES == 32
+    const __m128i lane = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(chosen_lanes.lane[bits]));
+    _mm256_storeu_ps(to, _mm256_permutevar8x32_ps((__m256)from, _mm256_cvtepu8_epi32(lane)));
+#else
+    write_chosen<lanes<float>>(to, reinterpret_cast<const float*>(&from), bits);
+#endif
+}
+
+inline void store_chosen(float* to, Vec<double> from, unsigned bits) {
+    double values[lanes<double>];
+    std::memcpy(values, &from, sizeof values);
+    write_chosen<lanes<double>>(to, values, bits);
 }
 
 // e^x for x <= 0, zero below -708; within two units in the last place.

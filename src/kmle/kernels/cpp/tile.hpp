@@ -114,6 +114,12 @@ double near_tie(const Packed<T>& packed, const Model<T>& model, const double* la
     return roundings * static_cast<double>(std::numeric_limits<T>::epsilon()) * magnitude;
 }
 
+// A bound in the precision of T, rounded up.
+template <class T>
+T in_precision(double bound) {
+    return bound < 1e38 || sizeof(T) == 8 ? static_cast<T>(bound * 1.000001) : std::numeric_limits<T>::infinity();
+}
+
 template <class T>
 double near_tie(const Packed<T>& packed, const Model<T>& model, std::size_t block) {
     return near_tie(packed, model, packed.largest + block * packed.columns);
