@@ -236,13 +236,6 @@ def test_rows_may_come_in_pieces_and_with_any_strides():
     np.testing.assert_allclose(clusters.sums, expected.sums, rtol=1e-12)
 
 
-def test_packed_rows_come_back_as_they_were():
-    for n in (1, 63, 64, 5000):
-        for dtype in (np.float32, np.float64):
-            x = np.random.default_rng(n).normal(size=(n, 3)).astype(dtype)
-            np.testing.assert_array_equal(packed(x, n_threads=2).table(), x)
-
-
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("n", [1, 32, 5003])
 def test_a_column_written_and_sorted_in_place_is_a_column_loaded(features, n):

@@ -6,7 +6,7 @@ from functools import partial
 from ..kernels import backend
 from .dense import DenseEngine
 from .engine import Engine
-from .pruned import PrunedEngine
+from .pruned import ORDER_FROM_WORK, PrunedEngine
 from .rows import Rows
 from .skipping import SkippingEngine
 from .sorted import SortedEngine, can_sort
@@ -41,8 +41,8 @@ ENGINES: dict[str, Callable[[Rows], Engine]] = {
 }
 
 
-def choose(rows: Rows, n_components: int, assignment: str) -> Engine:
-    """The engine asked for, or for "auto" the one expected to be fastest."""
+def choose(rows: Rows, n_components: int, assignment: str, hard: bool = False) -> Engine:
+    """The engine asked for, or for "auto" the one expected to be fastest; `hard` promises that passes will be hard."""
     if assignment == "sorted" and not can_sort(rows):
         raise ValueError(
             f"assignment='sorted' needs one column of a family with one statistic, or two that cross at most twice; "
@@ -61,7 +61,7 @@ def choose(rows: Rows, n_components: int, assignment: str) -> Engine:
     few_statistics = rows.order <= PRUNE_UP_TO_ORDER and len(rows) >= PRUNE_FROM_ROWS
     # The NumPy kernels rule nothing out: they look at every row.
     if few_statistics and backend() == "compiled" and n_components >= PRUNE_FROM_COMPONENTS[columns.shape[1]]:
-        return PrunedEngine(rows, waits=True)
+        return PrunedEngine(rows, waits=not hard or n_components < ORDER_FROM_WORK)
     work = rows.order * n_components
     long = work >= SKIP_FROM_WORK and work * len(rows) >= SKIP_FROM_TOTAL_WORK
     if narrow and long and n_components >= SKIP_FROM_COMPONENTS:

@@ -52,6 +52,7 @@ class Problem(LearningProblem):
     """A learning problem with its rows in memory, and the engine that passes over them.
 
     `sampling` draws the rows of the sample that seeds are looked for in; without it the draw is always the same.
+    `hard` promises that passes will be hard, so that what only those need is made ready at once.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Problem(LearningProblem):
         n_components: int = 1,
         assignment: str = "auto",
         sampling: np.random.Generator | None = None,
+        hard: bool = False,
     ) -> None:
         self.rows: Rows | SparseRows
         self.engine: Engine
@@ -74,7 +76,7 @@ class Problem(LearningProblem):
             self.engine = SparseEngine(self.rows)
         else:
             self.rows = Rows(family, X, sample_weight, origin, n_threads)
-            self.engine = choose(self.rows, n_components, assignment)
+            self.engine = choose(self.rows, n_components, assignment, hard)
         facts = Facts(
             self.rows.total, self.rows.mean_statistic, self.rows.largest_statistic, self.rows.sum_log_carrier()
         )

@@ -35,27 +35,26 @@ ORDER_FROM_WORK = 10
 class PrunedEngine:
     """Hard passes with few candidates a group; soft passes, where every component counts, by the dense kernel.
 
-    One that `waits` makes dense passes until ordering the rows can be expected to pay.
+    One that `waits` makes dense passes until ordering the rows can be expected to pay; else they are ordered at once.
     """
 
     def __init__(self, rows: Rows, structure: str = "pruned", waits: bool = False) -> None:
         self._structure = structure
         self._rows = rows
         self._dense = DenseEngine(rows)
-        self._ordered: _Ordered | None = None
-        self._waits = waits
+        self._ordered = None if waits else _Ordered(rows)
         self._hard_passes = 0
 
     @property
     def name(self) -> str:
         """What users call it: dense while it waits."""
-        return "dense" if self._waits and self._ordered is None else self._structure
+        return "dense" if self._ordered is None else self._structure
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         self._hard_passes += 1
         if self._ordered is None:
-            if self._waits and self._hard_passes * len(natural) < ORDER_FROM_WORK:
+            if self._hard_passes * len(natural) < ORDER_FROM_WORK:
                 return self._dense.hard_pass(natural, bias)
             self._dense = DenseEngine(self._rows)
             self._ordered = _Ordered(self._rows)
@@ -100,13 +99,15 @@ class _Ordered:
 
     def __init__(self, rows: Rows) -> None:
         self._n_threads = rows.n_threads
-        table, features = rows.packed.table(), rows.packed.features
         rows.release_packed()
+        table, features = rows.kernel_table()
         self._places = spatial_order(table, rows.n_threads)
         weights = None if rows.weights is None else rows.weights[self._places]
         self.packed = PackedRows(len(rows), table.shape[1], features, weights, rows.X.dtype, rows.n_threads)
         for_each(lambda block: self.packed.load(block.start, table[block]), rows.line_blocks(), rows.n_threads)
         self.pruned = PrunedRows(self.packed)
+        weight, *sums = self.pruned.levels[0].totals.sum(axis=0)
+        rows.summary = np.array(sums) / weight, self.packed.largest()
         self._partition: Grouped | None = None
         self._spares: list[tuple[Callable[[], Grouped | None], GroupLabels]] = []
 

@@ -80,6 +80,17 @@ class Rows:
         columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
         return columns.astype(self.X.dtype, copy=False), features
 
+    def kernel_table(self) -> tuple[Array, str]:
+        """The kernels' columns of all rows (n, columns), a copy, and how t(x) follows from them."""
+        first, features = self.kernel_columns(slice(0, 1))
+        table = np.empty((len(self.X), first.shape[1]), dtype=self.X.dtype)
+
+        def fill(rows: slice) -> None:
+            table[rows] = self.kernel_columns(rows)[0]
+
+        for_each(fill, self._slices(self.X.shape[1]), self.n_threads)
+        return table, features
+
     def release_packed(self) -> None:
         """Gives back the memory of the packed rows, for an engine that has them in another form."""
         self.__dict__.pop("packed", None)

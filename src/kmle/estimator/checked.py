@@ -24,6 +24,7 @@ class CheckedEstimator(ABC):
     """The arguments every estimator takes, and what they and the data must be like."""
 
     _algorithms: tuple[str, ...] = ()
+    _hard: bool = False
 
     # Arguments every estimator takes; scikit-learn wants each to store them in its own __init__.
     n_components: int

@@ -33,6 +33,7 @@ class HardEstimator(MixtureEstimator):
 
     _online_state: State
     _online_problem: Problem
+    _hard = True
     _algorithms = ("k-mle", "hard-em", "hartigan", "swap", "exact", "online")
 
     def __init__(

@@ -56,6 +56,7 @@ def prepared(
     assignment: str = "auto",
     may_compress: bool = True,
     sampling: np.random.Generator | None = None,
+    hard: bool = False,
 ) -> Prepared:
     """The problem of legal rows: on the distinct ones where that is asked for or pays, without rows of no weight."""
     compressible = may_compress and not issparse(rows) and assignment in ("auto", "compressed")
@@ -72,5 +73,6 @@ def prepared(
         n_components=n_components,
         assignment="auto" if assignment == "compressed" else assignment,
         sampling=sampling,
+        hard=hard,
     )
     return Prepared(problem, X, seen, few)

@@ -113,6 +113,7 @@ class MixtureEstimator(FittedEstimator):
             assignment=self.assignment,
             may_compress=self._may_compress(),
             sampling=sampling,
+            hard=self._hard,
         )
 
     def _fit_once(

@@ -87,12 +87,6 @@ class PackedRows:
         if len(rows):
             self._rows.load(first, np.asarray(rows, dtype=self.dtype))
 
-    def table(self) -> NDArray[Any]:
-        """The rows (n, d) as they were given, a copy."""
-        table = np.empty((self.n_rows, self.n_columns), dtype=self.dtype)
-        self._rows.table(table)
-        return table
-
     def column(self) -> NDArray[Any]:
         """The only column (n,) where it lies, to be written to and sorted without a copy; `measure` then loads it."""
         if self.n_columns != 1:

@@ -57,9 +57,6 @@ class PackedRows:
     def load(self, first: int, rows: NDArray[Any]) -> None:
         self._values[first : first + len(rows)] = rows
 
-    def table(self, out: NDArray[Any]) -> None:
-        out[:] = self._values
-
     def column(self) -> NDArray[Any]:
         """The only column, where it lies."""
         return self._values[:, 0]

@@ -137,20 +137,6 @@ public:
         }
     }
 
-    // The rows as they were given.
-    void table(const Matrix<T>& out) const {
-        const nb::gil_scoped_release unlocked;
-        const std::size_t step = std::max<std::size_t>(1, fewest_rows_a_task / block_rows<T>);
-        Pool::run(rounded_up(blocks(), step) / step, threads_, [&](std::size_t task) {
-            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
-                const std::size_t first = b * block_rows<T>, count = std::min(block_rows<T>, rows_ - first);
-                for (std::size_t a = 0; a < columns_; ++a)
-                    for (std::size_t r = 0; r < count; ++r)
-                        out.data()[(first + r) * columns_ + a] = view().block(b)[a * block_rows<T> + r];
-            }
-        });
-    }
-
     // The values of the only column: its blocks lie one after the other, so they are an array in the order of the rows.
     T* column() { return values_.get(); }
     std::size_t rows() const { return rows_; }
@@ -479,7 +465,6 @@ void define(nb::module_& module, const char* name) {
              nb::arg("rows"), nb::arg("columns"), nb::arg("features"), nb::arg("weights").noconvert().none(),
              nb::arg("threads"))
         .def("load", &Rows::load, nb::arg("first"), nb::arg("rows").noconvert())
-        .def("table", &Rows::table, nb::arg("out").noconvert())
         .def("column",
              [](nb::handle self) {
                  Rows& rows = nb::cast<Rows&>(self);
