@@ -21,10 +21,10 @@ def shrunken(sizes: NDArray[np.int64], peak: NDArray[np.int64]) -> bool:
 class Tally:
     """The running state of a hard clustering of packed rows."""
 
-    def __init__(self, packed: PackedRows) -> None:
+    def __init__(self, packed: PackedRows, clusters: Clusters | None = None) -> None:
         self._packed = packed
-        self._clusters: Clusters | None = None
-        self._peak = np.zeros(0, dtype=np.int64)
+        self._clusters = clusters
+        self._peak = np.zeros(0, dtype=np.int64) if clusters is None else clusters.sizes.copy()
         self._passes = 0
 
     def opened(self, n_components: int) -> Clusters:

@@ -1,7 +1,7 @@
 """Rows packed for the passes, and the running state of a hard clustering."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,7 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from . import pruned_reference, reference
 from .serving import compiled_module
 
+if TYPE_CHECKING:
+    from .skipping import Step
+
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 FEATURES = {"identity": reference.IDENTITY, "diagonal": reference.DIAGONAL, "quadratic": reference.QUADRATIC}
 
 
@@ -103,12 +107,18 @@ class PackedRows:
         """Takes what was written into `column` as loaded."""
         self._rows.measure()
 
+    def reordered(self, places: NDArray[np.int32], weights: ArrayLike | None = None) -> "PackedRows":
+        """The rows in another order, a copy: `places` (n,) says where each stands here; `weights` are in that order."""
+        other = PackedRows(self.n_rows, self.n_columns, self.features, weights, self.dtype, self.n_threads)
+        other._rows.reorder(self._rows, places)
+        return other
+
     def hard_pass(
-        self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, margins: NDArray[np.float32] | None = None
+        self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, rivals: NDArray[np.int32] | None = None
     ) -> int:
         """Gives every row its best component, the lowest index on a tie; returns how many labels changed.
 
-        `margins` (n,) receives best score minus second best: 0 where they nearly tie.
+        `rivals` (n,) receives the second best, or one that is nearly as good.
         """
         theta, b = self.components(natural, bias)
         if clusters.labels.shape != (self.n_rows,) or clusters.sums.shape != theta.shape:
@@ -116,29 +126,46 @@ class PackedRows:
         if clusters.labels.max(initial=-1) >= len(theta):
             raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
         state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
-        changed = self._rows.hard_pass(theta, b, *state, margins)
+        changed = self._rows.hard_pass(theta, b, *state, rivals)
         _clear_empty(clusters)
         return int(changed)
+
+    def balls(self, rows_each: int) -> tuple[Singles, Singles, Floats]:
+        """Balls that hold t(x) of each stretch of so many rows: centres (m, D), radii (m,), and the scale (D,) of both.
+
+        Distances are measured in units of the scale, which is the standard deviation about the centres.
+        """
+        count = -(-self.n_rows // rows_each)
+        centres, radii = np.empty((count, self.order), np.float32), np.empty(count, np.float32)
+        squares = np.zeros(self.order)
+        self._rows.centres(rows_each, centres, squares)
+        scale = np.sqrt(squares / max(self.n_rows, 1))
+        scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
+        self._rows.radii(rows_each, centres, scale, radii)
+        return centres, radii, scale
 
     def skipping_pass(
         self,
         natural: ArrayLike,
         bias: ArrayLike,
         clusters: Clusters,
-        margins: NDArray[np.float32],
-        table: NDArray[np.float32],
-        distances: NDArray[np.uint8],
+        rows_each: int,
+        leads: Singles,
+        centres: Singles,
+        radii: Singles,
+        step: "Step",
     ) -> tuple[int, int]:
-        """A hard pass over the rows whose lead may be gone; returns how many labels changed and rows were looked at.
+        """A hard pass over stretches whose leads may be gone; returns how many labels changed and scores it took.
 
-        `margins` (n,) are leads that are certain, from a pass with margins and since; `table` (k, m) says how much of
-        it a row may have lost since the last pass, by its label and its entry of `distances` (n,).
+        `leads` (m, width) are those that are certain of the rows of a stretch over each component, before the `step`.
         """
         theta, b = self.components(natural, bias)
         state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
-        changed, looked_at = self._rows.skipping_pass(theta, b, *state, margins, table, distances)
+        balls = (rows_each, leads, centres, radii)
+        moved = (step.natural, step.bias, step.apart, step.most, step.rounding)
+        changed, scored = self._rows.skipping_pass(theta, b, *state, *balls, *moved)
         _clear_empty(clusters)
-        return int(changed), int(looked_at)
+        return int(changed), int(scored)
 
     def soft_pass(self, natural: ArrayLike, bias: ArrayLike, n_kept: int | None = None) -> tuple[Floats, Floats, float]:
         """Counts (k,) and sums (k, D) by responsibility, and the weighted sum of the rows' log-sum-exp of scores.

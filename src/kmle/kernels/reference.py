@@ -75,16 +75,17 @@ class PackedRows:
         sizes: NDArray[np.int64],
         counts: Floats,
         sums: Floats,
-        margins: NDArray[np.float32] | None,
+        rivals: NDArray[np.int32] | None,
     ) -> int:
         natural = _without_dead(natural, bias)
         changed = 0
         for rows, t in self.blocks(len(natural)):
-            found, lead = _best(natural @ t.T + bias[:, np.newaxis])
+            scores = natural @ t.T + bias[:, np.newaxis]
+            found, lead = _best(scores)
             near_tie = np.flatnonzero(~(lead > _rounding(t, natural, bias)))
-            if margins is not None:
-                lead[near_tie] = 0.0
-                margins[rows] = np.minimum(lead, np.finfo(np.float32).max)
+            if rivals is not None:
+                scores[found, np.arange(len(t))] = -np.inf
+                rivals[rows] = scores.argmax(axis=0)
             if len(near_tie):
                 found[near_tie] = _scores_in_order(t[near_tie], natural, bias).argmax(axis=1)
             before = labels[rows]
@@ -104,12 +105,39 @@ class PackedRows:
         sizes: NDArray[np.int64],
         counts: Floats,
         sums: Floats,
-        margins: NDArray[np.float32],
-        table: NDArray[np.float32],
-        distances: NDArray[np.uint8],
+        rows_each: int,
+        leads: NDArray[np.float32],
+        centres: NDArray[np.float32],
+        radii: NDArray[np.float32],
+        step_natural: NDArray[np.float32],
+        step_bias: NDArray[np.float32],
+        apart: NDArray[np.float32],
+        most: NDArray[np.float32],
+        rounding: float,
     ) -> tuple[int, int]:
-        """A hard pass: which rows need not be looked at changes nothing but the time."""
-        return self.hard_pass(natural, bias, labels, sizes, counts, sums, margins), len(labels)
+        """A hard pass: what need not be looked at changes nothing but the time."""
+        return self.hard_pass(natural, bias, labels, sizes, counts, sums, None), len(labels) * len(bias)
+
+    def centres(self, rows_each: int, out: NDArray[np.float32], squares: Floats) -> None:
+        """Means of stretches of rows, and the sums of squares about them."""
+        for rows, t in self.blocks(1, rows_each):
+            starts = np.arange(0, len(t), rows_each)
+            sizes = np.diff(np.append(starts, len(t)))
+            own = slice(rows.start // rows_each, rows.start // rows_each + len(starts))
+            out[own] = np.add.reduceat(t, starts) / sizes[:, np.newaxis]
+            squares += ((t - np.repeat(out[own], sizes, axis=0)) ** 2).sum(axis=0)
+
+    def radii(self, rows_each: int, centres: NDArray[np.float32], scale: Floats, out: NDArray[np.float32]) -> None:
+        """How far rows lie from the centres of their stretches at most, in units of the scale; rounded up."""
+        for rows, t in self.blocks(1, rows_each):
+            starts = np.arange(0, len(t), rows_each)
+            own = slice(rows.start // rows_each, rows.start // rows_each + len(starts))
+            centre = np.repeat(centres[own], np.diff(np.append(starts, len(t))), axis=0)
+            distances = np.sqrt((((t - centre) / scale) ** 2).sum(axis=1))
+            out[own] = np.maximum.reduceat(distances, starts) * 1.000001
+
+    def reorder(self, others: "PackedRows", places: NDArray[np.int32]) -> None:
+        self._values = others._values[places]
 
     def soft_pass(self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats) -> float:
         natural = _without_dead(natural, bias)

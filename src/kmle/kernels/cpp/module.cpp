@@ -36,6 +36,8 @@ template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
 
 template <int Dimensions>
+using Lines = nb::ndarray<const float, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+template <int Dimensions>
 using Contiguous = nb::ndarray<const double, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 
 // Partial results of all tasks together stay below this.
@@ -174,13 +176,13 @@ public:
     std::int64_t hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
                            const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
                            const Vector<double>& counts, const Matrix<double>& sums,
-                           const std::optional<Vector<float>>& margins) {
+                           const std::optional<Vector<std::int32_t>>& rivals) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
         const Model<double> precise = in_double.view();
-        return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, margins,
+        return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, rivals,
                      [&](HardTask& task) {
                          if constexpr (sizeof(T) == 8)
                              chosen->hard64(view(), single, precise, task);
@@ -189,29 +191,70 @@ public:
                      });
     }
 
-    // A hard pass over the rows whose lead may be gone (see passes.hpp); returns changes and rows looked at.
+    // A hard pass over stretches whose leads may be gone (see passes.hpp); returns changes and scores computed.
     std::pair<std::int64_t, std::int64_t> skipping_pass(
         const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<std::int32_t>& labels,
-        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
-        const Vector<float>& margins, const nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& table,
-        const Vector<const std::uint8_t>& distances) {
+        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums, std::size_t rows_each,
+        const Matrix<float>& leads, const Lines<2>& centres, const Lines<1>& radii, const Lines<2>& step_natural,
+        const Lines<1>& step_bias, const Lines<2>& apart, const Lines<1>& most, double rounding) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
         const Model<double> precise = in_double.view();
-        const Drift drift = {table.data(), distances.data(), table.shape(1)};
-        std::atomic<std::int64_t> looked_at{0};
+        const Stretches stretches = {rows_each, leads.shape(1), leads.data(), centres.data(), radii.data()};
+        const Step step = {step_natural.data(), step_bias.data(), apart.data(), most.data(), rounding};
+        std::atomic<std::int64_t> scored{0};
         const std::size_t components = precise.components;
-        const std::int64_t changed = moved(components, tasks(components * (order() + 1)), labels, sizes, counts, sums,
-                                           margins, [&](HardTask& task) {
-                                               if constexpr (sizeof(T) == 8)
-                                                   chosen->skipping64(view(), single, precise, drift, task);
-                                               else
-                                                   chosen->skipping32(view(), single, precise, drift, task);
-                                               looked_at += task.looked_at;
-                                           });
-        return {changed, looked_at};
+        const std::vector<std::size_t> edges = tasks(components * (order() + 1), rows_each / block_rows<T>);
+        const std::int64_t changed =
+            moved(components, edges, labels, sizes, counts, sums, std::nullopt, [&](HardTask& task) {
+                if constexpr (sizeof(T) == 8)
+                    chosen->skipping64(view(), single, precise, stretches, step, task);
+                else
+                    chosen->skipping32(view(), single, precise, stretches, step, task);
+                scored += task.scored;
+            });
+        return {changed, scored};
+    }
+
+    // Centres of stretches of so many rows, and the sums of squares about them of each statistic.
+    void centres(std::size_t rows_each, const Matrix<float>& out, const Vector<double>& squares) const {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t count = out.shape(0), tasks = std::min(count, most_tasks);
+        std::vector<double> partial(tasks * order(), 0.0);
+        Pool::run(tasks, threads_, [&](std::size_t t) {
+            const auto pass = by_type(chosen->centres64, chosen->centres32);
+            pass(view(), rows_each, count * t / tasks, count * (t + 1) / tasks, out.data(), partial.data() + t * order());
+        });
+        for (std::size_t c = 0; c < partial.size(); ++c) squares.data()[c % order()] += partial[c];
+    }
+
+    // How far rows lie from the centres of their stretches at most, in units of a scale for each statistic.
+    void radii(std::size_t rows_each, const Lines<2>& centres, const Contiguous<1>& scale, const Vector<float>& out) const {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t count = out.shape(0), tasks = std::min(count, most_tasks);
+        Pool::run(tasks, threads_, [&](std::size_t t) {
+            const auto pass = by_type(chosen->radii64, chosen->radii32);
+            pass(view(), rows_each, count * t / tasks, count * (t + 1) / tasks, centres.data(), scale.data(), out.data());
+        });
+    }
+
+    // Takes the rows of others in another order: `places` says where each one stands there.
+    void reorder(const PackedRows& others, const Vector<const std::int32_t>& places) {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t step = std::max<std::size_t>(1, fewest_rows_a_task / block_rows<T>);
+        Pool::run(rounded_up(blocks(), step) / step, threads_, [&](std::size_t task) {
+            constexpr std::size_t ahead = 16;  // rows whose columns, which lie apart, are on their way
+            const std::size_t last = std::min(rows_, (task + 1) * step * block_rows<T>);
+            for (std::size_t i = task * step * block_rows<T>; i < last; ++i) {
+                if (i + ahead < last) {
+                    const T* next = others.row(static_cast<std::size_t>(places.data()[i + ahead]));
+                    for (std::size_t a = 0; a < columns_; ++a) __builtin_prefetch(next + a * block_rows<T>);
+                }
+                place(i, others.row(static_cast<std::size_t>(places.data()[i])), block_rows<T>);
+            }
+        });
     }
 
     // Extremes of the columns, and weight and weighted statistics, of groups of so many rows, which are whole blocks.
@@ -393,13 +436,25 @@ private:
         }
     }
 
-    // Edges of the tasks, in blocks: as many as memory for `cells` partial results each allows, never by threads.
-    std::vector<std::size_t> tasks(std::size_t cells) const {
+    template <class ForDouble, class ForSingle>
+    static auto by_type(ForDouble for_double, ForSingle for_single) {
+        if constexpr (sizeof(T) == 8)
+            return for_double;
+        else
+            return for_single;
+    }
+
+    const T* row(std::size_t i) const { return view().block(i / block_rows<T>) + i % block_rows<T>; }
+
+    // Edges of the tasks, in blocks and multiples of `step`: as many as memory for `cells` partial results each allows,
+    // never by threads.
+    std::vector<std::size_t> tasks(std::size_t cells, std::size_t step = 1) const {
         const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * cells));
         const std::size_t worthwhile = std::max<std::size_t>(1, rows_ / fewest_rows_a_task);
-        const std::size_t count = std::min({most_tasks, affordable, worthwhile, std::max<std::size_t>(blocks(), 1)});
+        const std::size_t steps = rounded_up(blocks(), step) / step;
+        const std::size_t count = std::min({most_tasks, affordable, worthwhile, std::max<std::size_t>(steps, 1)});
         std::vector<std::size_t> edges;
-        for (std::size_t t = 0; t <= count; ++t) edges.push_back(blocks() * t / count);
+        for (std::size_t t = 0; t <= count; ++t) edges.push_back(std::min(blocks(), steps * t / count * step));
         return edges;
     }
 
@@ -407,7 +462,7 @@ private:
     template <class Work>
     std::int64_t moved(std::size_t components, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
                        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
-                       const std::optional<Vector<float>>& margins, const Work& work) {
+                       const std::optional<Vector<std::int32_t>>& rivals, const Work& work) {
         const std::size_t count = edges.size() - 1, cells = components * (order() + 1);
         std::vector<double> partial(count * cells, 0.0);
         std::vector<std::int64_t> partial_sizes(count * components, 0);
@@ -415,7 +470,7 @@ private:
         Pool::run(count, threads_, [&](std::size_t t) {
             double* own = partial.data() + t * cells;
             tasks[t] = {edges[t], edges[t + 1],           labels.data(),
-                        margins ? margins->data() : nullptr, own, own + components,
+                        rivals ? rivals->data() : nullptr, own, own + components,
                         partial_sizes.data() + t * components, 0, 0};
             work(tasks[t]);
         });
@@ -458,7 +513,7 @@ void define(nb::module_& module, const char* name) {
         .def("measure", &Rows::measure)
         .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert(), nb::arg("margins").noconvert().none())
+             nb::arg("sums").noconvert(), nb::arg("rivals").noconvert().none())
         .def("groups", &Rows::groups, nb::arg("rows_each"), nb::arg("low").noconvert(), nb::arg("high").noconvert(),
              nb::arg("totals").noconvert())
         .def("pruned_pass", &Rows::pruned_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
@@ -469,8 +524,14 @@ void define(nb::module_& module, const char* name) {
              nb::arg("sums").noconvert())
         .def("skipping_pass", &Rows::skipping_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("table").noconvert(),
-             nb::arg("distances").noconvert())
+             nb::arg("sums").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
+             nb::arg("centres").noconvert(), nb::arg("radii").noconvert(), nb::arg("step_natural").noconvert(),
+             nb::arg("step_bias").noconvert(), nb::arg("apart").noconvert(), nb::arg("most").noconvert(),
+             nb::arg("rounding"))
+        .def("centres", &Rows::centres, nb::arg("rows_each"), nb::arg("out").noconvert(), nb::arg("squares").noconvert())
+        .def("radii", &Rows::radii, nb::arg("rows_each"), nb::arg("centres").noconvert(), nb::arg("scale").noconvert(),
+             nb::arg("out").noconvert())
+        .def("reorder", &Rows::reorder, nb::arg("others"), nb::arg("places").noconvert())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
         .def("largest", &Rows::largest, nb::arg("out").noconvert())

@@ -6,11 +6,15 @@
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
-// In hard.cpp, pruned.cpp, soft.cpp and survey.cpp.
+// In hard.cpp, pruned.cpp, skipping.cpp, stretches.cpp, soft.cpp and survey.cpp.
 template <class T>
 void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&);
 template <class T>
-void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
+void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&, HardTask&);
+template <class T>
+void centres(const Packed<T>&, std::size_t, std::size_t, std::size_t, float*, double*);
+template <class T>
+void radii(const Packed<T>&, std::size_t, std::size_t, std::size_t, const float*, const double*, float*);
 template <class T>
 void pruned(const Packed<T>&, const Model<T>&, const Tree&, PrunedTask&);
 template <class T>
@@ -31,6 +35,10 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &pruned<float>,
         &skipping<double>,
         &skipping<float>,
+        &centres<double>,
+        &centres<float>,
+        &radii<double>,
+        &radii<float>,
         &soft<double>,
         &soft<float>,
         &survey<double>,

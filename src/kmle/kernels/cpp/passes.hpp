@@ -63,12 +63,12 @@ struct Model {
 struct HardTask {
     std::size_t first_block, last_block;
     std::int32_t* labels;  // read and written; negative: no label yet
-    float* margins;        // best score minus second best of each row, or null
+    std::int32_t* rivals;  // the second best component of each row, or null
     double* counts;        // [component]: weight gained minus lost
     double* sums;          // [component][statistic]: gained minus lost
     std::int64_t* sizes;   // [component]: rows gained minus lost
     std::int64_t changed;
-    std::int64_t looked_at;  // rows whose scores were computed
+    std::int64_t scored;  // scores that were computed, of skipping passes
 };
 
 // Rows lie in the order of their places in space, so that neighbours share a box. Stretches of `blocks_each` blocks: the
@@ -102,13 +102,27 @@ struct PrunedTask {
     std::int64_t changed;  // rows with another label than before
 };
 
-// By how much a row's lead over all others may have shrunk since it was last looked at: by its label and by how far its
-// statistics lie from their mean.
-struct Drift {
-    const float* table;         // [component][distance]
-    const std::uint8_t* distances;  // [row]
-    std::size_t distance_count;
+// What is certain of stretches of rows that belong together: by how much, at least, the component of each row leads over
+// every other one; and balls around the statistics of their rows.
+struct Stretches {
+    std::size_t rows_each;  // a multiple of `look_rows`, the last stretch perhaps excepted
+    std::size_t width;      // of a line of leads: components, rounded up; leads over those that do not exist are infinite
+    float* leads;           // [stretch][width]; -inf or NaN: nothing is known
+    const float* centres;   // [stretch][statistic]
+    const float* radii;     // [stretch]: in units of a scale for each statistic
 };
+
+// How the components have moved since leads were written down.
+struct Step {
+    const float* natural;  // [statistic][width]
+    const float* bias;     // [width]
+    const float* apart;    // [component][width]: how far apart the steps of two are, times the scale of each statistic
+    const float* most;     // [statistic + 1]: the largest |natural|, and the largest |bias|
+    double rounding;       // of the difference of two scores
+};
+
+// Rows that are looked at together.
+constexpr std::size_t look_rows = 64;
 
 struct SoftTask {
     std::size_t first_block, last_block;
@@ -131,8 +145,17 @@ struct Passes {
     void (*hard32)(const Packed<float>&, const Model<float>&, const Model<double>&, HardTask&);
     void (*pruned64)(const Packed<double>&, const Model<double>&, const Tree&, PrunedTask&);
     void (*pruned32)(const Packed<float>&, const Model<float>&, const Tree&, PrunedTask&);
-    void (*skipping64)(const Packed<double>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
-    void (*skipping32)(const Packed<float>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
+    void (*skipping64)(const Packed<double>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&,
+                       HardTask&);
+    void (*skipping32)(const Packed<float>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&,
+                       HardTask&);
+    // Sums of squares about the centres of stretches, which are written down; and their radii.
+    void (*centres64)(const Packed<double>&, std::size_t rows_each, std::size_t first, std::size_t last, float*, double*);
+    void (*centres32)(const Packed<float>&, std::size_t rows_each, std::size_t first, std::size_t last, float*, double*);
+    void (*radii64)(const Packed<double>&, std::size_t rows_each, std::size_t first, std::size_t last, const float*,
+                    const double* scale, float*);
+    void (*radii32)(const Packed<float>&, std::size_t rows_each, std::size_t first, std::size_t last, const float*,
+                    const double* scale, float*);
     void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);
     void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
     void (*survey64)(const double*, std::size_t rows, std::size_t columns, Survey&);

@@ -1,0 +1,115 @@
+"""Rows that belong together: passes that score a component only where it may have caught up since the last pass.
+
+For a row with label z the lead over component j changes by <t, d(theta_z - theta_j)> + d(b_z - b_j). With t written as
+centre + scale u, and |u| known for all rows of a stretch, that is bounded for all of them at once; no triangle
+inequality is needed, so any family will do.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .packed import Clusters, Floats, PackedRows, Singles
+
+# Rows the kernel looks at together; a stretch is so many or a multiple.
+LOOK_ROWS = 64
+# Lines of leads are multiples of this, so that whole registers are filled.
+WIDTH_STEP = 16
+# Leads are to take no more than this share of the memory of the rows.
+LEADS_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class Step:
+    """How components have moved: changes of natural parameters (D, width) and biases (width,), and what bounds them.
+
+    `apart` (k, width) says how far apart the steps of two components are, `most` (D + 1,) the largest change of any,
+    `rounding` bounds that of the difference of two scores.
+    """
+
+    natural: Singles
+    bias: Singles
+    apart: Singles
+    most: Singles
+    rounding: float
+
+
+class SkippingRows:
+    """Packed rows, neighbours among which have the same label and the same rival, with what is certain of their leads.
+
+    Labels are those of `PackedRows.hard_pass`, whatever was skipped. The first pass looks at everything.
+
+    >>> packed = PackedRows(4, 1)
+    >>> packed.load(0, np.array([[1.0], [2.0], [3.0], [8.0]]))
+    >>> clusters, natural = Clusters.empty(4, 2, 1), np.array([[0.0], [1.0]])
+    >>> packed.hard_pass(natural, np.array([0.0, -2.5]), clusters)
+    4
+    >>> rows = SkippingRows(packed)
+    >>> rows.hard_pass(natural, np.array([0.0, -4.5]), clusters), clusters.labels
+    ((1, 8), array([0, 0, 0, 1], dtype=int32))
+    """
+
+    def __init__(self, packed: PackedRows) -> None:
+        self._packed = packed
+        self._largest = packed.largest()
+        self._leads: Singles | None = None
+        self._last: tuple[Floats, Floats] | None = None
+
+    def hard_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters) -> tuple[int, int]:
+        """A pass from clusters in which every row has a label; returns how many changed, and how many scores it took.
+
+        The clusters must be as the last pass left them, if that was with as many components.
+        """
+        theta, b = self._packed.components(natural, bias)
+        known = self._last is not None and len(self._last[1]) == len(b)
+        if not known:
+            self._measure(len(b))
+        assert self._leads is not None
+        if self._last is None or not known or np.any(np.isfinite(b) != np.isfinite(self._last[1])):
+            # Nothing is certain of components that come to life, nor of the rows of those that die.
+            self._leads[:, : len(b)] = -np.inf
+            self._last = theta, b
+        step = self._step(theta, b, *self._last)
+        found = self._packed.skipping_pass(
+            theta, b, clusters, self._rows_each, self._leads, self._centres, self._radii, step
+        )
+        self._last = theta.copy(), b.copy()
+        return found
+
+    def _measure(self, n_components: int) -> None:
+        """Room for leads over so many components, and balls around stretches as long as they must be for that."""
+        width = -(-n_components // WIDTH_STEP) * WIDTH_STEP
+        room = LEADS_SHARE * self._packed.n_columns * self._packed.dtype.itemsize
+        self._rows_each = LOOK_ROWS * max(1, int(np.ceil(4 * width / LOOK_ROWS / room)))
+        self._centres, self._radii, self._scale = self._packed.balls(self._rows_each)
+        self._leads = np.full((len(self._radii), width), np.inf, dtype=np.float32)
+
+    def _step(self, natural: Floats, bias: Floats, before: Floats, bias_before: Floats) -> Step:
+        """From the components before to those now, rounded so that no change looks smaller than it is."""
+        assert self._leads is not None
+        alive, width = np.isfinite(bias), self._leads.shape[1]
+        k, order = natural.shape
+        moved, lifted = np.zeros((k, order)), np.zeros(k)
+        moved[alive] = natural[alive] - before[alive]
+        lifted[alive] = bias[alive] - bias_before[alive]
+        scaled = moved * self._scale
+        squares = (scaled**2).sum(axis=1)
+        # What the difference of squares loses by rounding is far below a millionth of its terms.
+        apart = np.sqrt(np.maximum(squares[:, None] + squares - 2 * scaled @ scaled.T, 0.0))
+        apart = 1.000001 * apart + 1e-7 * np.sqrt(squares[:, None] + squares)
+        np.fill_diagonal(apart, 0.0)
+        magnitude = np.abs(natural[alive]) @ self._largest + np.abs(bias[alive])
+        rounding = 16 * np.finfo(float).eps * (order + 4) * magnitude.max(initial=0.0)
+        most = np.append(np.abs(moved).max(axis=0), np.abs(lifted).max())
+        with np.errstate(over="ignore"):
+            return Step(
+                _padded(moved.T, width), _padded(lifted, width), _padded(apart, width), most.astype(np.float32), rounding
+            )
+
+
+def _padded(values: Floats, width: int) -> Singles:
+    """In single precision, with zeros up to a width."""
+    out = np.zeros((*values.shape[:-1], width), dtype=np.float32)
+    out[..., : values.shape[-1]] = values
+    return out
