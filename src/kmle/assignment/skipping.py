@@ -1,7 +1,7 @@
 """The skipping engine: components that cannot have caught up since the last pass are not scored.
 
-Once few rows move, rows are put in the order of their labels and, among those of one label, of their second best
-components: neighbours are then threatened by the same few. Of every stretch of them it is kept how far the rows' own
+Once few rows move, rows are put in the order of their labels and, among those of one label, of their leads over the
+second best: rows that are in danger are then neighbours. Of every stretch of them it is kept how far the rows' own
 components lead over each other one. Leads only shrink as fast as components move, so most of them are beyond doubt for
 many passes, and every label is the dense engine's.
 """
@@ -9,9 +9,9 @@ many passes, and every label is the dense engine's.
 from weakref import ref
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..kernels import Clusters, SkippingRows
+from ..kernels import Clusters, SkippingRows, ranks
+from ..kernels.packed import Singles
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .partition import Labelled, Labels, Partition, Reordered
@@ -19,7 +19,12 @@ from .rows import Rows
 from .tally import Tally
 
 # Leads last long enough to be worth knowing once a pass moves fewer than this share of the rows.
-FEW_MOVES = 0.1
+FEW_MOVES = 0.03
+# Rows that have moved lie among those of other labels, where nothing is ever beyond doubt. They are put in order again
+# once so many rows, as a multiple of all, have been looked at for that reason.
+STRAYED = 8
+# Margins between which the order is by margin.
+LEAST_MARGIN, MOST_MARGIN = np.float32(1e-30), np.float32(1e30)
 
 
 class SkippingEngine:
@@ -40,15 +45,15 @@ class SkippingEngine:
         if self._tally is None:
             self._tally = Tally(self.rows.packed)
         clusters = self._tally.opened(len(natural))
-        first = self._partition is None or bool(np.any(clusters.labels[:1] < 0))
-        rivals = None if first else np.empty(len(self.rows), dtype=np.int32)
-        changed = self.rows.packed.hard_pass(natural, bias, clusters, rivals)
+        first = bool(np.any(clusters.labels[:1] < 0))
+        margins = None if first else np.empty(len(self.rows), dtype=np.float32)
+        changed = self.rows.packed.hard_pass(natural, bias, clusters, margins)
         if changed or self._partition is None:
             before = None if self._partition is None else ref(self._partition)
             self._partition = Labelled(clusters.labels.copy(), before)
         found = self._partition, self._tally.statistics()
-        if rivals is not None and changed < FEW_MOVES * len(self.rows):
-            self._ordered = _Ordered(self.rows, clusters, rivals)
+        if margins is not None and changed < FEW_MOVES * len(self.rows):
+            self._ordered = _Ordered(self.rows, self._tally, clusters, margins)
             self._tally = self._partition = None
         return found
 
@@ -59,38 +64,60 @@ class SkippingEngine:
 
 
 class _Ordered:
-    """The rows in the order of their labels and rivals, and their latest labels."""
+    """The rows in the order of their labels and leads, and their latest labels."""
 
-    def __init__(self, rows: Rows, clusters: Clusters, rivals: Labels) -> None:
-        self._places = like_order(clusters.labels, rivals, len(clusters.counts))
-        weights = None if rows.weights is None else rows.weights[self._places]
-        self.packed = rows.packed.reordered(self._places, weights)
-        rows.release_packed()
-        self._skipping = SkippingRows(self.packed)
-        clusters.labels = clusters.labels[self._places]
-        self._tally = Tally(self.packed, clusters)
+    def __init__(self, rows: Rows, tally: Tally, clusters: Clusters, margins: Singles) -> None:
+        self._weights = rows.weights
+        self._tally = tally
         self._partition: Reordered | None = None
+        self._places = np.arange(len(rows), dtype=np.int32)
+        self.packed = rows.packed
+        rows.release_packed()
+        self._put_in_order(clusters, margins)
+
+    def _put_in_order(self, clusters: Clusters, margins: Singles) -> None:
+        order = like_order(clusters.labels, margins, len(clusters.counts))
+        places, ordered_margins = np.empty_like(self._places), np.empty_like(margins)
+        places[order], ordered_margins[order] = self._places, margins
+        self._places = places
+        self.packed = self.packed.reordered(order, None if self._weights is None else self._weights[places])
+        self._tally.reordered(self.packed, order)
+        self._skipping = SkippingRows(self.packed, ordered_margins)
+        self._strayed = 0
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         clusters = self._tally.opened(len(natural))
         if np.any(clusters.labels[:1] < 0):
             changed = self.packed.hard_pass(natural, bias, clusters)
-            self._skipping = SkippingRows(self.packed)  # what was certain was so of other labels
+            self._skipping = SkippingRows(
+                self.packed, self._skipping.margins
+            )  # all that was certain was of other labels
         else:
-            changed, _ = self._skipping.hard_pass(natural, bias, clusters)
+            if self._strayed > STRAYED * len(clusters.labels):
+                self._put_in_order(clusters, self._skipping.margins)
+            changed, _, strayed = self._skipping.hard_pass(natural, bias, clusters)
+            self._strayed += strayed
         if changed or self._partition is None:
             self._partition = Reordered.noted(clusters.labels, self._places, len(natural), self._partition)
         return self._partition, self._tally.statistics()
 
 
-def like_order(labels: Labels, rivals: Labels, n_components: int) -> NDArray[np.int32]:
-    """The rows by label, and by rival among those of one label.
+def like_order(labels: Labels, margins: Singles, n_components: int) -> Labels:
+    """Where each row goes in an order by label and, nearly, by margin among those of one label.
 
-    >>> like_order(np.array([1, 0, 1, 1], np.int32), np.array([2, 1, 0, 2], np.int32), 3)
-    array([1, 2, 0, 3], dtype=int32)
+    >>> like_order(np.array([1, 0, 1, 1], np.int32), np.array([3.0, 1.0, 0.0, 9.0], np.float32), 3)
+    array([2, 0, 1, 3], dtype=int32)
     """
-    pairs = labels.astype(np.int64) * n_components + rivals
-    # Few enough pairs fit a type that is sorted without comparisons.
-    narrow = pairs.astype(np.uint16) if n_components**2 <= 1 << 16 else pairs
-    return np.argsort(narrow, kind="stable").astype(np.int32)
+    # So few steps of the margin that the numbers are sorted without comparisons; components beyond that share some.
+    steps = max(1, (1 << 16) // n_components)
+    typical = np.clip(np.median(margins[:: max(1, len(margins) // 1000)]), LEAST_MARGIN, MOST_MARGIN)
+    # A margin that is infinite, or no number, is beyond them all.
+    share = np.fmin(margins, MOST_MARGIN)
+    share += typical
+    np.divide(np.float32(steps) * typical, share, out=share)
+    step = np.minimum(share.astype(np.uint16), np.uint16(steps - 1))
+    numbers = labels.astype(np.uint16)
+    numbers *= np.uint16(steps)
+    numbers += np.uint16(steps - 1) - step
+    return ranks(numbers)

@@ -21,10 +21,10 @@ def shrunken(sizes: NDArray[np.int64], peak: NDArray[np.int64]) -> bool:
 class Tally:
     """The running state of a hard clustering of packed rows."""
 
-    def __init__(self, packed: PackedRows, clusters: Clusters | None = None) -> None:
+    def __init__(self, packed: PackedRows) -> None:
         self._packed = packed
-        self._clusters = clusters
-        self._peak = np.zeros(0, dtype=np.int64) if clusters is None else clusters.sizes.copy()
+        self._clusters: Clusters | None = None
+        self._peak = np.zeros(0, dtype=np.int64)
         self._passes = 0
 
     def opened(self, n_components: int) -> Clusters:
@@ -33,6 +33,14 @@ class Tally:
             self._clusters = Clusters.empty(self._packed.n_rows, n_components, self._packed.order)
             self._peak = self._clusters.sizes.copy()
         return self._clusters
+
+    def reordered(self, packed: PackedRows, places: NDArray[np.int32]) -> None:
+        """The same clusters of the same rows in another order: `places` says where each goes."""
+        self._packed = packed
+        if self._clusters is not None:
+            labels = np.empty_like(self._clusters.labels)
+            labels[places] = self._clusters.labels
+            self._clusters.labels = labels
 
     def statistics(self) -> ClusterStatistics:
         """What the clusters add up to after a pass."""

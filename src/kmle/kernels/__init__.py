@@ -8,7 +8,7 @@ from .columns import Survey, look_up, survey, tabulate
 from .packed import Clusters, PackedRows
 from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
 from .serving import backend, instruction_set, use, versions
-from .skipping import SkippingRows
+from .skipping import SkippingRows, ranks
 from .sorted import SortedRows, locate
 from .wide import WideRows
 
@@ -26,6 +26,7 @@ __all__ = [
     "instruction_set",
     "locate",
     "look_up",
+    "ranks",
     "spatial_order",
     "spread_labels",
     "survey",

@@ -75,17 +75,16 @@ class PackedRows:
         sizes: NDArray[np.int64],
         counts: Floats,
         sums: Floats,
-        rivals: NDArray[np.int32] | None,
+        margins: NDArray[np.float32] | None,
     ) -> int:
         natural = _without_dead(natural, bias)
         changed = 0
         for rows, t in self.blocks(len(natural)):
-            scores = natural @ t.T + bias[:, np.newaxis]
-            found, lead = _best(scores)
+            found, lead = _best(natural @ t.T + bias[:, np.newaxis])
             near_tie = np.flatnonzero(~(lead > _rounding(t, natural, bias)))
-            if rivals is not None:
-                scores[found, np.arange(len(t))] = -np.inf
-                rivals[rows] = scores.argmax(axis=0)
+            if margins is not None:
+                lead[near_tie] = 0.0
+                margins[rows] = np.minimum(lead, np.finfo(np.float32).max)
             if len(near_tie):
                 found[near_tie] = _scores_in_order(t[near_tie], natural, bias).argmax(axis=1)
             before = labels[rows]
@@ -105,39 +104,43 @@ class PackedRows:
         sizes: NDArray[np.int64],
         counts: Floats,
         sums: Floats,
+        margins: NDArray[np.float32],
         rows_each: int,
         leads: NDArray[np.float32],
         centres: NDArray[np.float32],
         radii: NDArray[np.float32],
+        norms: NDArray[np.float32],
         step_natural: NDArray[np.float32],
         step_bias: NDArray[np.float32],
         apart: NDArray[np.float32],
-        most: NDArray[np.float32],
         rounding: float,
-    ) -> tuple[int, int]:
+        rounding_each: float,
+    ) -> tuple[int, int, int]:
         """A hard pass: what need not be looked at changes nothing but the time."""
-        return self.hard_pass(natural, bias, labels, sizes, counts, sums, None), len(labels) * len(bias)
+        return self.hard_pass(natural, bias, labels, sizes, counts, sums, margins), len(labels) * len(bias), 0
 
-    def centres(self, rows_each: int, out: NDArray[np.float32], squares: Floats) -> None:
-        """Means of stretches of rows, and the sums of squares about them."""
+    def balls(
+        self,
+        rows_each: int,
+        every: int,
+        scale: Floats,
+        centres: NDArray[np.float32],
+        radii: NDArray[np.float32],
+        squares: Floats | None,
+    ) -> None:
+        """Means of stretches of rows, and how far rows lie from them at most, rounded up; all stretches are measured."""
         for rows, t in self.blocks(1, rows_each):
             starts = np.arange(0, len(t), rows_each)
             sizes = np.diff(np.append(starts, len(t)))
             own = slice(rows.start // rows_each, rows.start // rows_each + len(starts))
-            out[own] = np.add.reduceat(t, starts) / sizes[:, np.newaxis]
-            squares += ((t - np.repeat(out[own], sizes, axis=0)) ** 2).sum(axis=0)
-
-    def radii(self, rows_each: int, centres: NDArray[np.float32], scale: Floats, out: NDArray[np.float32]) -> None:
-        """How far rows lie from the centres of their stretches at most, in units of the scale; rounded up."""
-        for rows, t in self.blocks(1, rows_each):
-            starts = np.arange(0, len(t), rows_each)
-            own = slice(rows.start // rows_each, rows.start // rows_each + len(starts))
-            centre = np.repeat(centres[own], np.diff(np.append(starts, len(t))), axis=0)
-            distances = np.sqrt((((t - centre) / scale) ** 2).sum(axis=1))
-            out[own] = np.maximum.reduceat(distances, starts) * 1.000001
+            centres[own] = np.add.reduceat(t, starts) / sizes[:, np.newaxis]
+            centred = t - np.repeat(centres[own], sizes, axis=0)
+            radii[own] = np.maximum.reduceat(np.sqrt(((centred / scale) ** 2).sum(axis=1)), starts) * 1.000001
+            if squares is not None:
+                squares += (centred**2).sum(axis=0)
 
     def reorder(self, others: "PackedRows", places: NDArray[np.int32]) -> None:
-        self._values = others._values[places]
+        self._values[places] = others._values
 
     def soft_pass(self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats) -> float:
         natural = _without_dead(natural, bias)
@@ -210,6 +213,11 @@ def survey(table: NDArray[Any], lowest: Floats, highest: Floats, totals: Floats)
     finite = bool(np.isfinite(lowest).all() and np.isfinite(highest).all() and np.isfinite(table).all())
     small = finite and max(np.abs(lowest).max(initial=0.0), np.abs(highest).max(initial=0.0)) < 2.0**51
     return finite, bool(small and all(np.array_equal(np.floor(column), column) for column in table.T))
+
+
+def ranks(numbers: NDArray[np.uint16], out: NDArray[np.int32]) -> None:
+    """Where each of some numbers goes when they are put in order; equals stay in theirs."""
+    out[np.argsort(numbers, kind="stable")] = np.arange(len(numbers), dtype=np.int32)
 
 
 def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: NDArray[np.int32], threads: int) -> None:

@@ -5,12 +5,14 @@ centre + scale u, and |u| known for all rows of a stretch, that is bounded for a
 inequality is needed, so any family will do.
 """
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from .packed import Clusters, Floats, PackedRows, Singles
+from . import reference
+from .packed import Clusters, Floats, PackedRows, Singles, Step
+from .serving import compiled_module
 
 # Rows the kernel looks at together; a stretch is so many or a multiple.
 LOOK_ROWS = 64
@@ -20,44 +22,31 @@ WIDTH_STEP = 16
 LEADS_SHARE = 0.25
 
 
-@dataclass(frozen=True)
-class Step:
-    """How components have moved: changes of natural parameters (D, width) and biases (width,), and what bounds them.
-
-    `apart` (k, width) says how far apart the steps of two components are, `most` (D + 1,) the largest change of any,
-    `rounding` bounds that of the difference of two scores.
-    """
-
-    natural: Singles
-    bias: Singles
-    apart: Singles
-    most: Singles
-    rounding: float
-
-
 class SkippingRows:
-    """Packed rows, neighbours among which have the same label and the same rival, with what is certain of their leads.
+    """Packed rows, neighbours among which belong together, with what is certain of their leads.
 
-    Labels are those of `PackedRows.hard_pass`, whatever was skipped. The first pass looks at everything.
+    Labels are those of `PackedRows.hard_pass`, whatever was skipped. The first pass looks at everything. `margins` (n,)
+    are of every row the best score minus the second best of those it was last compared with: a pass writes them.
 
     >>> packed = PackedRows(4, 1)
     >>> packed.load(0, np.array([[1.0], [2.0], [3.0], [8.0]]))
     >>> clusters, natural = Clusters.empty(4, 2, 1), np.array([[0.0], [1.0]])
     >>> packed.hard_pass(natural, np.array([0.0, -2.5]), clusters)
     4
-    >>> rows = SkippingRows(packed)
+    >>> rows = SkippingRows(packed, np.empty(4, np.float32))
     >>> rows.hard_pass(natural, np.array([0.0, -4.5]), clusters), clusters.labels
-    ((1, 8), array([0, 0, 0, 1], dtype=int32))
+    ((1, 8, 4), array([0, 0, 0, 1], dtype=int32))
     """
 
-    def __init__(self, packed: PackedRows) -> None:
+    def __init__(self, packed: PackedRows, margins: Singles) -> None:
         self._packed = packed
+        self.margins = margins
         self._largest = packed.largest()
         self._leads: Singles | None = None
         self._last: tuple[Floats, Floats] | None = None
 
-    def hard_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters) -> tuple[int, int]:
-        """A pass from clusters in which every row has a label; returns how many changed, and how many scores it took.
+    def hard_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters) -> tuple[int, int, int]:
+        """A pass from clusters in which every row has a label; returns what `PackedRows.skipping_pass` does.
 
         The clusters must be as the last pass left them, if that was with as many components.
         """
@@ -71,9 +60,7 @@ class SkippingRows:
             self._leads[:, : len(b)] = -np.inf
             self._last = theta, b
         step = self._step(theta, b, *self._last)
-        found = self._packed.skipping_pass(
-            theta, b, clusters, self._rows_each, self._leads, self._centres, self._radii, step
-        )
+        found = self._packed.skipping_pass(theta, b, clusters, self.margins, self._leads, self._balls, step)
         self._last = theta.copy(), b.copy()
         return found
 
@@ -81,9 +68,8 @@ class SkippingRows:
         """Room for leads over so many components, and balls around stretches as long as they must be for that."""
         width = -(-n_components // WIDTH_STEP) * WIDTH_STEP
         room = LEADS_SHARE * self._packed.n_columns * self._packed.dtype.itemsize
-        self._rows_each = LOOK_ROWS * max(1, int(np.ceil(4 * width / LOOK_ROWS / room)))
-        self._centres, self._radii, self._scale = self._packed.balls(self._rows_each)
-        self._leads = np.full((len(self._radii), width), np.inf, dtype=np.float32)
+        self._balls = self._packed.balls(LOOK_ROWS * max(1, int(np.ceil(4 * width / LOOK_ROWS / room))))
+        self._leads = np.full((len(self._balls.radii), width), np.inf, dtype=np.float32)
 
     def _step(self, natural: Floats, bias: Floats, before: Floats, bias_before: Floats) -> Step:
         """From the components before to those now, rounded so that no change looks smaller than it is."""
@@ -93,7 +79,7 @@ class SkippingRows:
         moved, lifted = np.zeros((k, order)), np.zeros(k)
         moved[alive] = natural[alive] - before[alive]
         lifted[alive] = bias[alive] - bias_before[alive]
-        scaled = moved * self._scale
+        scaled = moved * self._balls.scale
         squares = (scaled**2).sum(axis=1)
         # What the difference of squares loses by rounding is far below a millionth of its terms.
         apart = np.sqrt(np.maximum(squares[:, None] + squares - 2 * scaled @ scaled.T, 0.0))
@@ -101,11 +87,29 @@ class SkippingRows:
         np.fill_diagonal(apart, 0.0)
         magnitude = np.abs(natural[alive]) @ self._largest + np.abs(bias[alive])
         rounding = 16 * np.finfo(float).eps * (order + 4) * magnitude.max(initial=0.0)
-        most = np.append(np.abs(moved).max(axis=0), np.abs(lifted).max())
+        # A change is rounded with every term of its sum, as is the one it is compared with, and a few times more.
+        each = 4 * (order + 8) * float(np.finfo(np.float32).eps)
+        rounding_each = each * float(np.linalg.norm(np.abs(scaled).max(axis=0)))
         with np.errstate(over="ignore"):
             return Step(
-                _padded(moved.T, width), _padded(lifted, width), _padded(apart, width), most.astype(np.float32), rounding
+                _padded(moved.T, width),
+                _padded(lifted, width),
+                _padded(apart, width),
+                1.000001 * (rounding + each * float(np.abs(lifted).max())),
+                1.000001 * rounding_each,
             )
+
+
+def ranks(numbers: NDArray[np.uint16]) -> NDArray[np.int32]:
+    """Where each number goes when they are put in order; equals stay in theirs.
+
+    >>> ranks(np.array([5, 2, 5, 0], np.uint16))
+    array([2, 1, 3, 0], dtype=int32)
+    """
+    out = np.empty(len(numbers), dtype=np.int32)
+    serving: Any = compiled_module() or reference
+    serving.ranks(numbers, out)
+    return out
 
 
 def _padded(values: Floats, width: int) -> Singles:

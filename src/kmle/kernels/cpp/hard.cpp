@@ -61,9 +61,9 @@ private:
                     std::fill_n(column, rows, 0.0f);
             }
         build_statistics(packed_.features, packed_.columns, wide, statistics);
-        work_.best.find(statistics, single_, work_.scores.get(), task_.rivals != nullptr);
+        work_.best.find(statistics, single_, work_.scores.get());
         seen_ += count;
-        const bool at_once = !task_.rivals && count == wide;
+        const bool at_once = !task_.margins && count == wide;
         if (at_once && !work_.best.settle(task_.labels + first, static_cast<float>(std::max(doubts[0], doubts[1]) * 1.000001)))
             return;
         for (std::size_t c = b; c < end; ++c) {
@@ -82,7 +82,7 @@ private:
             refiner_.add(i, packed_.block(c) + r, rows, near_tie(packed_, precise_, c));
             return;
         }
-        if (task_.rivals) task_.rivals[i] = static_cast<std::int32_t>(work_.best.rival[place]);
+        if (task_.margins) task_.margins[i] = static_cast<float>(std::min(margin, largest_float));
         const std::int32_t label = work_.best.label[place], before = task_.labels[i];
         if (label == before) return;
         task_.labels[i] = label;

@@ -18,24 +18,18 @@ struct Best {
     using Integer = typename VectorOf<T>::Integer;
     alignas(64) T score[block_rows<T>], second[block_rows<T>];
     alignas(64) Integer label[block_rows<T>];
-    alignas(64) Integer rival[block_rows<T>];  // the second best component, where it is asked for
     alignas(64) Integer unsettled[block_rows<T>];  // rows that move or nearly tie, see settle
 
-    void find(const T* statistics, const Model<T>& model, T* scratch, bool rivals = false) {
-        rivals ? find<true>(statistics, model, scratch) : find<false>(statistics, model, scratch);
-    }
-
     // `scratch` holds the scores of a strip with all components, where there are many statistics.
-    template <bool rivals>
     void find(const T* statistics, const Model<T>& model, T* scratch) {
         constexpr std::size_t rows = block_rows<T>, width = strip * lanes<T>;
         const bool wide = model.order > statistics_at_once;
         for (std::size_t r = 0; r < rows; r += width) {
             Vec<T> top[strip], runner_up[strip];
-            IntVec<T> winner[strip], next[strip];
+            IntVec<T> winner[strip];
             for (std::size_t v = 0; v < strip; ++v) {
                 top[v] = runner_up[v] = broadcast(-std::numeric_limits<T>::infinity());
-                winner[v] = next[v] = IntVec<T>{};
+                winner[v] = IntVec<T>{};
             }
             if (wide) score_all(statistics + r, rows, model, scratch);
             for (std::size_t j = 0; j < model.padded(); j += group) {
@@ -51,19 +45,15 @@ struct Best {
                     for (std::size_t v = 0; v < strip; ++v) {
                         const IntVec<T> better = scores[g][v] > top[v];  // strictly: a tie stays with the lowest
                         const Vec<T> loser = better ? top[v] : scores[g][v];
-                        const IntVec<T> name = IntVec<T>{} + static_cast<Integer>(j + g);
-                        const IntVec<T> closer = loser > runner_up[v];
-                        if constexpr (rivals) next[v] = closer ? (better ? winner[v] : name) : next[v];
-                        runner_up[v] = closer ? loser : runner_up[v];
+                        runner_up[v] = loser > runner_up[v] ? loser : runner_up[v];
                         top[v] = better ? scores[g][v] : top[v];
-                        winner[v] = better ? name : winner[v];
+                        winner[v] = better ? IntVec<T>{} + static_cast<Integer>(j + g) : winner[v];
                     }
             }
             for (std::size_t v = 0; v < strip; ++v) {
                 store(score + r + v * lanes<T>, top[v]);
                 store(second + r + v * lanes<T>, runner_up[v]);
                 std::memcpy(label + r + v * lanes<T>, &winner[v], sizeof winner[v]);
-                if constexpr (rivals) std::memcpy(rival + r + v * lanes<T>, &next[v], sizeof next[v]);
             }
         }
     }
@@ -194,7 +184,7 @@ private:
     Packed<double> packed_;
     const Model<double>& model_;
     HardTask& task_;
-    HardTask own_;  // the same labels, rivals and sizes
+    HardTask own_;  // the same labels, margins and sizes
     Buffer<double> gathered_, counts_, sums_;
     std::unique_ptr<Workspace<double>> work_;
     std::size_t waiting_ = 0;
@@ -213,9 +203,9 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values,
         build_statistics(packed.features, packed.columns, rows, work.statistics.get());
         statistics = work.statistics.get();
     }
-    work.best.find(statistics, model, work.scores.get(), task.rivals != nullptr);
+    work.best.find(statistics, model, work.scores.get());
     // A whole block in its place, as nearly all are, is compared with its labels at once.
-    const bool at_once = !places && !task.rivals && count == rows;
+    const bool at_once = !places && !task.margins && count == rows;
     // Rounded up, as the precision may be lower.
     if (at_once && !work.best.settle(task.labels + first, static_cast<T>(doubt * 1.000001))) return;
     for (std::size_t r = 0; r < count; ++r) {
@@ -229,7 +219,7 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values,
                 work.refiner->add(i, values + r, rows, 2 * doubt * double_to_single);
                 continue;
             }
-        if (task.rivals) task.rivals[i] = static_cast<std::int32_t>(work.best.rival[r]);
+        if (task.margins) task.margins[i] = nearly_tied ? 0.0f : static_cast<float>(std::min(margin, largest_float));
         if (nearly_tied) {
             expand(packed.features, packed.columns, values + r, rows, work.one_row.get());
             label = exact_label(work.one_row.get(), model.natural, model.bias, model.components, packed.order);

@@ -6,8 +6,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -176,13 +176,13 @@ public:
     std::int64_t hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
                            const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
                            const Vector<double>& counts, const Matrix<double>& sums,
-                           const std::optional<Vector<std::int32_t>>& rivals) {
+                           const std::optional<Vector<float>>& margins) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
         const Model<double> precise = in_double.view();
-        return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, rivals,
+        return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, margins,
                      [&](HardTask& task) {
                          if constexpr (sizeof(T) == 8)
                              chosen->hard64(view(), single, precise, task);
@@ -191,68 +191,76 @@ public:
                      });
     }
 
-    // A hard pass over stretches whose leads may be gone (see passes.hpp); returns changes and scores computed.
-    std::pair<std::int64_t, std::int64_t> skipping_pass(
+    // A hard pass over stretches whose leads may be gone (see passes.hpp); returns changes, scores computed, and rows
+    // looked at where several components have rows.
+    std::tuple<std::int64_t, std::int64_t, std::int64_t> skipping_pass(
         const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<std::int32_t>& labels,
-        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums, std::size_t rows_each,
-        const Matrix<float>& leads, const Lines<2>& centres, const Lines<1>& radii, const Lines<2>& step_natural,
-        const Lines<1>& step_bias, const Lines<2>& apart, const Lines<1>& most, double rounding) {
+        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
+        const Vector<float>& margins, std::size_t rows_each,
+        const Matrix<float>& leads, const Lines<2>& centres, const Lines<1>& radii, const Lines<1>& norms, const Lines<2>& step_natural,
+        const Lines<1>& step_bias, const Lines<2>& apart, float rounding, float rounding_each) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
         const Model<double> precise = in_double.view();
-        const Stretches stretches = {rows_each, leads.shape(1), leads.data(), centres.data(), radii.data()};
-        const Step step = {step_natural.data(), step_bias.data(), apart.data(), most.data(), rounding};
-        std::atomic<std::int64_t> scored{0};
+        const Stretches stretches = {rows_each, leads.shape(1), leads.data(), centres.data(), radii.data(), norms.data()};
+        const Step step = {step_natural.data(), step_bias.data(), apart.data(), rounding, rounding_each};
+        std::atomic<std::int64_t> scored{0}, strayed{0};
         const std::size_t components = precise.components;
         const std::vector<std::size_t> edges = tasks(components * (order() + 1), rows_each / block_rows<T>);
         const std::int64_t changed =
-            moved(components, edges, labels, sizes, counts, sums, std::nullopt, [&](HardTask& task) {
+            moved(components, edges, labels, sizes, counts, sums, margins, [&](HardTask& task) {
                 if constexpr (sizeof(T) == 8)
                     chosen->skipping64(view(), single, precise, stretches, step, task);
                 else
                     chosen->skipping32(view(), single, precise, stretches, step, task);
                 scored += task.scored;
+                strayed += task.strayed;
             });
-        return {changed, scored};
+        return {changed, scored, strayed};
     }
 
-    // Centres of stretches of so many rows, and the sums of squares about them of each statistic.
-    void centres(std::size_t rows_each, const Matrix<float>& out, const Vector<double>& squares) const {
+    // Balls around one in so many stretches of rows (see passes.hpp), and squares of the statistics about their centres.
+    void balls(std::size_t rows_each, std::size_t every, const Contiguous<1>& scale, const Matrix<float>& centres,
+               const Vector<float>& radii, const std::optional<Vector<double>>& squares) const {
         const nb::gil_scoped_release unlocked;
-        const std::size_t count = out.shape(0), tasks = std::min(count, most_tasks);
-        std::vector<double> partial(tasks * order(), 0.0);
+        const Balls balls = {rows_each, every, scale.data(), centres.data(), radii.data()};
+        const std::size_t stretches = radii.shape(0), steps = rounded_up(stretches, every) / every;
+        const std::size_t tasks = std::min(steps, most_tasks);
+        std::vector<double> partial(squares ? tasks * order() : 0, 0.0);
         Pool::run(tasks, threads_, [&](std::size_t t) {
-            const auto pass = by_type(chosen->centres64, chosen->centres32);
-            pass(view(), rows_each, count * t / tasks, count * (t + 1) / tasks, out.data(), partial.data() + t * order());
+            const std::size_t first = steps * t / tasks * every, last = std::min(stretches, steps * (t + 1) / tasks * every);
+            double* own = squares ? partial.data() + t * order() : nullptr;
+            if constexpr (sizeof(T) == 8)
+                chosen->balls64(view(), balls, first, last, own);
+            else
+                chosen->balls32(view(), balls, first, last, own);
         });
-        for (std::size_t c = 0; c < partial.size(); ++c) squares.data()[c % order()] += partial[c];
+        for (std::size_t c = 0; c < partial.size(); ++c) squares->data()[c % order()] += partial[c];
     }
 
-    // How far rows lie from the centres of their stretches at most, in units of a scale for each statistic.
-    void radii(std::size_t rows_each, const Lines<2>& centres, const Contiguous<1>& scale, const Vector<float>& out) const {
-        const nb::gil_scoped_release unlocked;
-        const std::size_t count = out.shape(0), tasks = std::min(count, most_tasks);
-        Pool::run(tasks, threads_, [&](std::size_t t) {
-            const auto pass = by_type(chosen->radii64, chosen->radii32);
-            pass(view(), rows_each, count * t / tasks, count * (t + 1) / tasks, centres.data(), scale.data(), out.data());
-        });
-    }
-
-    // Takes the rows of others in another order: `places` says where each one stands there.
+    // Takes the rows of others in another order: `places` says where each of them goes.
     void reorder(const PackedRows& others, const Vector<const std::int32_t>& places) {
         const nb::gil_scoped_release unlocked;
-        const std::size_t step = std::max<std::size_t>(1, fewest_rows_a_task / block_rows<T>);
-        Pool::run(rounded_up(blocks(), step) / step, threads_, [&](std::size_t task) {
-            constexpr std::size_t ahead = 16;  // rows whose columns, which lie apart, are on their way
-            const std::size_t last = std::min(rows_, (task + 1) * step * block_rows<T>);
-            for (std::size_t i = task * step * block_rows<T>; i < last; ++i) {
-                if (i + ahead < last) {
-                    const T* next = others.row(static_cast<std::size_t>(places.data()[i + ahead]));
-                    for (std::size_t a = 0; a < columns_; ++a) __builtin_prefetch(next + a * block_rows<T>);
-                }
-                place(i, others.row(static_cast<std::size_t>(places.data()[i])), block_rows<T>);
+        constexpr std::size_t rows = block_rows<T>;
+        const std::size_t step = std::max<std::size_t>(1, fewest_rows_a_task / rows), count = rounded_up(blocks(), step) / step;
+        const std::size_t size = columns_ * rows;
+        // First every row to its place with its columns together, so that one is written at once...
+        Pool::run(count, threads_, [&](std::size_t task) {
+            for (std::size_t i = task * step * rows; i < std::min(rows_, (task + 1) * step * rows); ++i) {
+                const T* from = others.view().block(i / rows) + i % rows;
+                const std::size_t place = static_cast<std::size_t>(places.data()[i]);
+                T* to = values_.get() + place / rows * size + place % rows * columns_;
+                for (std::size_t a = 0; a < columns_; ++a) to[a] = from[a * rows];
+            }
+        });
+        // ... then block by block to the layout of the passes.
+        Pool::run(count, threads_, [&](std::size_t task) {
+            std::vector<T> block(size, T(0));
+            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
+                std::copy_n(values_.get() + b * size, size, block.data());
+                place_block(b, block.data(), static_cast<std::int64_t>(columns_), 1);
             }
         });
     }
@@ -436,16 +444,6 @@ private:
         }
     }
 
-    template <class ForDouble, class ForSingle>
-    static auto by_type(ForDouble for_double, ForSingle for_single) {
-        if constexpr (sizeof(T) == 8)
-            return for_double;
-        else
-            return for_single;
-    }
-
-    const T* row(std::size_t i) const { return view().block(i / block_rows<T>) + i % block_rows<T>; }
-
     // Edges of the tasks, in blocks and multiples of `step`: as many as memory for `cells` partial results each allows,
     // never by threads.
     std::vector<std::size_t> tasks(std::size_t cells, std::size_t step = 1) const {
@@ -462,7 +460,7 @@ private:
     template <class Work>
     std::int64_t moved(std::size_t components, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
                        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
-                       const std::optional<Vector<std::int32_t>>& rivals, const Work& work) {
+                       const std::optional<Vector<float>>& margins, const Work& work) {
         const std::size_t count = edges.size() - 1, cells = components * (order() + 1);
         std::vector<double> partial(count * cells, 0.0);
         std::vector<std::int64_t> partial_sizes(count * components, 0);
@@ -470,8 +468,8 @@ private:
         Pool::run(count, threads_, [&](std::size_t t) {
             double* own = partial.data() + t * cells;
             tasks[t] = {edges[t], edges[t + 1],           labels.data(),
-                        rivals ? rivals->data() : nullptr, own, own + components,
-                        partial_sizes.data() + t * components, 0, 0};
+                        margins ? margins->data() : nullptr, own, own + components,
+                        partial_sizes.data() + t * components, 0, 0, 0};
             work(tasks[t]);
         });
         std::int64_t changed = 0;
@@ -513,7 +511,7 @@ void define(nb::module_& module, const char* name) {
         .def("measure", &Rows::measure)
         .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert(), nb::arg("rivals").noconvert().none())
+             nb::arg("sums").noconvert(), nb::arg("margins").noconvert().none())
         .def("groups", &Rows::groups, nb::arg("rows_each"), nb::arg("low").noconvert(), nb::arg("high").noconvert(),
              nb::arg("totals").noconvert())
         .def("pruned_pass", &Rows::pruned_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
@@ -524,13 +522,12 @@ void define(nb::module_& module, const char* name) {
              nb::arg("sums").noconvert())
         .def("skipping_pass", &Rows::skipping_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
-             nb::arg("centres").noconvert(), nb::arg("radii").noconvert(), nb::arg("step_natural").noconvert(),
-             nb::arg("step_bias").noconvert(), nb::arg("apart").noconvert(), nb::arg("most").noconvert(),
-             nb::arg("rounding"))
-        .def("centres", &Rows::centres, nb::arg("rows_each"), nb::arg("out").noconvert(), nb::arg("squares").noconvert())
-        .def("radii", &Rows::radii, nb::arg("rows_each"), nb::arg("centres").noconvert(), nb::arg("scale").noconvert(),
-             nb::arg("out").noconvert())
+             nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
+             nb::arg("centres").noconvert(), nb::arg("radii").noconvert(), nb::arg("norms").noconvert(),
+             nb::arg("step_natural").noconvert(), nb::arg("step_bias").noconvert(), nb::arg("apart").noconvert(),
+             nb::arg("rounding"), nb::arg("rounding_each"))
+        .def("balls", &Rows::balls, nb::arg("rows_each"), nb::arg("every"), nb::arg("scale").noconvert(),
+             nb::arg("centres").noconvert(), nb::arg("radii").noconvert(), nb::arg("squares").noconvert().none())
         .def("reorder", &Rows::reorder, nb::arg("others"), nb::arg("places").noconvert())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
@@ -585,6 +582,17 @@ NB_MODULE(_compiled, module) {
         .def(nb::init<const PackedRows<double>&>(), nb::arg("packed"), nb::keep_alive<1, 2>())
         .def("hard_pass", &SortedRows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
+    // Where each of some numbers below 2^16 goes when they are put in order; equals stay in theirs.
+    module.def(
+        "ranks",
+        [](const Vector<const std::uint16_t>& numbers, const Vector<std::int32_t>& out) {
+            const nb::gil_scoped_release unlocked;
+            std::vector<std::int32_t> next((1 << 16) + 1, 0);
+            for (std::size_t i = 0; i < numbers.shape(0); ++i) ++next[numbers.data()[i] + 1u];
+            for (std::size_t number = 1; number < next.size(); ++number) next[number] += next[number - 1];
+            for (std::size_t i = 0; i < numbers.shape(0); ++i) out.data()[i] = next[numbers.data()[i]]++;
+        },
+        nb::arg("numbers").noconvert(), nb::arg("out").noconvert());
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const Passes* passes : usable_passes()) names.emplace_back(passes->name);

@@ -12,9 +12,7 @@ void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&
 template <class T>
 void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&, HardTask&);
 template <class T>
-void centres(const Packed<T>&, std::size_t, std::size_t, std::size_t, float*, double*);
-template <class T>
-void radii(const Packed<T>&, std::size_t, std::size_t, std::size_t, const float*, const double*, float*);
+void balls(const Packed<T>&, const Balls&, std::size_t, std::size_t, double*);
 template <class T>
 void pruned(const Packed<T>&, const Model<T>&, const Tree&, PrunedTask&);
 template <class T>
@@ -35,10 +33,8 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &pruned<float>,
         &skipping<double>,
         &skipping<float>,
-        &centres<double>,
-        &centres<float>,
-        &radii<double>,
-        &radii<float>,
+        &balls<double>,
+        &balls<float>,
         &soft<double>,
         &soft<float>,
         &survey<double>,

@@ -63,12 +63,13 @@ struct Model {
 struct HardTask {
     std::size_t first_block, last_block;
     std::int32_t* labels;  // read and written; negative: no label yet
-    std::int32_t* rivals;  // the second best component of each row, or null
+    float* margins;        // best score minus second best of each row, or null
     double* counts;        // [component]: weight gained minus lost
     double* sums;          // [component][statistic]: gained minus lost
     std::int64_t* sizes;   // [component]: rows gained minus lost
     std::int64_t changed;
-    std::int64_t scored;  // scores that were computed, of skipping passes
+    // Of skipping passes: scores that were computed, and rows looked at where several components have rows.
+    std::int64_t scored, strayed;
 };
 
 // Rows lie in the order of their places in space, so that neighbours share a box. Stretches of `blocks_each` blocks: the
@@ -110,6 +111,15 @@ struct Stretches {
     float* leads;           // [stretch][width]; -inf or NaN: nothing is known
     const float* centres;   // [stretch][statistic]
     const float* radii;     // [stretch]: in units of a scale for each statistic
+    const float* norms;     // [stretch]: of the centres, in the same units
+};
+
+// Where to put balls around stretches.
+struct Balls {
+    std::size_t rows_each, every;  // the ball of one stretch in so many
+    const double* scale;           // [statistic]: the unit of distances
+    float* centres;                // [stretch][statistic]
+    float* radii;                  // [stretch]
 };
 
 // How the components have moved since leads were written down.
@@ -117,8 +127,8 @@ struct Step {
     const float* natural;  // [statistic][width]
     const float* bias;     // [width]
     const float* apart;    // [component][width]: how far apart the steps of two are, times the scale of each statistic
-    const float* most;     // [statistic + 1]: the largest |natural|, and the largest |bias|
-    double rounding;       // of the difference of two scores
+    float rounding;        // of the difference of two scores, and of two changes of them
+    float rounding_each;   // of the latter, for each unit of the norm of a centre
 };
 
 // Rows that are looked at together.
@@ -149,13 +159,9 @@ struct Passes {
                        HardTask&);
     void (*skipping32)(const Packed<float>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&,
                        HardTask&);
-    // Sums of squares about the centres of stretches, which are written down; and their radii.
-    void (*centres64)(const Packed<double>&, std::size_t rows_each, std::size_t first, std::size_t last, float*, double*);
-    void (*centres32)(const Packed<float>&, std::size_t rows_each, std::size_t first, std::size_t last, float*, double*);
-    void (*radii64)(const Packed<double>&, std::size_t rows_each, std::size_t first, std::size_t last, const float*,
-                    const double* scale, float*);
-    void (*radii32)(const Packed<float>&, std::size_t rows_each, std::size_t first, std::size_t last, const float*,
-                    const double* scale, float*);
+    // Balls around some of the stretches from one to another; squares about their centres are added up unless null.
+    void (*balls64)(const Packed<double>&, const Balls&, std::size_t first, std::size_t last, double* squares);
+    void (*balls32)(const Packed<float>&, const Balls&, std::size_t first, std::size_t last, double* squares);
     void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);
     void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
     void (*survey64)(const double*, std::size_t rows, std::size_t columns, Survey&);

@@ -14,7 +14,6 @@ namespace {
 
 using Line = Vec<float>;
 using Names = IntVec<float>;
-typedef std::int8_t Marks __attribute__((vector_size(lanes<float>)));
 
 // Numbers that need not be aligned.
 template <class V, class S>
@@ -50,20 +49,28 @@ public:
           refiner_(packed, precise, task), booking_(packed.order, single.components), statistics_(packed.order * look_rows),
           scores_(rounded_up(single.components, group) * strip * lanes<float>), change_(stretches.width),
           nothing_(packed.order * group), names_(single.components + 1), leads_(single.components + group),
-          last_seen_(stretches.width, 0), marks_(stretches.width), top_(*std::max_element(precise.largest, precise.largest + packed.order)) {}
+          last_seen_(single.components, 0), top_(*std::max_element(precise.largest, precise.largest + packed.order)) {}
 
     void run() {
         const std::size_t blocks_each = stretches_.rows_each / rows;
         for (std::size_t b = task_.first_block; b < task_.last_block; b += blocks_each) {
             const std::size_t s = b / blocks_each;
+            if (b + ahead * blocks_each < task_.last_block) {
+                const std::size_t next = s + ahead;
+                fetch(stretches_.leads + next * stretches_.width, stretches_.width);
+                fetch(stretches_.centres + next * packed_.order, packed_.order);
+                fetch(task_.labels + first_row(next), stretches_.rows_each);
+            }
             find_present(s);
-            if (may_change(s)) look_at(s);
+            if (!may_change(s)) continue;
+            find_doubtful(s);
+            look_at(s);
         }
         refiner_.finish();
     }
 
 private:
-    static constexpr std::size_t rows = block_rows<T>;
+    static constexpr std::size_t rows = block_rows<T>, ahead = 2;
 
     std::size_t first_row(std::size_t s) const { return s * stretches_.rows_each; }
     std::size_t last_row(std::size_t s) const { return std::min(packed_.rows, first_row(s) + stretches_.rows_each); }
@@ -71,38 +78,47 @@ private:
     // The components that rows of this stretch have for a label come first among those to be scored. From the highest
     // on, one comparison of all labels for each: quicker than to ask of each label whether it is known.
     void find_present(std::size_t s) {
-        const std::int32_t *labels = task_.labels + first_row(s);
+        const std::int32_t* labels = task_.labels + first_row(s);
         const std::size_t count = last_row(s) - first_row(s);
-        std::int32_t next = std::numeric_limits<std::int32_t>::max();
-        for (present_ = 0;; ++present_) {
-            const std::int32_t previous = next;
-            next = -1;
-            for (std::size_t r = 0; r < count; ++r) next = std::max(next, labels[r] < previous ? labels[r] : -1);
-            if (next < 0) break;
-            names_[present_] = next;
+        std::int32_t lowest = labels[0], next = labels[0];
+        for (std::size_t r = 0; r < count; ++r) {
+            lowest = std::min(lowest, labels[r]);
+            next = std::max(next, labels[r]);
+        }
+        for (present_ = 0;;) {
+            names_[present_++] = next;
             last_seen_[static_cast<std::size_t>(next)] = s + 1;
+            if (next == lowest) break;
+            const std::int32_t previous = next;
+            next = lowest;
+            for (std::size_t r = 0; r < count; ++r) next = std::max(next, labels[r] < previous ? labels[r] : lowest);
         }
         count_ = present_;
     }
 
-    // What is left of the leads; those that may be gone are of the components to be scored.
+    // How the scores of the centre of a stretch have changed, several registers at a time.
+    template <std::size_t registers>
+    void follow(const float* centre, std::size_t j) {
+        Line sums[registers];
+        for (std::size_t v = 0; v < registers; ++v) sums[v] = taken<Line>(step_.bias + j + v * lanes<float>);
+        for (std::size_t f = 0; f < packed_.order; ++f)
+            for (std::size_t v = 0; v < registers; ++v)
+                sums[v] += broadcast(centre[f]) * taken<Line>(step_.natural + f * stretches_.width + j + v * lanes<float>);
+        for (std::size_t v = 0; v < registers; ++v) store(change_.get() + j + v * lanes<float>, sums[v]);
+    }
+
+    // What is left of the leads; whether some may be gone.
     bool may_change(std::size_t s) {
-        const std::size_t width = stretches_.width, order = packed_.order;
-        const float* centre = stretches_.centres + s * order;
-        double reach = step_.most[order];
-        for (std::size_t f = 0; f < order; ++f) reach += std::abs(centre[f]) * step_.most[f];
-        // Sums of changes are rounded with every term, twice, and a few times more.
-        const double rounded = 4 * static_cast<double>(order + 8) * std::numeric_limits<float>::epsilon() * reach;
-        const Line slack = broadcast(static_cast<float>((step_.rounding + rounded) * 1.000001));
-        float* change = change_.get();
-        for (std::size_t j = 0; j < width; j += lanes<float>) {
-            Line sum = taken<Line>(step_.bias + j);
-            for (std::size_t f = 0; f < order; ++f) sum += broadcast(centre[f]) * taken<Line>(step_.natural + f * width + j);
-            store(change + j, sum);
-        }
-        float* leads = stretches_.leads + s * width;
+        constexpr std::size_t several = 4;
+        const std::size_t width = stretches_.width;
+        const float* centre = stretches_.centres + s * packed_.order;
+        std::size_t at = 0;
+        for (; at + several * lanes<float> <= width; at += several * lanes<float>) follow<several>(centre, at);
+        for (; at < width; at += lanes<float>) follow<1>(centre, at);
         const Line radius = broadcast(stretches_.radii[s]);
-        std::uint64_t any = 0;
+        const Line slack = broadcast(step_.rounding + step_.rounding_each * stretches_.norms[s]);
+        float *change = change_.get(), *leads = stretches_.leads + s * width;
+        Names gone{};
         for (std::size_t j = 0; j < width; j += lanes<float>) {
             Line lost = broadcast(-std::numeric_limits<float>::infinity());
             for (std::size_t p = 0; p < present_; ++p) {
@@ -114,25 +130,30 @@ private:
             // Rounded down, so that what is left of a lead is never more than it was.
             const Line rounded_down = left * (left > Line{} ? broadcast(0.999999f) : broadcast(1.000001f));
             std::memcpy(leads + j, &rounded_down, sizeof rounded_down);
-            const Names gone = ~(rounded_down > Line{});  // NaN too
-            const auto marks = __builtin_convertvector(gone, Marks);
-            std::memcpy(marks_.data() + j, &marks, sizeof marks);
+            gone |= ~(rounded_down > Line{});  // NaN too
         }
-        // Eight marks at a time, as most are not set; without branches, as it cannot be foretold which are.
-        for (std::size_t j = 0; j < width; j += 8) {
-            const auto eight = taken<std::uint64_t>(marks_.data() + j);
-            if (!eight) continue;
-            any |= eight;
-            for (std::size_t l = j; l < j + 8; ++l) {
-                names_[count_] = static_cast<std::int32_t>(l);
-                count_ += static_cast<std::size_t>((marks_[l] != 0) & (last_seen_[l] != s + 1));
-            }
-        }
+        std::int32_t any = 0;
+        for (std::size_t lane = 0; lane < lanes<float>; ++lane) any |= gone[lane];
         return any != 0;
     }
 
+    // The components whose leads may be gone are to be scored too. Without branches: it cannot be foretold which.
+    void find_doubtful(std::size_t s) {
+        const float* leads = stretches_.leads + s * stretches_.width;
+        for (std::size_t j = 0; j < single_.components; ++j) {
+            names_[count_] = static_cast<std::int32_t>(j);
+            count_ += static_cast<std::size_t>(!(leads[j] > 0.0f) & (last_seen_[j] != s + 1));
+        }
+    }
+
     void look_at(std::size_t s) {
-        fetch(s + 1);
+        // Where one stretch is looked at the next one often is.
+        if (last_row(s) < packed_.rows) {
+            const std::size_t next = last_row(s) / rows;
+            fetch(packed_.block(next), std::min(packed_.blocks() - next, stretches_.rows_each / rows) * packed_.columns * rows);
+            fetch(packed_.largest + next * packed_.columns, packed_.columns);
+            fetch(task_.margins + last_row(s), stretches_.rows_each);
+        }
         std::fill_n(leads_.begin(), rounded_up(count_, group), std::numeric_limits<float>::infinity());
         double stretch_doubt = 0.0;
         const std::size_t last = last_row(s);
@@ -143,7 +164,9 @@ private:
             for (std::size_t b = i / rows; b * rows < i + count; ++b)
                 doubt = std::max(doubt, single_doubt(in_single_, single_, packed_.largest + b * packed_.columns, top_));
             stretch_doubt = std::max(stretch_doubt, doubt);
+            if (present_ > 1) task_.strayed += static_cast<std::int64_t>(count);
             score_rows(i, count);
+            for (std::size_t r = 0; r < count; ++r) task_.margins[i + r] = look_.top[r] - look_.second[r];
             if (settle(count, static_cast<float>(doubt * 1.000001))) decide_rows(i, count, doubt);
         }
         float* leads = stretches_.leads + s * stretches_.width;
@@ -153,11 +176,10 @@ private:
         }
     }
 
-    // Where one stretch is looked at the next one often is: it is on its way meanwhile.
-    void fetch(std::size_t s) const {
-        if (first_row(s) >= packed_.rows) return;
-        const T *from = packed_.block(first_row(s) / rows), *to = packed_.block(rounded_up(last_row(s), rows) / rows);
-        for (; from < to; from += 64 / sizeof(T)) __builtin_prefetch(from);
+    // What is wanted soon is on its way meanwhile.
+    template <class S>
+    static void fetch(const S* values, std::size_t count) {
+        for (std::size_t i = 0; i < count; i += 64 / sizeof(S)) __builtin_prefetch(values + i);
     }
 
     const float* statistics_of(std::size_t i, std::size_t count) {
@@ -318,7 +340,6 @@ private:
     std::vector<std::int32_t> names_;  // of the components to be scored in a stretch, `count_` of them
     std::vector<float> leads_;         // over them
     std::vector<std::size_t> last_seen_;  // one more than the stretch in which each component was present
-    std::vector<std::int8_t> marks_;  // of the components whose leads may be gone
     std::size_t count_ = 0, present_ = 0;
     double top_;
     Look look_;

@@ -48,49 +48,38 @@ private:
 }  // namespace
 
 template <class T>
-void centres(const Packed<T>& packed, std::size_t rows_each, std::size_t first, std::size_t last, float* centres,
-             double* squares) {
-    Stretch<T> stretch(packed, rows_each);
-    std::vector<double> totals(packed.order);
-    for (std::size_t s = first; s < last; ++s) {
+void balls(const Packed<T>& packed, const Balls& balls, std::size_t first, std::size_t last, double* squares) {
+    Stretch<T> stretch(packed, balls.rows_each);
+    std::vector<double> totals(packed.order), distances(balls.rows_each);
+    for (std::size_t s = first; s < last; s += balls.every) {
         const std::size_t count = stretch.load(s);
-        float* centre = centres + s * packed.order;
+        float* centre = balls.centres + s * packed.order;
         std::fill(totals.begin(), totals.end(), 0.0);
-        stretch.each(count, [&](const double* values, std::size_t f, std::size_t, std::size_t rows) {
-            for (std::size_t r = 0; r < rows; ++r) totals[f] += values[r];
+        std::fill(distances.begin(), distances.end(), 0.0);
+        stretch.each(count, [&](const double* values, std::size_t f, std::size_t, std::size_t) {
+            Vec<double> sum{};  // rows past the last are zero
+            for (std::size_t r = 0; r < block_rows<T>; r += lanes<double>) sum += load(values + r);
+            for (std::size_t lane = 0; lane < lanes<double>; ++lane) totals[f] += sum[lane];
         });
         for (std::size_t f = 0; f < packed.order; ++f) centre[f] = static_cast<float>(totals[f] / static_cast<double>(count));
-        stretch.each(count, [&](const double* values, std::size_t f, std::size_t, std::size_t rows) {
-            const double middle = centre[f];
-            for (std::size_t r = 0; r < rows; ++r) squares[f] += (values[r] - middle) * (values[r] - middle);
-        });
-    }
-}
-
-template <class T>
-void radii(const Packed<T>& packed, std::size_t rows_each, std::size_t first, std::size_t last, const float* centres,
-           const double* scale, float* radii) {
-    Stretch<T> stretch(packed, rows_each);
-    std::vector<double> distances(rows_each);
-    for (std::size_t s = first; s < last; ++s) {
-        const std::size_t count = stretch.load(s);
-        const float* centre = centres + s * packed.order;
-        std::fill(distances.begin(), distances.end(), 0.0);
         stretch.each(count, [&](const double* values, std::size_t f, std::size_t place, std::size_t rows) {
-            const double middle = centre[f], unit = 1 / scale[f];
+            const double middle = centre[f], unit = 1 / balls.scale[f];
             double* own = distances.data() + place;
-            for (std::size_t r = 0; r < rows; ++r) own[r] += (values[r] - middle) * (values[r] - middle) * unit * unit;
+            for (std::size_t r = 0; r < rows; ++r) {
+                const double distance = (values[r] - middle) * unit;
+                own[r] += distance * distance;
+            }
+            if (squares)
+                for (std::size_t r = 0; r < rows; ++r) squares[f] += (values[r] - middle) * (values[r] - middle);
         });
         // Rounded up, so that no row is outside.
         const double largest = std::sqrt(*std::max_element(distances.begin(), distances.begin() + static_cast<long>(count)));
-        radii[s] = static_cast<float>(largest * 1.000001);
+        balls.radii[s] = static_cast<float>(largest * 1.000001);
     }
 }
 
-template void centres(const Packed<double>&, std::size_t, std::size_t, std::size_t, float*, double*);
-template void centres(const Packed<float>&, std::size_t, std::size_t, std::size_t, float*, double*);
-template void radii(const Packed<double>&, std::size_t, std::size_t, std::size_t, const float*, const double*, float*);
-template void radii(const Packed<float>&, std::size_t, std::size_t, std::size_t, const float*, const double*, float*);
+template void balls(const Packed<double>&, const Balls&, std::size_t, std::size_t, double*);
+template void balls(const Packed<float>&, const Balls&, std::size_t, std::size_t, double*);
 
 }  // namespace KMLE_INSTRUCTION_SET
 }  // namespace kmle
