@@ -128,7 +128,7 @@ class PackedRows:
         radii: NDArray[np.float32],
         squares: Floats | None,
     ) -> None:
-        """Means of stretches of rows, and how far rows lie from them at most, rounded up; all stretches are measured."""
+        """Means of stretches of rows, and how far rows lie from them at most, rounded up: of all stretches here."""
         for rows, t in self.blocks(1, rows_each):
             starts = np.arange(0, len(t), rows_each)
             sizes = np.diff(np.append(starts, len(t)))
