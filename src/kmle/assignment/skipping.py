@@ -22,7 +22,7 @@ from .tally import Tally
 FEW_MOVES = 0.03
 # Rows that have moved lie among those of other labels, where nothing is ever beyond doubt. They are put in order again
 # once so many rows, as a multiple of all, have been looked at for that reason.
-STRAYED = 8
+STRAYED = 10
 # Margins between which the order is by margin.
 LEAST_MARGIN, MOST_MARGIN = np.float32(1e-30), np.float32(1e30)
 
@@ -77,12 +77,12 @@ class _Ordered:
 
     def _put_in_order(self, clusters: Clusters, margins: Singles) -> None:
         order = like_order(clusters.labels, margins, len(clusters.counts))
-        places, ordered_margins = np.empty_like(self._places), np.empty_like(margins)
-        places[order], ordered_margins[order] = self._places, margins
+        places = np.empty_like(self._places)
+        places[order] = self._places
         self._places = places
         self.packed = self.packed.reordered(order, None if self._weights is None else self._weights[places])
         self._tally.reordered(self.packed, order)
-        self._skipping = SkippingRows(self.packed, ordered_margins)
+        self._skipping = SkippingRows(self.packed, margins)  # all of them are written by the next pass
         self._strayed = 0
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:

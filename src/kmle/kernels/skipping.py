@@ -20,6 +20,8 @@ LOOK_ROWS = 64
 WIDTH_STEP = 16
 # Leads are to take no more than this share of the memory of the rows.
 LEADS_SHARE = 0.25
+# Distances of so many components from all are found at once.
+LINES_AT_ONCE = 256
 
 
 class SkippingRows:
@@ -80,11 +82,6 @@ class SkippingRows:
         moved[alive] = natural[alive] - before[alive]
         lifted[alive] = bias[alive] - bias_before[alive]
         scaled = moved * self._balls.scale
-        squares = (scaled**2).sum(axis=1)
-        # What the difference of squares loses by rounding is far below a millionth of its terms.
-        apart = np.sqrt(np.maximum(squares[:, None] + squares - 2 * scaled @ scaled.T, 0.0))
-        apart = 1.000001 * apart + 1e-7 * np.sqrt(squares[:, None] + squares)
-        np.fill_diagonal(apart, 0.0)
         magnitude = np.abs(natural[alive]) @ self._largest + np.abs(bias[alive])
         rounding = 16 * np.finfo(float).eps * (order + 4) * magnitude.max(initial=0.0)
         # A change is rounded with every term of its sum, as is the one it is compared with, and a few times more.
@@ -94,7 +91,7 @@ class SkippingRows:
             return Step(
                 _padded(moved.T, width),
                 _padded(lifted, width),
-                _padded(apart, width),
+                _apart(scaled, width),
                 1.000001 * (rounding + each * float(np.abs(lifted).max())),
                 1.000001 * rounding_each,
             )
@@ -109,6 +106,22 @@ def ranks(numbers: NDArray[np.uint16]) -> NDArray[np.int32]:
     out = np.empty(len(numbers), dtype=np.int32)
     serving: Any = compiled_module() or reference
     serving.ranks(numbers, out)
+    return out
+
+
+def _apart(steps: Floats, width: int) -> Singles:
+    """How far apart any two steps (k, D) are, rounded up (k, width); some rows at a time, as there may be many."""
+    k, order = steps.shape
+    squares = (steps**2).sum(axis=1)
+    # What the difference of squares loses by rounding, as a share of its terms.
+    lost = np.sqrt((order + 4) * np.finfo(float).eps)
+    out = np.zeros((k, width), dtype=np.float32)
+    for first in range(0, k, LINES_AT_ONCE):
+        some = slice(first, first + LINES_AT_ONCE)
+        terms = squares[some, None] + squares
+        apart = np.sqrt(np.maximum(terms - 2 * steps[some] @ steps.T, 0.0))
+        out[some, :k] = 1.000001 * (apart + lost * np.sqrt(terms))
+    np.fill_diagonal(out, 0.0)
     return out
 
 
