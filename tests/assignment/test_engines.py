@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kmle import KMLE
+from kmle.assignment import skipping
 from kmle.assignment.choose import ENGINES, choose
 from kmle.assignment.compression import compressed
 from kmle.assignment.dense import DenseEngine
@@ -134,7 +135,8 @@ def test_pruned(case, dtype, structure):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("case", CLOUDS)
-def test_skipping_stays_exact_while_components_move(case, dtype):
+def test_skipping_stays_exact_while_components_move(case, dtype, monkeypatch):
+    monkeypatch.setattr(skipping, "STRAYED", 2)  # put in order again now and then
     family, X = CLOUDS[case]
     rng = np.random.default_rng(10)
     rows = Rows(family.for_data(X), X.astype(dtype), rng.random(len(X)), n_threads=2)
@@ -146,29 +148,50 @@ def test_skipping_stays_exact_while_components_move(case, dtype):
         natural = natural + size * np.abs(natural) * rng.normal(size=natural.shape)
         bias = bias + size * rng.normal(size=12)
         bias[3] = -np.inf if step in (7, 8, 9) else (0.0 if step == 10 else bias[3])
-        engine._full_cost = np.inf  # never mind the time: skip whenever it is allowed
         assert_same(rows, engine, natural, bias)
+    assert engine._ordered is not None
+    # Fewer components, as when the dead are left out, and as many as before again.
+    for k in (5, 12, 12, 5, 5, 12):
+        assert_same(rows, engine, natural[:k] * 1.0001**k, bias[:k])
+    soft, expected = engine.soft_pass(natural, bias), DenseEngine(rows).soft_pass(natural, bias)
+    assert soft.score == pytest.approx(expected.score, rel=1e-12)
+    np.testing.assert_allclose(soft.counts, expected.counts, rtol=1e-9)
 
 
-def test_no_digit_depends_on_whether_rows_are_skipped():
-    """Which kind of pass is made is a matter of time; what comes of it must not be."""
+@pytest.mark.parametrize("threads", [2, 5])
+def test_skipping_does_not_depend_on_threads(threads):
     rng = np.random.default_rng(19)
     X = rng.normal(size=(40_000, 8))
     X[::50] = np.round(X[::50], 1)
-    rows = [Rows(FixedCovarianceGaussian().for_data(X), X, n_threads=2) for _ in range(2)]
-    skipping, full = (ENGINES["skipping"](own) for own in rows)
-    full._may_skip = lambda bias: False
+    rows = [Rows(FixedCovarianceGaussian().for_data(X), X, n_threads=n) for n in (1, threads)]
+    one, several = (ENGINES["skipping"](own) for own in rows)
     natural, bias = components(rows[0], 32, rng)
     natural[16:] = natural[:16] * (1 + 1e-7)  # many rows are in doubt in single precision
     for step in range(12):
-        skipping._full_cost = np.inf
-        found, expected = skipping.hard_pass(natural, bias), full.hard_pass(natural, bias)
+        found, expected = several.hard_pass(natural, bias), one.hard_pass(natural, bias)
         np.testing.assert_array_equal(found[0].labels, expected[0].labels)
         np.testing.assert_array_equal(found[1].counts, expected[1].counts)
         np.testing.assert_array_equal(found[1].sums, expected[1].sums)
         natural = natural * (1 + 1e-4 * (step > 1) * rng.normal(size=natural.shape))
 
 
+def test_partitions_of_rows_in_order_compare_by_their_labels():
+    X = np.random.default_rng(20).normal(size=(9000, 4))
+    rows = Rows(FixedCovarianceGaussian().for_data(X), X)
+    engine, rng = ENGINES["skipping"](rows), np.random.default_rng(21)
+    natural, bias = components(rows, 6, rng)
+    first = [engine.hard_pass(natural, bias)[0] for _ in range(4)][-1]
+    assert engine._ordered is not None
+    assert engine.hard_pass(natural, bias)[0] is first
+    moved = engine.hard_pass(natural + 0.1, bias * 1.1)[0]
+    assert not moved.same_as(first)
+    back = engine.hard_pass(natural, bias)[0]
+    assert back.same_as(first)
+    assert back.digest == first.digest
+    np.testing.assert_array_equal(back.labels, first.labels)
+
+
+@pytest.mark.skipif(backend() != "compiled", reason="the NumPy kernels look at everything")
 def test_skipping_really_skips():
     X = np.repeat(np.eye(4) * 50, 2000, axis=0) + np.random.default_rng(11).normal(size=(8000, 4))
     rows = Rows(FixedCovarianceGaussian().for_data(X), X)
@@ -177,19 +200,8 @@ def test_skipping_really_skips():
     bias = -rows.family.log_normalizer(natural)
     for _ in range(3):  # the second pass moves nothing, so the third takes note of leads
         engine.hard_pass(natural, bias)
-    looked_at = []
-    skipping_pass = rows.packed.skipping_pass
-
-    def watched(*arguments):
-        changed, seen = skipping_pass(*arguments)
-        looked_at.append(seen)
-        return changed, seen
-
-    rows.packed.skipping_pass = watched
-    engine._full_cost = np.inf
-    engine.hard_pass(natural * 1.001, bias)
-    assert looked_at
-    assert looked_at[0] < 0.1 * len(rows)
+    _, scored, _ = engine._ordered._skipping.hard_pass(natural * 1.001, bias, engine._ordered._tally.opened(4))
+    assert scored < 0.1 * len(rows)
 
 
 def test_pruning_leaves_most_groups_unseen_and_few_rows_of_two_minds():

@@ -59,12 +59,12 @@ def choose(rows: Rows, n_components: int, assignment: str, hard: bool = False) -
     columns, features = rows.kernel_columns(slice(0, 1))
     narrow = features == "identity"
     few_statistics = rows.order <= PRUNE_UP_TO_ORDER and len(rows) >= PRUNE_FROM_ROWS
-    # The NumPy kernels rule nothing out: they look at every row.
+    # The NumPy kernels neither rule out nor skip anything: they look at every row.
     if few_statistics and backend() == "compiled" and n_components >= PRUNE_FROM_COMPONENTS[columns.shape[1]]:
         return PrunedEngine(rows, waits=not hard or n_components < ORDER_FROM_WORK)
     work = rows.order * n_components
     long = work >= SKIP_FROM_WORK and work * len(rows) >= SKIP_FROM_TOTAL_WORK
-    if narrow and long and n_components >= SKIP_FROM_COMPONENTS:
+    if narrow and long and backend() == "compiled" and n_components >= SKIP_FROM_COMPONENTS:
         return SkippingEngine(rows)
     return DenseEngine(rows)
 

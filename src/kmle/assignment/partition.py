@@ -84,6 +84,39 @@ class Labelled(Partition):
 
 
 @dataclass(frozen=True, eq=False)
+class Reordered(Partition):
+    """One label a row, in another order: `places` says which row stands at each place.
+
+    `changed_from` is the one before, from which some label is known to differ.
+    """
+
+    values: NDArray[Any]
+    places: Labels
+    changed_from: ref["Reordered"] | None = None
+
+    @staticmethod
+    def noted(labels: Labels, places: Labels, n_components: int, before: "Reordered | None") -> "Reordered":
+        """A copy of labels that others go on changing, in as few bytes as will do."""
+        narrow = np.min_scalar_type(max(n_components - 1, 0))
+        return Reordered(labels.astype(narrow), places, None if before is None else ref(before))
+
+    @property
+    def labels(self) -> Labels:
+        labels = np.empty(len(self.values), dtype=np.int32)
+        labels[self.places] = self.values
+        return labels
+
+    def same_as(self, other: Partition) -> bool:
+        if self is other:
+            return True
+        if self.changed_from is not None and self.changed_from() is other:
+            return False
+        if isinstance(other, Reordered) and other.places is self.places:
+            return np.array_equal(self.values, other.values)
+        return _equal(self, other)
+
+
+@dataclass(frozen=True, eq=False)
 class Intervals(Partition):
     """Cells of a line: `cuts` are the places on the sorted `line` where the owner changes (first 0, last n)."""
 

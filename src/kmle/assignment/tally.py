@@ -34,6 +34,14 @@ class Tally:
             self._peak = self._clusters.sizes.copy()
         return self._clusters
 
+    def reordered(self, packed: PackedRows, places: NDArray[np.int32]) -> None:
+        """The same clusters of the same rows in another order: `places` says where each goes."""
+        self._packed = packed
+        if self._clusters is not None:
+            labels = np.empty_like(self._clusters.labels)
+            labels[places] = self._clusters.labels
+            self._clusters.labels = labels
+
     def statistics(self) -> ClusterStatistics:
         """What the clusters add up to after a pass."""
         clusters = self._clusters

@@ -8,6 +8,7 @@ from .columns import Survey, look_up, looking_once, survey, tabulate
 from .packed import Clusters, PackedRows
 from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
 from .serving import backend, instruction_set, use, versions
+from .skipping import SkippingRows, ranks
 from .sorted import SortedRows, locate
 from .wide import WideRows
 
@@ -17,6 +18,7 @@ __all__ = [
     "Level",
     "PackedRows",
     "PrunedRows",
+    "SkippingRows",
     "SortedRows",
     "Survey",
     "WideRows",
@@ -25,6 +27,7 @@ __all__ = [
     "locate",
     "look_up",
     "looking_once",
+    "ranks",
     "spatial_order",
     "spread_labels",
     "survey",

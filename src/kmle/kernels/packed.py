@@ -10,6 +10,9 @@ from . import pruned_reference, reference
 from .serving import compiled_module
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+# So many stretches of rows tell enough of how wide they are.
+SAMPLED_STRETCHES = 1000
 FEATURES = {"identity": reference.IDENTITY, "diagonal": reference.DIAGONAL, "quadratic": reference.QUADRATIC}
 
 
@@ -34,6 +37,35 @@ class Clusters:
             np.zeros(n_components),
             np.zeros((n_components, order)),
         )
+
+
+@dataclass(frozen=True)
+class Balls:
+    """Balls that hold t(x) of stretches of `rows_each` rows (m of them): centres (m, D), their norms (m,), radii (m,).
+
+    Distances are measured in units of the `scale` (D,), which is in proportion to the deviations from the centres.
+    """
+
+    rows_each: int
+    centres: Singles
+    radii: Singles
+    norms: Singles
+    scale: Floats
+
+
+@dataclass(frozen=True)
+class Step:
+    """How components have moved: changes of natural parameters (D, width) and biases (width,), and what bounds them.
+
+    `apart` (k, width) says how far apart the steps of two components are, in units of the scale of balls; `rounding`
+    and, for each unit of the norm of a centre, `rounding_each` bound the rounding of a change of a lead.
+    """
+
+    natural: Singles
+    bias: Singles
+    apart: Singles
+    rounding: float
+    rounding_each: float
 
 
 class PackedRows:
@@ -97,9 +129,13 @@ class PackedRows:
         """Takes what was written into `column` as loaded."""
         self._rows.measure()
 
-    def hard_pass(
-        self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, margins: NDArray[np.float32] | None = None
-    ) -> int:
+    def reordered(self, places: NDArray[np.int32], weights: ArrayLike | None = None) -> "PackedRows":
+        """The rows in another order, a copy: `places` (n,) says where each goes; `weights` are in that order."""
+        other = PackedRows(self.n_rows, self.n_columns, self.features, weights, self.dtype, self.n_threads)
+        other._rows.reorder(self._rows, places)
+        return other
+
+    def hard_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, margins: Singles | None = None) -> int:
         """Gives every row its best component, the lowest index on a tie; returns how many labels changed.
 
         `margins` (n,) receives best score minus second best: 0 where they nearly tie.
@@ -114,25 +150,43 @@ class PackedRows:
         _clear_empty(clusters)
         return int(changed)
 
+    def balls(self, rows_each: int) -> Balls:
+        """Balls that hold t(x) of each stretch of so many rows."""
+        count = -(-self.n_rows // rows_each)
+        centres, radii = np.empty((count, self.order), np.float32), np.empty(count, np.float32)
+        every = max(1, count // SAMPLED_STRETCHES)
+        squares = np.zeros(self.order)
+        self._rows.balls(rows_each, every, np.ones(self.order), centres, radii, squares)
+        scale = np.sqrt(squares)
+        scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
+        self._rows.balls(rows_each, 1, scale, centres, radii, None)
+        # Rounded up, as the radii are.
+        norms = (np.linalg.norm(centres / scale, axis=1) * 1.000001).astype(np.float32)
+        return Balls(rows_each, centres, radii, norms, scale)
+
     def skipping_pass(
         self,
         natural: ArrayLike,
         bias: ArrayLike,
         clusters: Clusters,
-        margins: NDArray[np.float32],
-        table: NDArray[np.float32],
-        distances: NDArray[np.uint8],
-    ) -> tuple[int, int]:
-        """A hard pass over the rows whose lead may be gone; returns how many labels changed and rows were looked at.
+        margins: Singles,
+        leads: Singles,
+        balls: Balls,
+        step: Step,
+    ) -> tuple[int, int, int]:
+        """A hard pass over stretches whose leads may be gone.
 
-        `margins` (n,) are leads that are certain, from a pass with margins and since; `table` (k, m) says how much of
-        it a row may have lost since the last pass, by its label and its entry of `distances` (n,).
+        `leads` (m, width) are those that are certain of the rows of a stretch over each component, before the `step`;
+        `margins` (n,) receives best score minus second best, of those computed. Returns how many labels changed, how
+        many scores it took, and how many rows were looked at in stretches with rows of several components.
         """
         theta, b = self.components(natural, bias)
         state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
-        changed, looked_at = self._rows.skipping_pass(theta, b, *state, margins, table, distances)
+        around = (balls.rows_each, leads, balls.centres, balls.radii, balls.norms)
+        moved = (step.natural, step.bias, step.apart, step.rounding, step.rounding_each)
+        changed, scored, strayed = self._rows.skipping_pass(theta, b, *state, margins, *around, *moved)
         _clear_empty(clusters)
-        return int(changed), int(looked_at)
+        return int(changed), int(scored), int(strayed)
 
     def soft_pass(self, natural: ArrayLike, bias: ArrayLike, n_kept: int | None = None) -> tuple[Floats, Floats, float]:
         """Counts (k,) and sums (k, D) by responsibility, and the weighted sum of the rows' log-sum-exp of scores.

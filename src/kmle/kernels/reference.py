@@ -102,11 +102,42 @@ class PackedRows:
         counts: Floats,
         sums: Floats,
         margins: NDArray[np.float32],
-        table: NDArray[np.float32],
-        distances: NDArray[np.uint8],
-    ) -> tuple[int, int]:
-        """A hard pass: which rows need not be looked at changes nothing but the time."""
-        return self.hard_pass(natural, bias, labels, sizes, counts, sums, margins), len(labels)
+        rows_each: int,
+        leads: NDArray[np.float32],
+        centres: NDArray[np.float32],
+        radii: NDArray[np.float32],
+        norms: NDArray[np.float32],
+        step_natural: NDArray[np.float32],
+        step_bias: NDArray[np.float32],
+        apart: NDArray[np.float32],
+        rounding: float,
+        rounding_each: float,
+    ) -> tuple[int, int, int]:
+        """A hard pass: what need not be looked at changes nothing but the time."""
+        return self.hard_pass(natural, bias, labels, sizes, counts, sums, margins), len(labels) * len(bias), 0
+
+    def balls(
+        self,
+        rows_each: int,
+        every: int,
+        scale: Floats,
+        centres: NDArray[np.float32],
+        radii: NDArray[np.float32],
+        squares: Floats | None,
+    ) -> None:
+        """Means of stretches of rows, and how far rows lie from them at most, rounded up: of all stretches here."""
+        for rows, t in self.blocks(1, rows_each):
+            starts = np.arange(0, len(t), rows_each)
+            sizes = np.diff(np.append(starts, len(t)))
+            own = slice(rows.start // rows_each, rows.start // rows_each + len(starts))
+            centres[own] = np.add.reduceat(t, starts) / sizes[:, np.newaxis]
+            centred = t - np.repeat(centres[own], sizes, axis=0)
+            radii[own] = np.maximum.reduceat(np.sqrt(((centred / scale) ** 2).sum(axis=1)), starts) * 1.000001
+            if squares is not None:
+                squares += (centred**2).sum(axis=0)
+
+    def reorder(self, others: "PackedRows", places: NDArray[np.int32]) -> None:
+        self._values[places] = others._values
 
     def soft_pass(self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats) -> float:
         natural = _without_dead(natural, bias)
@@ -191,6 +222,11 @@ def survey(table: NDArray[Any], lowest: Floats, highest: Floats, totals: Floats)
     finite = bool(np.isfinite(lowest).all() and np.isfinite(highest).all() and np.isfinite(table).all())
     small = finite and max(np.abs(lowest).max(initial=0.0), np.abs(highest).max(initial=0.0)) < 2.0**51
     return finite, bool(small and all(np.array_equal(np.floor(column), column) for column in table.T))
+
+
+def ranks(numbers: NDArray[np.uint16], out: NDArray[np.int32]) -> None:
+    """Where each of some numbers goes when they are put in order; equals stay in theirs."""
+    out[np.argsort(numbers, kind="stable")] = np.arange(len(numbers), dtype=np.int32)
 
 
 def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: NDArray[np.int32], threads: int) -> None:

@@ -204,7 +204,6 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values,
         statistics = work.statistics.get();
     }
     work.best.find(statistics, model, work.scores.get());
-    task.looked_at += static_cast<std::int64_t>(count);
     // A whole block in its place, as nearly all are, is compared with its labels at once.
     const bool at_once = !places && !task.margins && count == rows;
     // Rounded up, as the precision may be lower.
@@ -220,9 +219,7 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values,
                 work.refiner->add(i, values + r, rows, 2 * doubt * double_to_single);
                 continue;
             }
-        // Rounded down, so that what is left of a margin is never more than it was.
-        if (task.margins)
-            task.margins[i] = nearly_tied ? 0.0f : static_cast<float>(std::min((margin - doubt) * 0.999999, largest_float));
+        if (task.margins) task.margins[i] = nearly_tied ? 0.0f : static_cast<float>(std::min(margin, largest_float));
         if (nearly_tied) {
             expand(packed.features, packed.columns, values + r, rows, work.one_row.get());
             label = exact_label(work.one_row.get(), model.natural, model.bias, model.components, packed.order);

@@ -8,6 +8,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -35,6 +36,8 @@ using Matrix = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
 
+template <int Dimensions>
+using Lines = nb::ndarray<const float, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 template <int Dimensions>
 using Contiguous = nb::ndarray<const double, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 
@@ -175,29 +178,78 @@ public:
                      });
     }
 
-    // A hard pass over the rows whose lead may be gone (see passes.hpp); returns changes and rows looked at.
-    std::pair<std::int64_t, std::int64_t> skipping_pass(
+    // A hard pass over stretches whose leads may be gone (see passes.hpp); returns changes, scores computed, and rows
+    // looked at where several components have rows.
+    std::tuple<std::int64_t, std::int64_t, std::int64_t> skipping_pass(
         const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<std::int32_t>& labels,
         const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
-        const Vector<float>& margins, const nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& table,
-        const Vector<const std::uint8_t>& distances) {
+        const Vector<float>& margins, std::size_t rows_each,
+        const Matrix<float>& leads, const Lines<2>& centres, const Lines<1>& radii, const Lines<1>& norms, const Lines<2>& step_natural,
+        const Lines<1>& step_bias, const Lines<2>& apart, float rounding, float rounding_each) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
         const Model<double> precise = in_double.view();
-        const Drift drift = {table.data(), distances.data(), table.shape(1)};
-        std::atomic<std::int64_t> looked_at{0};
+        const Stretches stretches = {rows_each, leads.shape(1), leads.data(), centres.data(), radii.data(), norms.data()};
+        const Step step = {step_natural.data(), step_bias.data(), apart.data(), rounding, rounding_each};
+        std::atomic<std::int64_t> scored{0}, strayed{0};
         const std::size_t components = precise.components;
-        const std::int64_t changed = moved(components, tasks(components * (order() + 1)), labels, sizes, counts, sums,
-                                           margins, [&](HardTask& task) {
-                                               if constexpr (sizeof(T) == 8)
-                                                   chosen->skipping64(view(), single, precise, drift, task);
-                                               else
-                                                   chosen->skipping32(view(), single, precise, drift, task);
-                                               looked_at += task.looked_at;
-                                           });
-        return {changed, looked_at};
+        const std::vector<std::size_t> edges = tasks(components * (order() + 1), rows_each / block_rows<T>);
+        const std::int64_t changed =
+            moved(components, edges, labels, sizes, counts, sums, margins, [&](HardTask& task) {
+                if constexpr (sizeof(T) == 8)
+                    chosen->skipping64(view(), single, precise, stretches, step, task);
+                else
+                    chosen->skipping32(view(), single, precise, stretches, step, task);
+                scored += task.scored;
+                strayed += task.strayed;
+            });
+        return {changed, scored, strayed};
+    }
+
+    // Balls around one in so many stretches of rows (see passes.hpp), and squares of the statistics about their centres.
+    void balls(std::size_t rows_each, std::size_t every, const Contiguous<1>& scale, const Matrix<float>& centres,
+               const Vector<float>& radii, const std::optional<Vector<double>>& squares) const {
+        const nb::gil_scoped_release unlocked;
+        const Balls balls = {rows_each, every, scale.data(), centres.data(), radii.data()};
+        const std::size_t stretches = radii.shape(0), steps = rounded_up(stretches, every) / every;
+        const std::size_t tasks = std::min(steps, most_tasks);
+        std::vector<double> partial(squares ? tasks * order() : 0, 0.0);
+        Pool::run(tasks, threads_, [&](std::size_t t) {
+            const std::size_t first = steps * t / tasks * every, last = std::min(stretches, steps * (t + 1) / tasks * every);
+            double* own = squares ? partial.data() + t * order() : nullptr;
+            if constexpr (sizeof(T) == 8)
+                chosen->balls64(view(), balls, first, last, own);
+            else
+                chosen->balls32(view(), balls, first, last, own);
+        });
+        for (std::size_t c = 0; c < partial.size(); ++c) squares->data()[c % order()] += partial[c];
+    }
+
+    // Takes the rows of others in another order: `places` says where each of them goes.
+    void reorder(const PackedRows& others, const Vector<const std::int32_t>& places) {
+        const nb::gil_scoped_release unlocked;
+        constexpr std::size_t rows = block_rows<T>;
+        const std::size_t step = std::max<std::size_t>(1, fewest_rows_a_task / rows), count = rounded_up(blocks(), step) / step;
+        const std::size_t size = columns_ * rows;
+        // First every row to its place with its columns together, so that one is written at once...
+        Pool::run(count, threads_, [&](std::size_t task) {
+            for (std::size_t i = task * step * rows; i < std::min(rows_, (task + 1) * step * rows); ++i) {
+                const T* from = others.view().block(i / rows) + i % rows;
+                const std::size_t place = static_cast<std::size_t>(places.data()[i]);
+                T* to = values_.get() + place / rows * size + place % rows * columns_;
+                for (std::size_t a = 0; a < columns_; ++a) to[a] = from[a * rows];
+            }
+        });
+        // ... then block by block to the layout of the passes.
+        Pool::run(count, threads_, [&](std::size_t task) {
+            std::vector<T> block(size, T(0));
+            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
+                std::copy_n(values_.get() + b * size, size, block.data());
+                place_block(b, block.data(), static_cast<std::int64_t>(columns_), 1);
+            }
+        });
     }
 
     // Extremes of the columns, and weight and weighted statistics, of groups of so many rows, which are whole blocks.
@@ -398,13 +450,15 @@ private:
         }
     }
 
-    // Edges of the tasks, in blocks: as many as memory for `cells` partial results each allows, never by threads.
-    std::vector<std::size_t> tasks(std::size_t cells) const {
+    // Edges of the tasks, in blocks and multiples of `step`: as many as memory for `cells` partial results each allows,
+    // never by threads.
+    std::vector<std::size_t> tasks(std::size_t cells, std::size_t step = 1) const {
         const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * cells));
         const std::size_t worthwhile = std::max<std::size_t>(1, rows_ / fewest_rows_a_task);
-        const std::size_t count = std::min({most_tasks, affordable, worthwhile, std::max<std::size_t>(blocks(), 1)});
+        const std::size_t steps = rounded_up(blocks(), step) / step;
+        const std::size_t count = std::min({most_tasks, affordable, worthwhile, std::max<std::size_t>(steps, 1)});
         std::vector<std::size_t> edges;
-        for (std::size_t t = 0; t <= count; ++t) edges.push_back(blocks() * t / count);
+        for (std::size_t t = 0; t <= count; ++t) edges.push_back(std::min(blocks(), steps * t / count * step));
         return edges;
     }
 
@@ -432,7 +486,7 @@ private:
             double* own = partial.data() + t * cells;
             tasks[t] = {edges[t], edges[t + 1],           labels.data(),
                         margins ? margins->data() : nullptr, own, own + components,
-                        partial_sizes.data() + t * components, 0, 0};
+                        partial_sizes.data() + t * components, 0, 0, 0};
             work(tasks[t]);
         });
         std::int64_t changed = 0;
@@ -484,8 +538,13 @@ void define(nb::module_& module, const char* name) {
              nb::arg("sums").noconvert())
         .def("skipping_pass", &Rows::skipping_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("table").noconvert(),
-             nb::arg("distances").noconvert())
+             nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
+             nb::arg("centres").noconvert(), nb::arg("radii").noconvert(), nb::arg("norms").noconvert(),
+             nb::arg("step_natural").noconvert(), nb::arg("step_bias").noconvert(), nb::arg("apart").noconvert(),
+             nb::arg("rounding"), nb::arg("rounding_each"))
+        .def("balls", &Rows::balls, nb::arg("rows_each"), nb::arg("every"), nb::arg("scale").noconvert(),
+             nb::arg("centres").noconvert(), nb::arg("radii").noconvert(), nb::arg("squares").noconvert().none())
+        .def("reorder", &Rows::reorder, nb::arg("others"), nb::arg("places").noconvert())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
         .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())
@@ -540,6 +599,17 @@ NB_MODULE(_compiled, module) {
         .def(nb::init<const PackedRows<double>&>(), nb::arg("packed"), nb::keep_alive<1, 2>())
         .def("hard_pass", &SortedRows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
+    // Where each of some numbers below 2^16 goes when they are put in order; equals stay in theirs.
+    module.def(
+        "ranks",
+        [](const Vector<const std::uint16_t>& numbers, const Vector<std::int32_t>& out) {
+            const nb::gil_scoped_release unlocked;
+            std::vector<std::int32_t> next((1 << 16) + 1, 0);
+            for (std::size_t i = 0; i < numbers.shape(0); ++i) ++next[numbers.data()[i] + 1u];
+            for (std::size_t number = 1; number < next.size(); ++number) next[number] += next[number - 1];
+            for (std::size_t i = 0; i < numbers.shape(0); ++i) out.data()[i] = next[numbers.data()[i]]++;
+        },
+        nb::arg("numbers").noconvert(), nb::arg("out").noconvert());
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const Passes* passes : usable_passes()) names.emplace_back(passes->name);

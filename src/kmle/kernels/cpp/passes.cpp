@@ -6,11 +6,13 @@
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
-// In hard.cpp, pruned.cpp, soft.cpp and survey.cpp.
+// In hard.cpp, pruned.cpp, skipping.cpp, stretches.cpp, soft.cpp and survey.cpp.
 template <class T>
 void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&);
 template <class T>
-void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
+void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&, HardTask&);
+template <class T>
+void balls(const Packed<T>&, const Balls&, std::size_t, std::size_t, double*);
 template <class T>
 void pruned(const Packed<T>&, const Model<double>&, const Tree&, PrunedTask&);
 template <class T>
@@ -31,6 +33,8 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &pruned<float>,
         &skipping<double>,
         &skipping<float>,
+        &balls<double>,
+        &balls<float>,
         &soft<double>,
         &soft<float>,
         &survey<double>,

@@ -68,7 +68,8 @@ struct HardTask {
     double* sums;          // [component][statistic]: gained minus lost
     std::int64_t* sizes;   // [component]: rows gained minus lost
     std::int64_t changed;
-    std::int64_t looked_at;  // rows whose scores were computed
+    // Of skipping passes: scores that were computed, and rows looked at where several components have rows.
+    std::int64_t scored, strayed;
 };
 
 // Rows lie in the order of their places in space, so that neighbours share a box. Stretches of `blocks_each` blocks: the
@@ -102,13 +103,36 @@ struct PrunedTask {
     std::int64_t changed;  // rows with another label than before
 };
 
-// By how much a row's lead over all others may have shrunk since it was last looked at: by its label and by how far its
-// statistics lie from their mean.
-struct Drift {
-    const float* table;         // [component][distance]
-    const std::uint8_t* distances;  // [row]
-    std::size_t distance_count;
+// What is certain of stretches of rows that belong together: by how much, at least, the component of each row leads over
+// every other one; and balls around the statistics of their rows.
+struct Stretches {
+    std::size_t rows_each;  // a multiple of `look_rows`, the last stretch perhaps excepted
+    std::size_t width;      // of a line of leads: components, rounded up; leads over those that do not exist are infinite
+    float* leads;           // [stretch][width]; -inf or NaN: nothing is known
+    const float* centres;   // [stretch][statistic]
+    const float* radii;     // [stretch]: in units of a scale for each statistic
+    const float* norms;     // [stretch]: of the centres, in the same units
 };
+
+// Where to put balls around stretches.
+struct Balls {
+    std::size_t rows_each, every;  // the ball of one stretch in so many
+    const double* scale;           // [statistic]: the unit of distances
+    float* centres;                // [stretch][statistic]
+    float* radii;                  // [stretch]
+};
+
+// How the components have moved since leads were written down.
+struct Step {
+    const float* natural;  // [statistic][width]
+    const float* bias;     // [width]
+    const float* apart;    // [component][width]: how far apart the steps of two are, times the scale of each statistic
+    float rounding;        // of the difference of two scores, and of two changes of them
+    float rounding_each;   // of the latter, for each unit of the norm of a centre
+};
+
+// Rows that are looked at together.
+constexpr std::size_t look_rows = 64;
 
 struct SoftTask {
     std::size_t first_block, last_block;
@@ -132,8 +156,13 @@ struct Passes {
     void (*hard32)(const Packed<float>&, const Model<float>&, const Model<double>&, HardTask&);
     void (*pruned64)(const Packed<double>&, const Model<double>&, const Tree&, PrunedTask&);
     void (*pruned32)(const Packed<float>&, const Model<double>&, const Tree&, PrunedTask&);
-    void (*skipping64)(const Packed<double>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
-    void (*skipping32)(const Packed<float>&, const Model<float>&, const Model<double>&, const Drift&, HardTask&);
+    void (*skipping64)(const Packed<double>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&,
+                       HardTask&);
+    void (*skipping32)(const Packed<float>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&,
+                       HardTask&);
+    // Balls around some of the stretches from one to another; squares about their centres are added up unless null.
+    void (*balls64)(const Packed<double>&, const Balls&, std::size_t first, std::size_t last, double* squares);
+    void (*balls32)(const Packed<float>&, const Balls&, std::size_t first, std::size_t last, double* squares);
     void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);
     void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
     void (*survey64)(const double*, std::size_t rows, std::size_t columns, Survey&);

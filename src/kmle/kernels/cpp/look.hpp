@@ -1,0 +1,153 @@
+// Rows that are looked at together: their scores with some components, in single precision.
+
+#pragma once
+
+#include <vector>
+
+#include "labelling.hpp"
+
+namespace kmle {
+namespace KMLE_INSTRUCTION_SET {
+
+using Line = Vec<float>;
+using Names = IntVec<float>;
+
+// Numbers that need not be aligned.
+template <class V, class S>
+inline V taken(const S* from) {
+    V value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+inline float smallest(Line values) {
+    typedef float Part __attribute__((vector_size(16)));
+    Part parts[vector_bytes / 16];
+    std::memcpy(parts, &values, sizeof values);
+    Part least = parts[0];
+    for (std::size_t p = 1; p < vector_bytes / 16; ++p) least = parts[p] < least ? parts[p] : least;
+    return std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
+}
+
+// The components to score, the labels of the rows before, and what was found.
+class Look {
+public:
+    std::vector<std::int32_t> names;     // of the components to be scored, `named` of them
+    std::size_t named = 0, present = 0;  // those that are some row's own come first
+    std::vector<float> leads;            // by which the rows' own lead over each, at least
+    alignas(64) std::int32_t before[look_rows], winner[look_rows], open[look_rows];
+    alignas(64) float own[look_rows], top[look_rows], second[look_rows];
+
+    explicit Look(const Model<float>& model)
+        : names(model.components + 1), leads(model.components + group), model_(model),
+          scores_(rounded_up(model.components, group) * strip * lanes<float>), nothing_(model.order * group) {}
+
+    // The best and the second best of the components named, and by how much the rows' own lead over each.
+    void score(const float* statistics, const std::int32_t* labels, std::size_t count) {
+        std::copy_n(labels, count, before);
+        std::fill(before + count, before + look_rows, names[0]);
+        for (std::size_t r = 0; r < look_rows; r += strip * lanes<float>) score_strip(statistics + r, r, count);
+    }
+
+    // Marks the rows whose label is not the one before, or not beyond doubt; returns if there are any.
+    bool settle(std::size_t count, float doubt) {
+        std::int32_t any = 0;
+        for (std::size_t r = 0; r < look_rows; ++r) {
+            const bool sure = top[r] - second[r] > doubt;
+            open[r] = !(sure & (winner[r] == before[r])) & (r < count);
+            any |= open[r];
+        }
+        return any != 0;
+    }
+
+    // By how much the rows' own components lead over one of those named.
+    float& lead_of(std::int32_t name) {
+        return leads[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
+    }
+
+private:
+    // Scores of a strip of rows with some of the components named, from the nth on.
+    void score_named(const float* statistics, std::size_t n, Line (&scores)[group][strip]) const {
+        const float* natural[group];
+        for (std::size_t g = 0; g < group; ++g) {
+            const std::size_t j = n + g < named ? static_cast<std::size_t>(names[n + g]) : 0;
+            const bool is = n + g < named;
+            natural[g] = is ? model_.grouped + j / group * group * model_.order + j % group : nothing_.get();
+            const float bias = is ? model_.grouped_bias[j] : -std::numeric_limits<float>::infinity();
+            for (std::size_t v = 0; v < strip; ++v) scores[g][v] = broadcast(bias);
+        }
+        for (std::size_t f = 0; f < model_.order; ++f, statistics += look_rows) {
+#pragma GCC unroll 4
+            for (std::size_t g = 0; g < group; ++g) {
+                const Line coefficient = broadcast(natural[g][f * group]);
+#pragma GCC unroll 4
+                for (std::size_t v = 0; v < strip; ++v) scores[g][v] += coefficient * load(statistics + v * lanes<float>);
+            }
+        }
+    }
+
+    void score_strip(const float* statistics, std::size_t r, std::size_t count) {
+        constexpr std::size_t width = strip * lanes<float>;
+        const Line lowest = broadcast(-std::numeric_limits<float>::infinity());
+        Line own_now[strip], best[strip], next[strip], scores[group][strip];
+        Names label[strip], leader[strip];
+        for (std::size_t v = 0; v < strip; ++v) {
+            label[v] = leader[v] = taken<Names>(before + r + v * lanes<float>);
+            own_now[v] = next[v] = lowest;
+        }
+        // First those that are some row's own; with them, where they leave room, some others.
+        const std::size_t early = std::min(named, rounded_up(present, group));
+        for (std::size_t n = 0; n < early; n += group) {
+            score_named(statistics, n, scores);
+            for (std::size_t g = 0; g < group; ++g)
+                for (std::size_t v = 0; v < strip; ++v) {
+                    store(scores_.get() + (n + g) * width + v * lanes<float>, scores[g][v]);
+                    if (n + g < present) own_now[v] = label[v] == Names{} + names[n + g] ? scores[g][v] : own_now[v];
+                }
+        }
+        for (std::size_t v = 0; v < strip; ++v) best[v] = own_now[v];
+        if (r + width > count)  // rows past the last have no rivals
+            for (std::size_t v = 0; v < strip; ++v)
+                for (std::size_t l = 0; l < lanes<float>; ++l)
+                    if (r + v * lanes<float> + l >= count) own_now[v][l] = std::numeric_limits<float>::infinity();
+        const auto compare = [&](std::size_t n, std::size_t v, Line score, Line& lead) {
+            const Line gap = own_now[v] - score;
+            lead = gap < lead ? gap : lead;
+            const Names better = score > best[v];
+            const Line loser = better ? best[v] : score;
+            next[v] = loser > next[v] ? loser : next[v];
+            best[v] = better ? score : best[v];
+            leader[v] = better ? Names{} + names[n] : leader[v];
+        };
+        for (std::size_t n = 0; n < early; ++n) {
+            Line lead = -lowest;
+            for (std::size_t v = 0; v < strip; ++v) {
+                const Line score = load(scores_.get() + n * width + v * lanes<float>);
+                compare(n, v, label[v] == Names{} + names[n] ? lowest : score, lead);
+            }
+            leads[n] = std::min(leads[n], smallest(lead));
+        }
+        for (std::size_t n = early; n < named; n += group) {
+            score_named(statistics, n, scores);
+            for (std::size_t g = 0; g < group; ++g) {
+                Line lead = -lowest;
+                // Names past the last have scores of -inf: they never win, and any name will do.
+                for (std::size_t v = 0; v < strip; ++v) compare(std::min(n + g, named - 1), v, scores[g][v], lead);
+                leads[n + g] = std::min(leads[n + g], smallest(lead));
+            }
+        }
+        for (std::size_t v = 0; v < strip; ++v) {
+            const std::size_t place = r + v * lanes<float>;
+            store(own + place, own_now[v]);
+            store(top + place, best[v]);
+            store(second + place, next[v]);
+            std::memcpy(winner + place, &leader[v], sizeof leader[v]);
+        }
+    }
+
+    const Model<float>& model_;
+    Buffer<float> scores_, nothing_;
+};
+
+}  // namespace KMLE_INSTRUCTION_SET
+}  // namespace kmle

@@ -1,0 +1,85 @@
+// Balls around the statistics of stretches of rows, in double precision whatever the rows are in.
+
+#include <cmath>
+#include <vector>
+
+#include "tile.hpp"
+
+namespace kmle {
+namespace KMLE_INSTRUCTION_SET {
+
+namespace {
+
+// The statistics of one stretch, [block][statistic][row of the block].
+template <class T>
+class Stretch {
+public:
+    Stretch(const Packed<T>& packed, std::size_t rows_each)
+        : packed_(packed), rows_each_(rows_each), statistics_(rows_each * packed.order) {}
+
+    std::size_t load(std::size_t stretch) {
+        const std::size_t first = stretch * rows_each_, count = std::min(rows_each_, packed_.rows - first);
+        for (std::size_t r = 0; r < count; r += rows) {
+            double* out = block(r / rows);
+            std::copy_n(packed_.block((first + r) / rows), packed_.columns * rows, out);
+            build_statistics(packed_.features, packed_.columns, rows, out);
+        }
+        return count;
+    }
+
+    // Calls visit(values, statistic, first row, number of rows) for what lies together.
+    template <class Visit>
+    void each(std::size_t count, const Visit& visit) {
+        for (std::size_t r = 0; r < count; r += rows)
+            for (std::size_t f = 0; f < packed_.order; ++f)
+                visit(block(r / rows) + f * rows, f, r, std::min(rows, count - r));
+    }
+
+private:
+    static constexpr std::size_t rows = block_rows<T>;
+
+    double* block(std::size_t b) { return statistics_.get() + b * packed_.order * rows; }
+
+    const Packed<T>& packed_;
+    std::size_t rows_each_;
+    Buffer<double> statistics_;
+};
+
+}  // namespace
+
+template <class T>
+void balls(const Packed<T>& packed, const Balls& balls, std::size_t first, std::size_t last, double* squares) {
+    Stretch<T> stretch(packed, balls.rows_each);
+    std::vector<double> totals(packed.order), distances(balls.rows_each);
+    for (std::size_t s = first; s < last; s += balls.every) {
+        const std::size_t count = stretch.load(s);
+        float* centre = balls.centres + s * packed.order;
+        std::fill(totals.begin(), totals.end(), 0.0);
+        std::fill(distances.begin(), distances.end(), 0.0);
+        stretch.each(count, [&](const double* values, std::size_t f, std::size_t, std::size_t) {
+            Vec<double> sum{};  // rows past the last are zero
+            for (std::size_t r = 0; r < block_rows<T>; r += lanes<double>) sum += load(values + r);
+            for (std::size_t lane = 0; lane < lanes<double>; ++lane) totals[f] += sum[lane];
+        });
+        for (std::size_t f = 0; f < packed.order; ++f) centre[f] = static_cast<float>(totals[f] / static_cast<double>(count));
+        stretch.each(count, [&](const double* values, std::size_t f, std::size_t place, std::size_t rows) {
+            const double middle = centre[f], unit = 1 / balls.scale[f];
+            double* own = distances.data() + place;
+            for (std::size_t r = 0; r < rows; ++r) {
+                const double distance = (values[r] - middle) * unit;
+                own[r] += distance * distance;
+            }
+            if (squares)
+                for (std::size_t r = 0; r < rows; ++r) squares[f] += (values[r] - middle) * (values[r] - middle);
+        });
+        // Rounded up, so that no row is outside.
+        const double largest = std::sqrt(*std::max_element(distances.begin(), distances.begin() + static_cast<long>(count)));
+        balls.radii[s] = static_cast<float>(largest * 1.000001);
+    }
+}
+
+template void balls(const Packed<double>&, const Balls&, std::size_t, std::size_t, double*);
+template void balls(const Packed<float>&, const Balls&, std::size_t, std::size_t, double*);
+
+}  // namespace KMLE_INSTRUCTION_SET
+}  // namespace kmle

@@ -1,0 +1,146 @@
+"""Passes that score what may have changed, in every version this machine can run, against those over everything."""
+
+import numpy as np
+import pytest
+
+from kmle import kernels
+from kmle.kernels import Clusters, PackedRows, SkippingRows, ranks
+
+FEATURES = ["identity", "diagonal", "quadratic"]
+
+
+@pytest.fixture(params=kernels.versions(), autouse=True)
+def version(request):
+    """Each version in turn serves."""
+    kernels.use(request.param)
+    yield request.param
+    kernels.use(None)
+
+
+def packed(x, features="identity", weights=None, n_threads=1):
+    rows = PackedRows(*x.shape, features, weights, x.dtype, n_threads)
+    rows.load(0, x)
+    return rows
+
+
+def check(x, features, components, weights=None, n_threads=1):
+    """A few passes, one after the other, against those over everything; returns what the passes returned."""
+    rows, all_rows = packed(x, features, weights, n_threads), packed(x, features, weights)
+    natural, bias = components[0]
+    clusters = Clusters.empty(len(x), len(bias), rows.order)
+    expected = Clusters.empty(len(x), len(bias), rows.order)
+    rows.hard_pass(natural, bias, clusters)
+    skipping = SkippingRows(rows, np.empty(len(x), dtype=np.float32))
+    told = []
+    for natural, bias in components:
+        before = clusters.labels.copy()
+        told.append(skipping.hard_pass(natural, bias, clusters))
+        all_rows.hard_pass(natural, bias, expected)
+        np.testing.assert_array_equal(clusters.labels, expected.labels)
+        np.testing.assert_array_equal(clusters.sizes, expected.sizes)
+        assert told[-1][0] == np.count_nonzero(before != clusters.labels)
+        t_size = np.abs(x).max() + (np.abs(x).max() ** 2 if features != "identity" else 0)
+        np.testing.assert_allclose(clusters.counts, expected.counts, rtol=1e-11, atol=1e-9)
+        np.testing.assert_allclose(clusters.sums, expected.sums, rtol=1e-9, atol=1e-12 * len(x) * t_size)
+    return told
+
+
+def wandering(rng, k, order, steps, size=0.3):
+    """Components that make steps of all sizes, the smallest ones below rounding."""
+    natural, bias = rng.normal(size=(k, order)), rng.normal(size=k)
+    for step in range(steps):
+        yield natural, bias
+        reach = size * 10.0 ** -(step % 6) if step % 7 else 1e-16
+        natural = natural + reach * rng.normal(size=natural.shape)
+        bias = bias + reach * rng.normal(size=k)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (63, 2), (64, 5), (1001, 17), (700, 300)])
+def test_labels_are_those_of_a_pass_over_everything(n, k, features, dtype):
+    rng = np.random.default_rng(n + k)
+    x = np.sort(rng.normal(size=(n, 3)), axis=0).astype(dtype)
+    order = PackedRows(1, 3, features).order
+    check(x, features, list(wandering(rng, k, order, 12)), rng.random(n), n_threads=2)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_ties_stay_with_the_lowest(dtype):
+    rng = np.random.default_rng(3)
+    x = np.round(rng.normal(size=(500, 2)), 1).astype(dtype)
+    moves = []
+    for natural, bias in wandering(rng, 6, 2, 9):
+        doubled, twice = np.repeat(natural, 2, axis=0), np.repeat(bias, 2)
+        moves.append((doubled, twice))
+        moves.append((doubled * (1 + np.tile([0, 2.0**-51], 6)[:, None]), twice))  # a hair apart, either way
+        moves.append((doubled * (1 - np.tile([0, 2.0**-51], 6)[:, None]), twice))
+    check(x, "identity", moves)
+
+
+def test_components_die_and_come_back():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(900, 3))
+    natural, bias = rng.normal(size=(9, 3)), rng.normal(size=9)
+    moves = []
+    for step in range(8):
+        dead = np.zeros(9, dtype=bool)
+        dead[[step, (2 * step) % 9]] = step % 3 > 0
+        moves.append((np.where(dead[:, None], np.nan, natural), np.where(dead, -np.inf, bias)))
+        natural = natural + 1e-3 * rng.normal(size=natural.shape)
+    check(x, "identity", moves)
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e15, 1e25])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_values_of_any_size(scale, dtype):
+    rng = np.random.default_rng(5)
+    x = (scale * rng.normal(size=(300, 2))).astype(dtype)
+    x[7] *= 100
+    check(x, "identity", [(natural / scale, bias) for natural, bias in wandering(rng, 5, 2, 6)])
+
+
+def test_what_is_certain_is_not_scored(version):
+    rng = np.random.default_rng(6)
+    centres = 40 * np.eye(8)
+    x = np.repeat(centres, 256, axis=0) + rng.normal(size=(2048, 8))
+    moves = [(centres * (1 + 1e-3 * step), -0.5 * (centres**2).sum(axis=1)) for step in range(5)]
+    told = check(x, "identity", moves)
+    assert told[0][1] == 2048 * 8
+    if version != "numpy":
+        assert [scored for _, scored, _ in told[1:]] == [0] * 4
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_balls_hold_their_rows(features):
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(517, 3)) * [1.0, 10.0, 0.1]
+    rows = packed(x, features)
+    t = kernels.reference.statistics_of(x, kernels.packed.FEATURES[features])
+    for rows_each in (64, 192):
+        balls = rows.balls(rows_each)
+        for place, start in enumerate(range(0, len(x), rows_each)):
+            own = t[start : start + rows_each]
+            np.testing.assert_allclose(balls.centres[place], own.mean(axis=0), rtol=1e-5, atol=1e-5)
+            distances = np.linalg.norm((own - balls.centres[place]) / balls.scale, axis=1)
+            assert distances.max() <= balls.radii[place] <= 1.00001 * distances.max()
+            assert np.linalg.norm(balls.centres[place] / balls.scale) <= balls.norms[place]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(1, 1), (517, 3), (5000, 17)])
+def test_rows_in_another_order(shape, dtype):
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=shape).astype(dtype)
+    places = rng.permutation(len(x)).astype(np.int32)
+    other = packed(x, n_threads=2).reordered(places)
+    np.testing.assert_array_equal(other.table()[places], x)
+    np.testing.assert_array_equal(other.largest(), np.abs(x).max(axis=0))
+
+
+def test_ranks():
+    numbers = np.random.default_rng(9).integers(0, 1 << 16, 70_000).astype(np.uint16) // 3
+    found = ranks(numbers)
+    expected = np.empty(len(numbers), dtype=np.int32)
+    expected[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
+    np.testing.assert_array_equal(found, expected)
