@@ -211,18 +211,23 @@ class LearningProblem(ABC):
         The comparison makes numerically solved families as monotone as closed-form ones. What rounding cannot tell
         apart counts as no worse, so that the outcome does not hang on the order of sums. Empty components keep theirs.
         """
-        natural, normalizer = parameters.natural.copy(), self.log_normalizer(parameters.natural).copy()
-        living = np.flatnonzero((statistics.counts > 0) & parameters.alive)
-        moments = statistics.moments(self.prior_strength, self.prior_moment)[living]
+        natural, normalizer = parameters.natural, self.log_normalizer(parameters.natural)
+        living = (statistics.counts > 0) & parameters.alive
+        chosen = slice(None) if living.all() else np.flatnonzero(living)
+        moments = statistics.moments(self.prior_strength, self.prior_moment)[chosen]
         proposed = self.family.natural_from_moment(moments)
         proposed_normalizer = self.family.log_normalizer(proposed)
         with np.errstate(invalid="ignore"):
             after = np.einsum("kd,kd->k", moments, proposed) - proposed_normalizer
-            before = np.einsum("kd,kd->k", moments, natural[living]) - normalizer[living]
+            before = np.einsum("kd,kd->k", moments, natural[chosen]) - normalizer[chosen]
             size = np.einsum("kd,kd->k", np.abs(moments), np.abs(proposed)) + np.abs(proposed_normalizer)
         better = (after >= before - ROUNDING * size) | np.isnan(before)
-        natural[living[better]] = proposed[better]
-        normalizer[living[better]] = proposed_normalizer[better]
+        if isinstance(chosen, slice) and better.all():
+            natural, normalizer = proposed, proposed_normalizer
+        else:
+            places = np.flatnonzero(living)[better]
+            natural, normalizer = natural.copy(), normalizer.copy()
+            natural[places], normalizer[places] = proposed[better], proposed_normalizer[better]
         self._remembered(natural, normalizer)
         return natural
 

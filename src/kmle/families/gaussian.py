@@ -68,10 +68,10 @@ class Gaussian(ExponentialFamily):
     def natural_from_moment(self, moment: Array) -> Array:
         d = _dimension(moment)
         mean, second = moment[..., :d], unpack(moment[..., d:])
-        return _natural(mean, _legal_covariance(second - mean[..., :, None] * mean[..., None, :], second))
+        return _natural(mean, _legal_factors(second - mean[..., :, None] * mean[..., None, :], second))
 
     def natural_from_source(self, *, mean: Array, covariance: Array) -> Array:
-        return _natural(as_columns(mean), as_matrices(covariance))
+        return _natural(as_columns(mean), cholesky_or_nan(as_matrices(covariance)))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         mean, covariance = _mean_covariance(natural)
@@ -137,8 +137,9 @@ def _mean(linear: Array, factors: Array) -> Array:
     return np.asarray(np.linalg.solve(np.swapaxes(factors, -1, -2), whitened)[..., 0])
 
 
-def _natural(mean: Array, covariance: Array) -> Array:
-    precision = inverse_from_cholesky(cholesky_or_nan(covariance))
+def _natural(mean: Array, factors: Array) -> Array:
+    """The natural parameters of these means and Cholesky factors of covariances."""
+    precision = inverse_from_cholesky(factors)
     return np.concatenate([(precision @ mean[..., None])[..., 0], -0.5 * pack_dual(precision)], axis=-1)
 
 
@@ -158,20 +159,19 @@ def _resolvable(natural: Array, origin: Array) -> Array:
     if np.all(values >= floor) and np.all(variances >= (RESOLUTION * origin) ** 2):
         return natural
     lifted = (vectors * np.maximum(values, floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2) * outer
-    return _natural(mean, lifted)
+    return _natural(mean, cholesky_or_nan(lifted))
 
 
-def _legal_covariance(covariance: Array, second: Array) -> Array:
-    """The covariance, lifted where it is not safely positive definite."""
+def _legal_factors(covariance: Array, second: Array) -> Array:
+    """Cholesky factors of the covariance, lifted where it is not safely positive definite."""
     diagonal = np.arange(covariance.shape[-1])
     floor = np.maximum(ROUNDING_VARIANCE * second[..., diagonal, diagonal], SMALLEST_VARIANCE)
     variances = np.maximum(covariance[..., diagonal, diagonal], floor)
     scales = np.sqrt(variances)
-    # In units of the standard deviations; the squared diagonal of the factor bounds the eigenvalues from above.
-    correlation = covariance / (scales[..., :, None] * scales[..., None, :])
-    factors = cholesky_or_nan(correlation)
-    if np.all(np.diagonal(factors, axis1=-2, axis2=-1) ** 2 > 10 * SMALLEST_CORRELATION):
-        return covariance
+    factors = cholesky_or_nan(covariance)
+    # In units of the standard deviations the squared diagonal of the factor bounds the eigenvalues from above.
+    if np.all((factors[..., diagonal, diagonal] / scales) ** 2 > 10 * SMALLEST_CORRELATION):
+        return factors
     covariance = covariance.copy()
     covariance[..., diagonal, diagonal] = variances
-    return floor_eigenvalues(covariance, scales, SMALLEST_CORRELATION)
+    return cholesky_or_nan(floor_eigenvalues(covariance, scales, SMALLEST_CORRELATION))

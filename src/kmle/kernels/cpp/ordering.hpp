@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -24,12 +25,13 @@ constexpr std::size_t most_parts = 16;
 
 // The size of each of the parts that `count` rows are cut into, the last one perhaps excepted: leaves times a power of
 // two, so that stretches of any such size are whole parts, or neighbouring ones. Cuts across one column are as many at
-// once as its share of all that are to come, if every column has the same.
+// once as its share of all that are to come, if every column has the same: rounded up where columns are few, and down
+// where they are many, since which is the widest then changes with every cut.
 inline std::size_t part_size(std::size_t count, std::size_t leaf, std::size_t columns) {
     std::size_t halvings = 0;
     while ((leaf << halvings) < count) ++halvings;
     std::size_t parts = 2;
-    for (std::size_t share = 2 * columns; share <= halvings && parts < most_parts; share += columns) parts *= 2;
+    for (std::size_t share = columns + (columns <= 3 ? 1 : columns); share <= halvings && parts < most_parts; share += columns) parts *= 2;
     return (leaf << halvings) / parts;
 }
 
@@ -42,14 +44,17 @@ public:
           spare_places_(aligned<std::int32_t>(count)), count_(count) {}
 
     void run(std::size_t threads) {
-        // The first cuts come one after the other, so that there are parts enough to share out.
-        std::vector<Part> parts = {{0, count_, false}};
-        for (std::size_t turn = 0; turn < 2 && !parts.empty(); ++turn) {
-            std::vector<std::vector<Part>> cut(parts.size());
-            Pool::run(parts.size(), threads, [&](std::size_t p) { cut[p] = this->cut(parts[p]); });
-            parts.clear();
-            for (const auto& some : cut) parts.insert(parts.end(), some.begin(), some.end());
-        }
+        // The first cut is made by all threads together; the next come one after the other, so that there are parts
+        // enough to share out.
+        Pool::run(rounded_up(count_, shared) / shared, threads, [&](std::size_t task) {
+            for (std::size_t i = task * shared; i < std::min(count_, (task + 1) * shared); ++i)
+                places_[i] = static_cast<std::int32_t>(i);
+        });
+        std::vector<Part> parts = cut({0, count_, false}, threads);
+        std::vector<std::vector<Part>> smaller(parts.size());
+        Pool::run(parts.size(), threads, [&](std::size_t p) { smaller[p] = cut(parts[p], 1); });
+        parts.clear();
+        for (const auto& some : smaller) parts.insert(parts.end(), some.begin(), some.end());
         Pool::run(parts.size(), threads, [&](std::size_t p) { cut_up(parts[p]); });
     }
 
@@ -67,6 +72,11 @@ private:
     };
 
     static constexpr std::size_t samples = 256, fewest_bins = 64, most_bins = 1024;
+    // Rows that a thread takes at a time where several share a part.
+    static constexpr std::size_t shared = 1 << 16;
+
+    // Where the next row of each segment goes.
+    using Next = std::array<std::size_t, 2 * most_parts>;
 
     std::size_t width() const { return Width ? Width : width_; }
     Rows at(bool spare) { return spare ? Rows{spare_rows_.get(), spare_places_.get()} : Rows{rows_, places_}; }
@@ -83,7 +93,7 @@ private:
     }
 
     void cut_up(const Part& part) {
-        for (const Part& smaller : cut(part)) cut_up(smaller);
+        for (const Part& smaller : cut(part, 1)) cut_up(smaller);
     }
 
     // The widest column of a part and its range, by some of its rows: enough to cut well, whatever the outliers.
@@ -107,8 +117,8 @@ private:
         return found;
     }
 
-    // Cuts a part into smaller ones and returns those that are to be cut again.
-    std::vector<Part> cut(const Part& part) {
+    // Cuts a part into smaller ones and returns those that are to be cut again. Several threads share its rows.
+    std::vector<Part> cut(const Part& part, std::size_t threads) {
         T low = 0, high = 0;
         const std::size_t column = part.size() > leaf_ ? widest(part, low, high) : 0;
         const std::size_t bins = std::min(most_bins, std::max(fewest_bins, part.size() / 4));
@@ -123,19 +133,35 @@ private:
             const T place = (from.values[i * width() + column] - low) * scale;
             return static_cast<std::int32_t>(std::min(std::max(place, T(0)), last_bin));
         };
-        std::uint32_t starts[most_bins + 1] = {};
-        for (std::size_t i = part.first; i < part.last; ++i) ++starts[bin_of(i) + 1];
-        for (std::size_t b = 0; b < bins; ++b) starts[b + 1] += starts[b];
+        const std::size_t stretches = threads > 1 ? rounded_up(part.size(), shared) / shared : 1;
+        const auto edge = [&](std::size_t s) { return part.first + part.size() * s / stretches; };
+        // How many rows of each stretch are in each bin; one stretch, as there mostly is, needs no memory for it.
+        std::uint32_t alone[most_bins];
+        std::fill_n(alone, bins, 0);
+        std::vector<std::uint32_t> several(stretches > 1 ? stretches * bins : 0);
+        const auto counts = [&](std::size_t s) { return stretches > 1 ? several.data() + s * bins : alone; };
+        Pool::run(stretches, threads, [&](std::size_t s) {
+            std::uint32_t* own = counts(s);
+            for (std::size_t i = edge(s); i < edge(s + 1); ++i) ++own[bin_of(i)];
+        });
+        std::uint32_t starts[most_bins + 1];
+        starts[0] = 0;
+        for (std::size_t b = 0; b < bins; ++b) {
+            starts[b + 1] = starts[b];
+            for (std::size_t s = 0; s < stretches; ++s) starts[b + 1] += counts(s)[b];
+        }
         // A bin in which a cut falls is a segment of its own; those between two such bins are one together.
         const std::size_t each = part_size(part.size(), leaf_, width());
         std::uint8_t segment_of[most_bins];
-        std::size_t next[2 * most_parts], segments = 0;
+        Next next;
+        std::size_t segments = 0;
         struct Open {
             std::size_t first, last;
         } open[most_parts];
         std::size_t open_count = 0;
         bool fresh = true;
         for (std::size_t b = 0; b < bins; ++b) {
+            segment_of[b] = 0;  // of an empty bin it says nothing
             if (starts[b] == starts[b + 1]) continue;
             const bool has_cut = rounded_up(starts[b] + 1, each) < starts[b + 1];
             if (fresh || has_cut || starts[b] % each == 0) next[segments++] = part.first + starts[b];
@@ -143,8 +169,17 @@ private:
             segment_of[b] = static_cast<std::uint8_t>(segments - 1);
             if (has_cut) open[open_count++] = {starts[b], starts[b + 1]};
         }
-        for (std::size_t i = part.first; i < part.last; ++i) copy(from, i, to, next[segment_of[bin_of(i)]]++);
-        for (std::size_t o = 0; o < open_count; ++o) divide(part, open[o].first, open[o].last, each, column);
+        // Rows of a segment keep their order: those of a stretch come after those of the stretches before.
+        std::vector<Next> later(stretches - 1, next);
+        for (std::size_t s = 1; s < stretches; ++s) {
+            if (s > 1) later[s - 1] = later[s - 2];
+            for (std::size_t b = 0; b < bins; ++b) later[s - 1][segment_of[b]] += counts(s - 1)[b];
+        }
+        Pool::run(stretches, threads, [&](std::size_t s) {
+            Next place = s == 0 ? next : later[s - 1];
+            for (std::size_t i = edge(s); i < edge(s + 1); ++i) copy(from, i, to, place[segment_of[bin_of(i)]]++);
+        });
+        Pool::run(open_count, threads, [&](std::size_t o) { divide(part, open[o].first, open[o].last, each, column); });
         std::vector<Part> parts;
         for (std::size_t first = part.first; first < part.last; first += each)
             parts.push_back({first, std::min(part.last, first + each), !part.spare});
@@ -195,7 +230,6 @@ private:
 template <class T>
 void order_in_space(T* rows, std::int32_t* places, std::size_t count, std::size_t width, std::size_t leaf,
                     std::size_t threads) {
-    for (std::size_t i = 0; i < count; ++i) places[i] = static_cast<std::int32_t>(i);
     switch (width) {
         case 1: return Ordering<T, 1>(rows, places, count, width, leaf).run(threads);
         case 2: return Ordering<T, 2>(rows, places, count, width, leaf).run(threads);
