@@ -57,7 +57,7 @@ class Rows:
         for start in range(0, len(self.X), size):
             yield slice(start, min(start + size, len(self.X)))
 
-    def seen_from_origin(self, rows: slice | NDArray[np.intp]) -> Array:
+    def seen_from_origin(self, rows: slice | NDArray[np.integer[Any]]) -> Array:
         """Rows of X as the family measures them."""
         block = self.X[rows]
         return block if self.origin is None else self.family.measured_from(block, self.origin)
@@ -65,17 +65,24 @@ class Rows:
     @cached_property
     def packed(self) -> PackedRows:
         """The rows in the kernels' layout, packed block by block, so that no further copy is held on the way."""
+        return self._pack()
+
+    def packed_in_order(self, places: NDArray[np.int32]) -> PackedRows:
+        """The same in another order: `places` (n,) says which row comes at each place."""
+        return self._pack(places)
+
+    def _pack(self, places: NDArray[np.int32] | None = None) -> PackedRows:
         first, features = self.kernel_columns(slice(0, 1))
-        size = (len(self.X), first.shape[1])
-        packed = PackedRows(*size, features, self.weights, self.X.dtype, self.n_threads)
+        weights = self.weights if self.weights is None or places is None else self.weights[places]
+        packed = PackedRows(len(self.X), first.shape[1], features, weights, self.X.dtype, self.n_threads)
 
         def load(rows: slice) -> None:
-            packed.load(rows.start, self.kernel_columns(rows)[0])
+            packed.load(rows.start, self.kernel_columns(rows if places is None else places[rows])[0])
 
         for_each(load, self._slices(self.X.shape[1], KERNEL_ROWS), self.n_threads)
         return packed
 
-    def kernel_columns(self, rows: slice) -> tuple[Array, str]:
+    def kernel_columns(self, rows: slice | NDArray[np.integer[Any]]) -> tuple[Array, str]:
         """The columns the kernels want of a block, in the precision of the rows, and how t(x) follows from them."""
         columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
         return columns.astype(self.X.dtype, copy=False), features

@@ -73,13 +73,14 @@ class SkippingEngine:
 class _Ordered:
     """The rows in the order of their labels and leads, and their latest labels."""
 
+    packed: PackedRows
+    _skipping: SkippingRows
+
     def __init__(self, rows: Rows, tally: Tally, clusters: Clusters, margins: Singles) -> None:
-        self._weights = rows.weights
+        self._rows = rows
         self._tally = tally
         self._partition: Reordered | None = None
         self._places = np.arange(len(rows), dtype=np.int32)
-        self.packed = rows.packed
-        rows.release_packed()
         self._put_in_order(clusters, margins)
 
     def _put_in_order(self, clusters: Clusters, margins: Singles) -> None:
@@ -87,8 +88,13 @@ class _Ordered:
         places = np.empty_like(self._places)
         places[order] = self._places
         self._places = places
-        self.packed = self.packed.reordered(order, None if self._weights is None else self._weights[places])
-        self._tally.reordered(self.packed, order)
+        self._tally.reordered(order)
+        # Those in the old order are let go of first: there is never more than one packed copy of the rows.
+        self._rows.release_packed()
+        if hasattr(self, "_skipping"):
+            del self._skipping, self.packed
+        self.packed = self._rows.packed_in_order(places)
+        self._tally.packed = self.packed
         self._skipping = SkippingRows(self.packed, margins)  # all of them are written by the next pass
         self._strayed = 0
 

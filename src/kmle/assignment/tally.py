@@ -22,7 +22,7 @@ class Tally:
     """The running state of a hard clustering of packed rows."""
 
     def __init__(self, packed: PackedRows) -> None:
-        self._packed = packed
+        self.packed: PackedRows | None = packed
         self._clusters: Clusters | None = None
         self._peak = np.zeros(0, dtype=np.int64)
         self._passes = 0
@@ -30,13 +30,14 @@ class Tally:
     def opened(self, n_components: int) -> Clusters:
         """The clusters before a pass; none has a row yet if their number is new."""
         if self._clusters is None or len(self._clusters.counts) != n_components:
-            self._clusters = Clusters.empty(self._packed.n_rows, n_components, self._packed.order)
+            assert self.packed is not None
+            self._clusters = Clusters.empty(self.packed.n_rows, n_components, self.packed.order)
             self._peak = self._clusters.sizes.copy()
         return self._clusters
 
-    def reordered(self, packed: PackedRows, places: NDArray[np.int32]) -> None:
-        """The same clusters of the same rows in another order: `places` says where each goes."""
-        self._packed = packed
+    def reordered(self, places: NDArray[np.int32]) -> None:
+        """Lets go of the rows, which are to come in another order: `places` says where each goes."""
+        self.packed = None
         if self._clusters is not None:
             labels = np.empty_like(self._clusters.labels)
             labels[places] = self._clusters.labels
@@ -45,11 +46,11 @@ class Tally:
     def statistics(self) -> ClusterStatistics:
         """What the clusters add up to after a pass."""
         clusters = self._clusters
-        assert clusters is not None  # a pass has been made
+        assert clusters is not None and self.packed is not None  # a pass has been made
         self._passes += 1
-        small = self._packed.n_rows * self._packed.order <= SMALL
+        small = self.packed.n_rows * self.packed.order <= SMALL
         if small or shrunken(clusters.sizes, self._peak) or self._passes % PASSES == 0:
-            counts, sums = self._packed.label_sums(clusters.labels, len(clusters.counts))
+            counts, sums = self.packed.label_sums(clusters.labels, len(clusters.counts))
             clusters.counts[:], clusters.sums[:] = counts, sums
             self._peak = clusters.sizes.copy()
         np.maximum(self._peak, clusters.sizes, out=self._peak)
