@@ -127,18 +127,6 @@ def test_balls_hold_their_rows(features):
             assert np.linalg.norm(balls.centres[place] / balls.scale) <= balls.norms[place]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("shape", [(1, 1), (517, 3), (5000, 17)])
-def test_rows_in_another_order(shape, dtype):
-    rng = np.random.default_rng(8)
-    x = rng.normal(size=shape).astype(dtype)
-    places = rng.permutation(len(x)).astype(np.int32)
-    other = packed(x, n_threads=2).reordered(places)
-    _, rows = other.label_sums(np.arange(len(x)), len(x))  # every row by itself
-    np.testing.assert_array_equal(rows[places], x)
-    np.testing.assert_array_equal(other.largest(), np.abs(x).max(axis=0))
-
-
 def test_ranks():
     numbers = np.random.default_rng(9).integers(0, 1 << 16, 70_000).astype(np.uint16) // 3
     found = ranks(numbers)

@@ -30,7 +30,7 @@ class Tally:
     def opened(self, n_components: int) -> Clusters:
         """The clusters before a pass; none has a row yet if their number is new."""
         if self._clusters is None or len(self._clusters.counts) != n_components:
-            assert self.packed is not None
+            assert self.packed is not None  # the new order has come
             self._clusters = Clusters.empty(self.packed.n_rows, n_components, self.packed.order)
             self._peak = self._clusters.sizes.copy()
         return self._clusters
@@ -46,7 +46,8 @@ class Tally:
     def statistics(self) -> ClusterStatistics:
         """What the clusters add up to after a pass."""
         clusters = self._clusters
-        assert clusters is not None and self.packed is not None  # a pass has been made
+        assert clusters is not None  # a pass has been made
+        assert self.packed is not None  # over these
         self._passes += 1
         small = self.packed.n_rows * self.packed.order <= SMALL
         if small or shrunken(clusters.sizes, self._peak) or self._passes % PASSES == 0:

@@ -129,12 +129,6 @@ class PackedRows:
         """Takes what was written into `column` as loaded."""
         self._rows.measure()
 
-    def reordered(self, places: NDArray[np.int32], weights: ArrayLike | None = None) -> "PackedRows":
-        """The rows in another order, a copy: `places` (n,) says where each goes; `weights` are in that order."""
-        other = PackedRows(self.n_rows, self.n_columns, self.features, weights, self.dtype, self.n_threads)
-        other._rows.reorder(self._rows, places)
-        return other
-
     def hard_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, margins: Singles | None = None) -> int:
         """Gives every row its best component, the lowest index on a tie; returns how many labels changed.
 

@@ -136,9 +136,6 @@ class PackedRows:
             if squares is not None:
                 squares += (centred**2).sum(axis=0)
 
-    def reorder(self, others: "PackedRows", places: NDArray[np.int32]) -> None:
-        self._values[places] = others._values
-
     def soft_pass(self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats) -> float:
         natural = _without_dead(natural, bias)
         score = 0.0

@@ -227,31 +227,6 @@ public:
         for (std::size_t c = 0; c < partial.size(); ++c) squares->data()[c % order()] += partial[c];
     }
 
-    // Takes the rows of others in another order: `places` says where each of them goes.
-    void reorder(const PackedRows& others, const Vector<const std::int32_t>& places) {
-        const nb::gil_scoped_release unlocked;
-        constexpr std::size_t rows = block_rows<T>;
-        const std::size_t step = std::max<std::size_t>(1, fewest_rows_a_task / rows), count = rounded_up(blocks(), step) / step;
-        const std::size_t size = columns_ * rows;
-        // First every row to its place with its columns together, so that one is written at once...
-        Pool::run(count, threads_, [&](std::size_t task) {
-            for (std::size_t i = task * step * rows; i < std::min(rows_, (task + 1) * step * rows); ++i) {
-                const T* from = others.view().block(i / rows) + i % rows;
-                const std::size_t place = static_cast<std::size_t>(places.data()[i]);
-                T* to = values_.get() + place / rows * size + place % rows * columns_;
-                for (std::size_t a = 0; a < columns_; ++a) to[a] = from[a * rows];
-            }
-        });
-        // ... then block by block to the layout of the passes.
-        Pool::run(count, threads_, [&](std::size_t task) {
-            std::vector<T> block(size, T(0));
-            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
-                std::copy_n(values_.get() + b * size, size, block.data());
-                place_block(b, block.data(), static_cast<std::int64_t>(columns_), 1);
-            }
-        });
-    }
-
     // Extremes of the columns, and weight and weighted statistics, of groups of so many rows, which are whole blocks.
     void groups(std::size_t rows_each, const Matrix<double>& low, const Matrix<double>& high,
                 const Matrix<double>& totals) const {
@@ -544,7 +519,6 @@ void define(nb::module_& module, const char* name) {
              nb::arg("rounding"), nb::arg("rounding_each"))
         .def("balls", &Rows::balls, nb::arg("rows_each"), nb::arg("every"), nb::arg("scale").noconvert(),
              nb::arg("centres").noconvert(), nb::arg("radii").noconvert(), nb::arg("squares").noconvert().none())
-        .def("reorder", &Rows::reorder, nb::arg("others"), nb::arg("places").noconvert())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
         .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())
