@@ -10,19 +10,10 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmle import kernels
 from kmle.kernels import Clusters, PackedRows
 
 INF = np.inf
 FEATURES = ["identity", "diagonal", "quadratic"]
-
-
-@pytest.fixture(params=kernels.versions(), autouse=True)
-def version(request):
-    """Each version in turn serves."""
-    kernels.use(request.param)
-    yield request.param
-    kernels.use(None)
 
 
 def packed(x, features="identity", weights=None, n_threads=1):

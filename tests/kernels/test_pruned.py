@@ -5,18 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmle import kernels
 from kmle.kernels import Clusters, GroupLabels, PackedRows, PrunedRows, spatial_order, spread_labels
 
 FEATURES = ["identity", "diagonal", "quadratic"]
-
-
-@pytest.fixture(params=kernels.versions(), autouse=True)
-def version(request):
-    """Each version in turn serves."""
-    kernels.use(request.param)
-    yield request.param
-    kernels.use(None)
 
 
 def packed(x, features, weights=None, n_threads=1):

@@ -9,14 +9,6 @@ from kmle.kernels import Clusters, PackedRows, SkippingRows, ranks
 FEATURES = ["identity", "diagonal", "quadratic"]
 
 
-@pytest.fixture(params=kernels.versions(), autouse=True)
-def version(request):
-    """Each version in turn serves."""
-    kernels.use(request.param)
-    yield request.param
-    kernels.use(None)
-
-
 def packed(x, features="identity", weights=None, n_threads=1):
     rows = PackedRows(*x.shape, features, weights, x.dtype, n_threads)
     rows.load(0, x)

@@ -8,18 +8,9 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmle import kernels
 from kmle.kernels import WideRows
 
 INF = np.inf
-
-
-@pytest.fixture(params=kernels.versions(), autouse=True)
-def version(request):
-    """Each version in turn serves."""
-    kernels.use(request.param)
-    yield request.param
-    kernels.use(None)
 
 
 def plain_scores(y, factors, shifts, constants):
