@@ -73,12 +73,10 @@ def distinct(X: Array, weights: Array | None, n_threads: int = 1, share: float =
 
 def _fingerprints(rows: Array) -> NDArray[np.uint64]:
     """A number a row, (n,): equal rows have equal ones, others in all likelihood not. Sorting them is far quicker."""
-    bits = np.ascontiguousarray(rows).view(f"u{rows.itemsize}").astype(np.uint64)
+    bits = np.ascontiguousarray(rows + 0.0).view(f"u{rows.itemsize}").astype(np.uint64)  # no -0, which equals 0
     # Whole numbers have zeros at the end, which would stay there.
     bits ^= bits >> np.uint64(32)
-    factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(
-        1
-    )
+    factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) | np.uint64(1)
     return np.asarray((bits * factors).sum(axis=1))
 
 

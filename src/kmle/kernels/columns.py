@@ -14,7 +14,7 @@ from .serving import compiled_module
 
 Floats = NDArray[np.float64]
 
-# The kernel sums up pieces of so many values (see `survey` in module.cpp).
+# The kernel sums up pieces of so many values (see `survey` in columns_module.cpp).
 VALUES_A_PIECE = 1 << 17
 
 

@@ -1,0 +1,74 @@
+// Arrays as Python gives them, and components in the forms the passes want.
+
+#pragma once
+
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "memory.hpp"
+#include "passes.hpp"
+
+namespace kmle {
+
+namespace nb = nanobind;
+
+template <class T>
+using Matrix = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
+
+template <int Dimensions>
+using Lines = nb::ndarray<const float, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+template <int Dimensions>
+using Contiguous = nb::ndarray<const double, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+
+// Natural parameters and biases in every form the passes want.
+template <class T>
+class GroupedModel {
+public:
+    GroupedModel(const Matrix<const double>& natural, const Vector<const double>& bias)
+        : components_(natural.shape(0)),
+          order_(natural.shape(1)),
+          natural_(components_ * order_, 0.0),
+          bias_(components_),
+          largest_(order_, 0.0),
+          grouped_(aligned<T>(padded() * order_)),
+          grouped_bias_(aligned<T>(padded())) {
+        for (std::size_t j = 0; j < components_; ++j) {
+            bias_[j] = bias.data()[static_cast<std::int64_t>(j) * bias.stride(0)];
+            if (std::isinf(bias_[j])) continue;  // dead: its natural parameter may be anything and stays zero
+            largest_bias_ = std::max(largest_bias_, std::abs(bias_[j]));
+            for (std::size_t f = 0; f < order_; ++f) {
+                const double value = natural.data()[static_cast<std::int64_t>(j) * natural.stride(0) +
+                                                    static_cast<std::int64_t>(f) * natural.stride(1)];
+                natural_[j * order_ + f] = value;
+                largest_[f] = std::max(largest_[f], std::abs(value));
+            }
+        }
+        for (std::size_t j = 0; j < padded(); ++j) {
+            grouped_bias_[j] = j < components_ ? static_cast<T>(bias_[j]) : -std::numeric_limits<T>::infinity();
+            for (std::size_t f = 0; f < order_; ++f)
+                grouped_[(j / group * order_ + f) * group + j % group] =
+                    j < components_ ? static_cast<T>(natural_[j * order_ + f]) : T(0);
+        }
+    }
+
+    Model<T> view() const {
+        return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),
+                largest_.data(), largest_bias_,      components_,     order_};
+    }
+
+private:
+    std::size_t padded() const { return rounded_up(components_, group); }
+
+    std::size_t components_, order_;
+    std::vector<double> natural_, bias_, largest_;
+    double largest_bias_ = 0.0;
+    std::unique_ptr<T[], AlignedDelete<T>> grouped_, grouped_bias_;
+};
+
+}  // namespace kmle

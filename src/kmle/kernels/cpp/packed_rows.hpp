@@ -1,0 +1,407 @@
+// Rows packed once, then passed over as often as needed.
+//
+// Work is cut into tasks whose number depends on the sizes alone, and their results are added in order: nothing depends
+// on the threads.
+
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "grouped_model.hpp"
+#include "pool.hpp"
+
+namespace kmle {
+
+// Those of the instruction set in use.
+inline const Passes* chosen = nullptr;
+
+// Partial results of all tasks together stay below this.
+constexpr std::size_t partial_bytes = 64 << 20;
+constexpr std::size_t most_tasks = 64, fewest_pruned_tasks = 16;
+constexpr std::size_t fewest_rows_a_task = 2048;
+
+template <class T>
+class PackedRows {
+public:
+    PackedRows(std::size_t rows, std::size_t columns, int features, const std::optional<Vector<const double>>& weights,
+               std::size_t threads)
+        : rows_(rows),
+          columns_(columns),
+          features_(static_cast<Features>(features)),
+          threads_(threads),
+          values_(aligned<T>(blocks() * columns_ * block_rows<T>)),
+          largest_(blocks() * columns_, 0.0) {
+        // Rows past the last are zero; the others are on their way.
+        if (rows_ % block_rows<T>)
+            std::fill_n(values_.get() + (blocks() - 1) * columns_ * block_rows<T>, columns_ * block_rows<T>, T(0));
+        if (weights) {
+            weights_.resize(rows_);
+            for (std::size_t i = 0; i < rows_; ++i)
+                weights_[i] = weights->data()[static_cast<std::int64_t>(i) * weights->stride(0)];
+        }
+    }
+
+    // Copies rows into their places, from row `first` on. Different blocks may be loaded by different threads.
+    void load(std::size_t first, const Matrix<const T>& rows) {
+        const nb::gil_scoped_release unlocked;
+        for (std::size_t i = first; i < first + rows.shape(0);) {
+            const T* row = rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0);
+            if (i % block_rows<T> == 0 && i + block_rows<T> <= first + rows.shape(0)) {
+                place_block(i / block_rows<T>, row, rows.stride(0), rows.stride(1));
+                i += block_rows<T>;
+            } else {
+                place(i++, row, rows.stride(1));
+            }
+        }
+    }
+
+    // The values of the only column: its blocks lie one after the other, so they are an array in the order of the rows.
+    T* column() { return values_.get(); }
+    std::size_t rows() const { return rows_; }
+
+    // Takes what was written into the only column as loaded.
+    void measure() {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t step = fewest_rows_a_task / block_rows<T>, count = rounded_up(blocks(), step) / step;
+        Pool::run(count, threads_, [&](std::size_t task) {
+            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
+                const T* values = values_.get() + b * block_rows<T>;
+                T largest = 0;
+                for (std::size_t r = 0; r < block_rows<T>; ++r) largest = std::max(largest, std::abs(values[r]));
+                largest_[b] = static_cast<double>(largest);
+            }
+        });
+    }
+
+    std::size_t order() const { return order_of(features_, columns_); }
+
+    std::int64_t hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
+                           const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
+                           const Vector<double>& counts, const Matrix<double>& sums,
+                           const std::optional<Vector<float>>& margins) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<float> in_single(natural, bias);
+        const GroupedModel<double> in_double(natural, bias);
+        const Model<float> single = in_single.view();
+        const Model<double> precise = in_double.view();
+        return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, margins,
+                     [&](HardTask& task) {
+                         if constexpr (sizeof(T) == 8)
+                             chosen->hard64(view(), single, precise, task);
+                         else
+                             chosen->hard32(view(), single, precise, task);
+                     });
+    }
+
+    // A hard pass over stretches whose leads may be gone (see passes.hpp); returns changes, scores computed, and rows
+    // looked at where several components have rows.
+    std::tuple<std::int64_t, std::int64_t, std::int64_t> skipping_pass(
+        const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<std::int32_t>& labels,
+        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
+        const Vector<float>& margins, std::size_t rows_each,
+        const Matrix<float>& leads, const Lines<2>& centres, const Lines<1>& radii, const Lines<1>& norms, const Lines<2>& step_natural,
+        const Lines<1>& step_bias, const Lines<2>& apart, float rounding, float rounding_each) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<float> in_single(natural, bias);
+        const GroupedModel<double> in_double(natural, bias);
+        const Model<float> single = in_single.view();
+        const Model<double> precise = in_double.view();
+        const Stretches stretches = {rows_each, leads.shape(1), leads.data(), centres.data(), radii.data(), norms.data()};
+        const Step step = {step_natural.data(), step_bias.data(), apart.data(), rounding, rounding_each};
+        std::atomic<std::int64_t> scored{0}, strayed{0};
+        const std::size_t components = precise.components;
+        const std::vector<std::size_t> edges = tasks(components * (order() + 1), rows_each / block_rows<T>);
+        const std::int64_t changed =
+            moved(components, edges, labels, sizes, counts, sums, margins, [&](HardTask& task) {
+                if constexpr (sizeof(T) == 8)
+                    chosen->skipping64(view(), single, precise, stretches, step, task);
+                else
+                    chosen->skipping32(view(), single, precise, stretches, step, task);
+                scored += task.scored;
+                strayed += task.strayed;
+            });
+        return {changed, scored, strayed};
+    }
+
+    // Balls around one in so many stretches of rows (see passes.hpp), and squares of the statistics about their centres.
+    void balls(std::size_t rows_each, std::size_t every, const Contiguous<1>& scale, const Matrix<float>& centres,
+               const Vector<float>& radii, const std::optional<Vector<double>>& squares) const {
+        const nb::gil_scoped_release unlocked;
+        const Balls balls = {rows_each, every, scale.data(), centres.data(), radii.data()};
+        const std::size_t stretches = radii.shape(0), steps = rounded_up(stretches, every) / every;
+        const std::size_t tasks = std::min(steps, most_tasks);
+        std::vector<double> partial(squares ? tasks * order() : 0, 0.0);
+        Pool::run(tasks, threads_, [&](std::size_t t) {
+            const std::size_t first = steps * t / tasks * every, last = std::min(stretches, steps * (t + 1) / tasks * every);
+            double* own = squares ? partial.data() + t * order() : nullptr;
+            if constexpr (sizeof(T) == 8)
+                chosen->balls64(view(), balls, first, last, own);
+            else
+                chosen->balls32(view(), balls, first, last, own);
+        });
+        for (std::size_t c = 0; c < partial.size(); ++c) squares->data()[c % order()] += partial[c];
+    }
+
+    // Extremes of the columns, and weight and weighted statistics, of groups of so many rows, which are whole blocks.
+    void groups(std::size_t rows_each, const Matrix<double>& low, const Matrix<double>& high,
+                const Matrix<double>& totals) const {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t count = low.shape(0), step = 64;
+        Pool::run(rounded_up(count, step) / step, threads_, [&](std::size_t task) {
+            std::vector<double> columns(columns_ * rows_each), products(rows_each);
+            for (std::size_t g = task * step; g < std::min(count, (task + 1) * step); ++g) {
+                const std::size_t first = g * rows_each, size = std::min(rows_each, rows_ - first);
+                double* total = totals.data() + g * (order() + 1);
+                for (std::size_t a = 0; a < columns_; ++a) {
+                    double* column = columns.data() + a * rows_each;
+                    for (std::size_t start = 0; start < size; start += block_rows<T>)
+                        std::copy_n(view().block((first + start) / block_rows<T>) + a * block_rows<T>,
+                                    std::min(block_rows<T>, size - start), column + start);
+                    low.data()[g * columns_ + a] = *std::min_element(column, column + size);
+                    high.data()[g * columns_ + a] = *std::max_element(column, column + size);
+                }
+                const auto weighted = [&](std::size_t a, std::size_t b) {  // the sum of x_a x_b, and without b of x_a
+                    const double *x = columns.data() + a * rows_each, *y = columns.data() + b * rows_each;
+                    for (std::size_t i = 0; i < size; ++i) products[i] = b < columns_ ? x[i] * y[i] : x[i];
+                    if (!weights_.empty())
+                        for (std::size_t i = 0; i < size; ++i) products[i] *= weights_[first + i];
+                    return sum(products.data(), size);
+                };
+                *total++ = weights_.empty() ? static_cast<double>(size) : sum(weights_.data() + first, size);
+                for (std::size_t a = 0; a < columns_; ++a) *total++ = weighted(a, columns_);
+                if (features_ == Features::identity) continue;
+                for (std::size_t a = 0; a < columns_; ++a)
+                    for (std::size_t b = a; b < (features_ == Features::diagonal ? a + 1 : columns_); ++b)
+                        *total++ = weighted(a, b);
+            }
+        });
+    }
+
+    // A hard pass over rows in the order of a tree (see passes.hpp); returns how many labels changed.
+    std::int64_t pruned_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
+                             const std::vector<std::size_t>& rows_each, const std::vector<Contiguous<2>>& centres,
+                             const std::vector<Contiguous<2>>& halves, const std::vector<Contiguous<2>>& totals,
+                             const std::optional<Vector<const std::int64_t>>& starts,
+                             const std::optional<Vector<const std::int32_t>>& candidates,
+                             const std::optional<Vector<const std::int32_t>>& owners_before,
+                             const std::optional<Vector<const std::int32_t>>& labels_before,
+                             const Vector<std::int32_t>& owners, const Vector<std::int32_t>& labels,
+                             const Vector<double>& counts, const Matrix<double>& sums) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<double> grouped(natural, bias);
+        const Model<double> model = grouped.view();
+        std::vector<Level> levels;
+        for (std::size_t l = 0; l < rows_each.size(); ++l)
+            levels.push_back({rows_each[l] / block_rows<T>, centres[l].data(), halves[l].data(), totals[l].data()});
+        const Tree tree = {levels.data(), levels.size(), starts ? starts->data() : nullptr,
+                           candidates ? candidates->data() : nullptr};
+        const std::size_t stretches = centres[0].shape(0), cells = model.components * (order() + 1);
+        const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * cells));
+        // Setting out with many components, and adding up what they have, costs as much as a few rows of each.
+        const std::size_t worthwhile = std::max(fewest_pruned_tasks, rows_ / (2 * cells));
+        const std::size_t count = std::min({most_tasks, affordable, worthwhile, stretches});
+        std::vector<double> partial(count * cells, 0.0);
+        std::vector<PrunedTask> tasks(count);
+        Pool::run(count, threads_, [&](std::size_t t) {
+            double* own = partial.data() + t * cells;
+            tasks[t] = {stretches * t / count, stretches * (t + 1) / count,
+                        owners_before ? owners_before->data() : nullptr, labels_before ? labels_before->data() : nullptr,
+                        owners.data(), labels.data(), own, own + model.components, 0};
+            if constexpr (sizeof(T) == 8)
+                chosen->pruned64(view(), model, tree, tasks[t]);
+            else
+                chosen->pruned32(view(), model, tree, tasks[t]);
+        });
+        std::int64_t changed = 0;
+        for (const PrunedTask& task : tasks) {
+            changed += task.changed;
+            add(task.counts, task.sums, model.components, counts, sums);
+        }
+        return changed;
+    }
+
+    double soft_pass(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t kept,
+                     const Vector<double>& counts, const Matrix<double>& sums) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<double> grouped(natural, bias);
+        const Model<double> model = grouped.view();
+        const std::size_t cells = model.components * (order() + 1);
+        const std::vector<std::size_t> edges = tasks(cells);
+        std::vector<double> partial((edges.size() - 1) * cells, 0.0);
+        std::vector<SoftTask> work(edges.size() - 1);
+        run_soft(model, work, [&](std::size_t t) -> SoftTask {
+            double* own = partial.data() + t * cells;
+            return {edges[t], edges[t + 1], kept, own, own + model.components, 0.0, 0.0};
+        });
+        double score = 0.0;
+        for (const SoftTask& task : work) {
+            score += task.score;
+            add(task.counts, task.sums, model.components, counts, sums);
+        }
+        return score;
+    }
+
+    // The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities.
+    std::pair<double, double> evidence(const Matrix<const double>& natural, const Vector<const double>& bias) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<double> grouped(natural, bias);
+        const Model<double> model = grouped.view();
+        const std::vector<std::size_t> edges = tasks(1);
+        std::vector<SoftTask> work(edges.size() - 1);
+        run_soft(model, work, [&](std::size_t t) -> SoftTask {
+            return {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0};
+        });
+        double score = 0.0, entropy = 0.0;
+        for (const SoftTask& task : work) {
+            score += task.score;
+            entropy += task.entropy;
+        }
+        return {score, entropy};
+    }
+
+    // Counts and sums of given labels.
+    void label_sums(const Vector<const std::int32_t>& labels, const Vector<double>& counts, const Matrix<double>& sums) {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t components = counts.shape(0), cells = components * (order() + 1);
+        const std::vector<std::size_t> edges = tasks(cells);
+        std::vector<double> partial((edges.size() - 1) * cells, 0.0);
+        Pool::run(edges.size() - 1, threads_, [&](std::size_t t) {
+            double *part_counts = partial.data() + t * cells, *part_sums = part_counts + components;
+            std::vector<double> statistics(order());
+            const std::size_t last = std::min(rows_, edges[t + 1] * block_rows<T>);
+            for (std::size_t i = edges[t] * block_rows<T>; i < last; ++i) {
+                const std::size_t j = static_cast<std::size_t>(labels.data()[static_cast<std::int64_t>(i) * labels.stride(0)]);
+                const double weight = view().weight(i);
+                row_statistics(view(), i, statistics.data());
+                part_counts[j] += weight;
+                for (std::size_t f = 0; f < order(); ++f) part_sums[j * order() + f] += weight * statistics[f];
+            }
+        });
+        for (std::size_t t = 0; t + 1 < edges.size(); ++t)
+            add(partial.data() + t * cells, partial.data() + t * cells + components, components, counts, sums);
+    }
+
+    Packed<T> view() const {
+        return {values_.get(), largest_.data(), weights_.empty() ? nullptr : weights_.data(), rows_, columns_, order(),
+                features_};
+    }
+
+    std::size_t threads() const { return threads_; }
+
+    // The largest |value| of each column.
+    void largest(const Vector<double>& out) const {
+        for (std::size_t b = 0; b < blocks(); ++b)
+            for (std::size_t a = 0; a < columns_; ++a)
+                out.data()[a] = std::max(out.data()[a], largest_[b * columns_ + a]);
+    }
+
+private:
+    std::size_t blocks() const { return rounded_up(rows_, block_rows<T>) / block_rows<T>; }
+
+    static double sum(const double* values, std::size_t size) {
+        constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
+        double sums[apart] = {};
+        std::size_t i = 0;
+        for (; i + apart <= size; i += apart)
+            for (std::size_t l = 0; l < apart; ++l) sums[l] += values[i + l];
+        for (; i < size; ++i) sums[0] += values[i];
+        double total = 0.0;
+        for (const double part : sums) total += part;
+        return total;
+    }
+
+    void place(std::size_t i, const T* row, std::int64_t stride) {
+        const std::size_t b = i / block_rows<T>;
+        T* out = values_.get() + b * columns_ * block_rows<T> + i % block_rows<T>;
+        for (std::size_t a = 0; a < columns_; ++a) {
+            const T value = row[static_cast<std::int64_t>(a) * stride];
+            out[a * block_rows<T>] = value;
+            double& largest = largest_[b * columns_ + a];
+            largest = std::max(largest, static_cast<double>(std::abs(value)));
+        }
+    }
+
+    void place_block(std::size_t b, const T* rows, std::int64_t row_stride, std::int64_t stride) {
+        constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
+        for (std::size_t a = 0; a < columns_; ++a) {
+            T* out = values_.get() + (b * columns_ + a) * block_rows<T>;
+            const T* column = rows + static_cast<std::int64_t>(a) * stride;
+            if (row_stride == 1)  // as one copy
+                std::copy_n(column, block_rows<T>, out);
+            else
+                for (std::size_t r = 0; r < block_rows<T>; ++r) out[r] = column[static_cast<std::int64_t>(r) * row_stride];
+            T tops[apart] = {};
+            for (std::size_t r = 0; r < block_rows<T>; r += apart)
+                for (std::size_t l = 0; l < apart; ++l) {
+                    const T size = std::abs(out[r + l]);
+                    tops[l] = tops[l] < size ? size : tops[l];
+                }
+            largest_[b * columns_ + a] = *std::max_element(tops, tops + apart);
+        }
+    }
+
+    // Edges of the tasks, in blocks and multiples of `step`: as many as memory for `cells` partial results each allows,
+    // never by threads.
+    std::vector<std::size_t> tasks(std::size_t cells, std::size_t step = 1) const {
+        const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * cells));
+        const std::size_t worthwhile = std::max<std::size_t>(1, rows_ / fewest_rows_a_task);
+        const std::size_t steps = rounded_up(blocks(), step) / step;
+        const std::size_t count = std::min({most_tasks, affordable, worthwhile, std::max<std::size_t>(steps, 1)});
+        std::vector<std::size_t> edges;
+        for (std::size_t t = 0; t <= count; ++t) edges.push_back(std::min(blocks(), steps * t / count * step));
+        return edges;
+    }
+
+    template <class TaskOf>
+    void run_soft(const Model<double>& model, std::vector<SoftTask>& work, const TaskOf& task_of) const {
+        Pool::run(work.size(), threads_, [&](std::size_t t) {
+            work[t] = task_of(t);
+            if constexpr (sizeof(T) == 8)
+                chosen->soft64(view(), model, work[t]);
+            else
+                chosen->soft32(view(), model, work[t]);
+        });
+    }
+
+    // Runs the tasks of a hard pass and adds what they book; returns how many labels changed.
+    template <class Work>
+    std::int64_t moved(std::size_t components, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
+                       const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
+                       const std::optional<Vector<float>>& margins, const Work& work) {
+        const std::size_t count = edges.size() - 1, cells = components * (order() + 1);
+        std::vector<double> partial(count * cells, 0.0);
+        std::vector<std::int64_t> partial_sizes(count * components, 0);
+        std::vector<HardTask> tasks(count);
+        Pool::run(count, threads_, [&](std::size_t t) {
+            double* own = partial.data() + t * cells;
+            tasks[t] = {edges[t], edges[t + 1],           labels.data(),
+                        margins ? margins->data() : nullptr, own, own + components,
+                        partial_sizes.data() + t * components, 0, 0, 0};
+            work(tasks[t]);
+        });
+        std::int64_t changed = 0;
+        for (const HardTask& task : tasks) {
+            changed += task.changed;
+            for (std::size_t j = 0; j < components; ++j) sizes.data()[j] += task.sizes[j];
+            add(task.counts, task.sums, components, counts, sums);
+        }
+        return changed;
+    }
+
+    void add(const double* part_counts, const double* part_sums, std::size_t components, const Vector<double>& counts,
+             const Matrix<double>& sums) const {
+        for (std::size_t j = 0; j < components; ++j) counts.data()[j] += part_counts[j];
+        for (std::size_t c = 0; c < components * order(); ++c) sums.data()[c] += part_sums[c];
+    }
+
+    std::size_t rows_, columns_;
+    Features features_;
+    std::size_t threads_;
+    std::unique_ptr<T[], AlignedDelete<T>> values_;
+    std::vector<double> largest_, weights_;
+};
+
+}  // namespace kmle
