@@ -67,6 +67,13 @@ def check_hard(x, features, natural, bias, weights=None, clusters=None, n_thread
     scale = np.abs(scores[np.isfinite(scores)]).max(initial=1.0)
     finite = gap < 1e38  # margins are float32
     np.testing.assert_allclose(margins[finite], gap[finite], rtol=1e-4, atol=1e-3 * scale)
+    # From nowhere, and without margins: whole blocks are labelled at once.
+    afresh = Clusters.empty(len(x), len(natural), rows.order)
+    assert rows.hard_pass(natural, bias, afresh) == len(x)
+    np.testing.assert_array_equal(afresh.labels, labels)
+    np.testing.assert_array_equal(afresh.sizes, clusters.sizes)
+    np.testing.assert_allclose(afresh.counts, counts, rtol=1e-12)
+    np.testing.assert_allclose(afresh.sums, sums, rtol=1e-11, atol=1e-12 * np.abs(w[:, None] * t).sum())
     return clusters
 
 
@@ -254,15 +261,24 @@ def test_several_columns_do_not_lie_as_one():
         PackedRows(3, 2).column()
 
 
-@pytest.mark.parametrize("features", FEATURES)
-def test_sums_of_given_labels(features):
-    x, _, _, rng = drawn(7, 3000, 3, 1, features)
-    labels, weights = rng.integers(0, 5, 3000).astype(np.int32), rng.random(3000)
-    counts, sums = packed(x, features, weights, 2).label_sums(labels, 6)
-    t = plain_statistics(x, features)
-    expected = plain_sums(t, weights[:, None] * (labels[:, None] == np.arange(6)))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("features", "d", "k"), [("identity", 3, 6), ("identity", 70, 40), ("diagonal", 4, 6), ("quadratic", 3, 90)]
+)
+def test_sums_of_given_labels(features, d, k, weighted, dtype):
+    x, _, _, rng = drawn(7, 3001, d, 1, features)
+    x = x.astype(dtype)
+    labels, weights = rng.integers(0, k - 1, 3001), rng.random(3001) if weighted else None
+    rows = packed(x, features, weights, 2)
+    counts, sums = rows.label_sums(labels[::-1][::-1], k)
+    t, w = plain_statistics(x, features), np.ones(3001) if weights is None else weights
+    expected = plain_sums(t, w[:, None] * (labels[:, None] == np.arange(k)))
     np.testing.assert_allclose(counts, expected[0], rtol=1e-12)
     np.testing.assert_allclose(sums, expected[1], rtol=1e-11, atol=1e-10)
+    total, totals = rows.totals()
+    assert total == pytest.approx(w.sum(), rel=1e-12)
+    np.testing.assert_allclose(totals, w @ t, rtol=1e-11, atol=1e-9)
 
 
 def test_wrong_arguments_are_refused():

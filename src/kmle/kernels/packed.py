@@ -204,7 +204,8 @@ class PackedRows:
 
     def totals(self) -> tuple[float, Floats]:
         """The weight of all rows and their weighted sum of t(x), (D,)."""
-        counts, sums, _ = self.soft_pass(np.zeros((1, self.order)), np.zeros(1))
+        counts, sums = np.zeros(1), np.zeros((1, self.order))
+        self._rows.label_sums(None, counts, sums)
         return float(counts[0]), sums[0]
 
     def largest(self) -> Floats:
@@ -225,7 +226,7 @@ class PackedRows:
         if self.n_rows and (given.min() < 0 or given.max() >= n_labels):
             raise ValueError(f"labels must lie in 0..{n_labels - 1}, got {given.min()}..{given.max()}.")
         counts, sums = np.zeros(n_labels), np.zeros((n_labels, self.order))
-        self._rows.label_sums(given.astype(np.int32, copy=False), counts, sums)
+        self._rows.label_sums(np.ascontiguousarray(given, dtype=np.int32), counts, sums)
         return counts, sums
 
     def sorted_passes(self) -> Any:

@@ -170,11 +170,12 @@ class PackedRows:
     def largest(self, out: Floats) -> None:
         np.maximum(out, np.maximum(self._values.max(axis=0), -self._values.min(axis=0)), out=out)
 
-    def label_sums(self, labels: NDArray[np.int32], counts: Floats, sums: Floats) -> None:
-        nowhere, sizes = np.full(len(labels), -1, dtype=np.int32), np.zeros(len(counts), dtype=np.int64)
+    def label_sums(self, labels: NDArray[np.int32] | None, counts: Floats, sums: Floats) -> None:
+        sizes = np.zeros(len(counts), dtype=np.int64)
         for rows, t in self.blocks(1):
-            own = labels[rows]
-            self._move(t, np.arange(len(t)), nowhere[rows], own, self.weights_of(rows), sizes, counts, sums)
+            nowhere = np.full(len(t), -1, dtype=np.int32)
+            own = nowhere + 1 if labels is None else labels[rows]
+            self._move(t, np.arange(len(t)), nowhere, own, self.weights_of(rows), sizes, counts, sums)
 
     def blocks(self, n_components: int, multiple: int = 1) -> Iterator[tuple[slice, Floats]]:
         """Blocks of rows and their statistics, small enough for both and the scores; so many rows or a multiple."""

@@ -63,9 +63,13 @@ private:
         build_statistics(packed_.features, packed_.columns, wide, statistics);
         work_.best.find(statistics, single_, work_.scores.get());
         seen_ += count;
-        const bool at_once = !task_.margins && count == wide;
-        if (at_once && !work_.best.settle(task_.labels + first, static_cast<float>(std::max(doubts[0], doubts[1]) * 1.000001)))
+        const bool whole = !task_.margins && count == wide, at_once = whole && !task_.fresh;
+        const float doubt = static_cast<float>(std::max(doubts[0], doubts[1]) * 1.000001);
+        if (at_once && !work_.best.settle(task_.labels + first, doubt)) return;
+        if (whole && task_.fresh && !work_.best.any_within(doubt)) {
+            work_.best.write(task_.labels + first);
             return;
+        }
         for (std::size_t c = b; c < end; ++c) {
             for (std::size_t r = 0; r < std::min(rows, packed_.rows - c * rows); ++r)
                 if (!at_once || work_.best.unsettled[(c - b) * rows + r]) decide(c, r, (c - b) * rows + r, doubts[c - b]);
@@ -86,6 +90,7 @@ private:
         const std::int32_t label = work_.best.label[place], before = task_.labels[i];
         if (label == before) return;
         task_.labels[i] = label;
+        if (task_.fresh) return;
         booking_.moves[booking_.move_count++] = {r, before, label, packed_.weight(i)};
     }
 

@@ -68,6 +68,11 @@ struct Best {
         return found != 0;
     }
 
+    // All labels of a block.
+    void write(std::int32_t* to) const {
+        for (std::size_t r = 0; r < block_rows<T>; ++r) to[r] = static_cast<std::int32_t>(label[r]);
+    }
+
     // Marks the rows of a whole block whose label is not the one before, or not beyond doubt; returns if there are any.
     bool settle(const std::int32_t* before, T doubt) {
         IntVec<T> any{};
@@ -205,9 +210,13 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values,
     }
     work.best.find(statistics, model, work.scores.get());
     // A whole block in its place, as nearly all are, is compared with its labels at once.
-    const bool at_once = !places && !task.margins && count == rows;
+    const bool whole = !places && !task.margins && count == rows, at_once = whole && !task.fresh;
     // Rounded up, as the precision may be lower.
     if (at_once && !work.best.settle(task.labels + first, static_cast<T>(doubt * 1.000001))) return;
+    if (whole && task.fresh && !work.best.any_within(static_cast<T>(doubt * 1.000001))) {
+        work.best.write(task.labels + first);
+        return;
+    }
     for (std::size_t r = 0; r < count; ++r) {
         if (at_once && !work.best.unsettled[r]) continue;
         const std::size_t i = places ? places[r] : first + r;
@@ -227,6 +236,7 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values,
         const std::int32_t before = task.labels[i];
         if (label == before) continue;
         task.labels[i] = label;
+        if (task.fresh) continue;
         work.moves[work.move_count++] = {r, before, label, packed.weight(i)};
     }
     task.changed += static_cast<std::int64_t>(work.move_count);

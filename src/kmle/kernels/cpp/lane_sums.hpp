@@ -1,4 +1,4 @@
-// Sums of rows by their labels, where few components share them.
+// Sums of rows by their labels: row by row, and lane by lane where few components share them.
 
 #pragma once
 
@@ -7,19 +7,37 @@
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
+// Adds rows of a block, from row `first` of all on, to the counts and sums of their labels. Where there are many
+// statistics they are taken some at a time, so that what is fetched of them serves every row.
+template <class T>
+void add_by_row(const Packed<T>& packed, std::size_t first, std::size_t count, const double* statistics,
+                const std::int32_t* labels, double* counts, double* sums) {
+    constexpr std::size_t rows = block_rows<T>;
+    for (std::size_t r = 0; r < count; ++r) counts[labels[r]] += packed.weight(first + r);
+    for (std::size_t f = 0; f < packed.order; f += statistics_at_once) {
+        const std::size_t size = std::min(statistics_at_once, packed.order - f);
+        for (std::size_t r = 0; r < count; ++r) {
+            const double weight = packed.weight(first + r), *row = statistics + f * rows + r;
+            double* own = sums + static_cast<std::size_t>(labels[r]) * packed.order + f;
+            for (std::size_t a = 0; a < size; ++a) own[a] += weight * row[a * rows];
+        }
+    }
+}
+
 // Sums of the rows of few components, lane by lane; lanes are added up only when other components have their turn, as
 // neighbouring groups mostly have the same.
 template <class T>
 class LaneSums {
 public:
-    static constexpr std::size_t most = 6;
+    // Of so many components at most.
+    LaneSums(std::size_t order, std::size_t most)
+        : order_(order), names_(most), sums_(most * (order + 1)), weights_(rows) {}
 
-    explicit LaneSums(std::size_t order) : order_(order), sums_(most * (order + 1)), weights_(rows) {}
-
-    void open(const std::int32_t* names, std::size_t count, PrunedTask& task) {
-        if (count == count_ && std::equal(names, names + count, names_)) return;
-        close(task);
-        std::copy_n(names, count, names_);
+    // Turns to other components; what the last ones have is added to the counts and sums of all.
+    void open(const std::int32_t* names, std::size_t count, double* counts, double* sums) {
+        if (count == count_ && std::equal(names, names + count, names_.get())) return;
+        close(counts, sums);
+        std::copy_n(names, count, names_.get());
         count_ = count;
     }
 
@@ -47,12 +65,12 @@ public:
         }
     }
 
-    void close(PrunedTask& task) {
+    void close(double* all_counts, double* all_sums) {
         for (std::size_t c = 0; c < count_; ++c) {
-            const std::size_t owner = static_cast<std::size_t>(names_[c]);
+            const std::size_t owner = static_cast<std::size_t>(names_.get()[c]);
             Vec<double>* sums = sums_.get() + c * (order_ + 1);
             for (std::size_t f = 0; f <= order_; ++f) {
-                double& to = f == 0 ? task.counts[owner] : task.sums[owner * order_ + f - 1];
+                double& to = f == 0 ? all_counts[owner] : all_sums[owner * order_ + f - 1];
                 for (std::size_t lane = 0; lane < width; ++lane) to += sums[f][lane];
                 sums[f] = Vec<double>{};
             }
@@ -64,7 +82,7 @@ private:
     static constexpr std::size_t rows = block_rows<T>, width = lanes<double>, vectors = rows / width;
 
     std::size_t order_, count_ = 0;
-    std::int32_t names_[most];
+    Buffer<std::int32_t> names_;
     Buffer<Vec<double>> sums_;  // [component][1 + statistic]
     Buffer<double> weights_;
     Vec<double> own_weight_[vectors];

@@ -69,7 +69,7 @@ void define(nb::module_& module, const char* name) {
              nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
         .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())
         .def("largest", &Rows::largest, nb::arg("out").noconvert())
-        .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert(), nb::arg("counts").noconvert(),
+        .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert().none(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert());
 }
 

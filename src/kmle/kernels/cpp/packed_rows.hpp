@@ -87,12 +87,16 @@ public:
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
         const Model<double> precise = in_double.view();
+        // Where no row has a label yet, all are added up by the labels they are given.
+        const bool fresh = std::all_of(sizes.data(), sizes.data() + precise.components, [](auto size) { return size == 0; });
         return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, margins,
                      [&](HardTask& task) {
+                         task.fresh = fresh;
                          if constexpr (sizeof(T) == 8)
                              chosen->hard64(view(), single, precise, task);
                          else
                              chosen->hard32(view(), single, precise, task);
+                         if (fresh) add_fresh(task, precise.components);
                      });
     }
 
@@ -262,23 +266,15 @@ public:
         return {score, entropy};
     }
 
-    // Counts and sums of given labels.
-    void label_sums(const Vector<const std::int32_t>& labels, const Vector<double>& counts, const Matrix<double>& sums) {
+    // Counts and sums of given labels; without labels, all rows are those of the first component.
+    void label_sums(const std::optional<Names>& labels, const Vector<double>& counts, const Matrix<double>& sums) {
         const nb::gil_scoped_release unlocked;
         const std::size_t components = counts.shape(0), cells = components * (order() + 1);
         const std::vector<std::size_t> edges = tasks(cells);
         std::vector<double> partial((edges.size() - 1) * cells, 0.0);
         Pool::run(edges.size() - 1, threads_, [&](std::size_t t) {
-            double *part_counts = partial.data() + t * cells, *part_sums = part_counts + components;
-            std::vector<double> statistics(order());
-            const std::size_t last = std::min(rows_, edges[t + 1] * block_rows<T>);
-            for (std::size_t i = edges[t] * block_rows<T>; i < last; ++i) {
-                const std::size_t j = static_cast<std::size_t>(labels.data()[static_cast<std::int64_t>(i) * labels.stride(0)]);
-                const double weight = view().weight(i);
-                row_statistics(view(), i, statistics.data());
-                part_counts[j] += weight;
-                for (std::size_t f = 0; f < order(); ++f) part_sums[j * order() + f] += weight * statistics[f];
-            }
+            double* own = partial.data() + t * cells;
+            add_up({edges[t], edges[t + 1], components, labels ? labels->data() : nullptr, own, own + components});
         });
         for (std::size_t t = 0; t + 1 < edges.size(); ++t)
             add(partial.data() + t * cells, partial.data() + t * cells + components, components, counts, sums);
@@ -366,6 +362,21 @@ private:
         });
     }
 
+    void add_up(SumsTask task) const {
+        if constexpr (sizeof(T) == 8)
+            chosen->sums64(view(), task);
+        else
+            chosen->sums32(view(), task);
+    }
+
+    // What the rows of a task add up to, which had no labels before.
+    void add_fresh(HardTask& task, std::size_t components) const {
+        add_up({task.first_block, task.last_block, components, task.labels, task.counts, task.sums});
+        const std::size_t first = task.first_block * block_rows<T>, last = std::min(rows_, task.last_block * block_rows<T>);
+        for (std::size_t i = first; i < last; ++i) ++task.sizes[task.labels[i]];
+        task.changed = static_cast<std::int64_t>(last - first);
+    }
+
     // Runs the tasks of a hard pass and adds what they book; returns how many labels changed.
     template <class Work>
     std::int64_t moved(std::size_t components, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
@@ -377,8 +388,7 @@ private:
         std::vector<HardTask> tasks(count);
         Pool::run(count, threads_, [&](std::size_t t) {
             double* own = partial.data() + t * cells;
-            tasks[t] = {edges[t], edges[t + 1],           labels.data(),
-                        margins ? margins->data() : nullptr, own, own + components,
+            tasks[t] = {edges[t], edges[t + 1], labels.data(), false, margins ? margins->data() : nullptr, own, own + components,
                         partial_sizes.data() + t * components, 0, 0, 0};
             work(tasks[t]);
         });

@@ -6,7 +6,7 @@
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
-// In hard.cpp, pruned.cpp, skipping.cpp, stretches.cpp, soft.cpp and survey.cpp.
+// In hard.cpp, label_sums.cpp, pruned.cpp, skipping.cpp, stretches.cpp, soft.cpp and survey.cpp.
 template <class T>
 void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&);
 template <class T>
@@ -15,6 +15,8 @@ template <class T>
 void balls(const Packed<T>&, const Balls&, std::size_t, std::size_t, double*);
 template <class T>
 void pruned(const Packed<T>&, const Model<double>&, const Tree&, PrunedTask&);
+template <class T>
+void label_sums(const Packed<T>&, SumsTask&);
 template <class T>
 void soft(const Packed<T>&, const Model<double>&, SoftTask&);
 template <class T>
@@ -35,6 +37,8 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &skipping<float>,
         &balls<double>,
         &balls<float>,
+        &label_sums<double>,
+        &label_sums<float>,
         &soft<double>,
         &soft<float>,
         &survey<double>,

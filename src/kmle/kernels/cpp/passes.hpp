@@ -63,6 +63,7 @@ struct Model {
 struct HardTask {
     std::size_t first_block, last_block;
     std::int32_t* labels;  // read and written; negative: no label yet
+    bool fresh;            // no row has a label yet: labels are written, and counts, sums and sizes left to others
     float* margins;        // best score minus second best of each row, or null
     double* counts;        // [component]: weight gained minus lost
     double* sums;          // [component][statistic]: gained minus lost
@@ -134,6 +135,14 @@ struct Step {
 // Rows that are looked at together.
 constexpr std::size_t look_rows = 64;
 
+// Rows to add up by their labels. Counts and sums start at zero.
+struct SumsTask {
+    std::size_t first_block, last_block, components;
+    const std::int32_t* labels;  // one for each row; null: all belong to the first component
+    double* counts;
+    double* sums;
+};
+
 struct SoftTask {
     std::size_t first_block, last_block;
     std::size_t kept;  // how many responsibilities of a row count
@@ -163,6 +172,8 @@ struct Passes {
     // Balls around some of the stretches from one to another; squares about their centres are added up unless null.
     void (*balls64)(const Packed<double>&, const Balls&, std::size_t first, std::size_t last, double* squares);
     void (*balls32)(const Packed<float>&, const Balls&, std::size_t first, std::size_t last, double* squares);
+    void (*sums64)(const Packed<double>&, SumsTask&);
+    void (*sums32)(const Packed<float>&, SumsTask&);
     void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);
     void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
     void (*survey64)(const double*, std::size_t rows, std::size_t columns, Survey&);

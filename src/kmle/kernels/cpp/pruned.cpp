@@ -16,6 +16,8 @@ namespace {
 
 // Fewer candidates are tried on the rows at once.
 constexpr std::size_t few_candidates = 8;
+// So many are summed up lane by lane.
+constexpr std::size_t most_by_lane = 6;
 
 template <class T>
 class Descent {
@@ -24,7 +26,7 @@ public:
         : packed_(packed), model_(model), tree_(tree), task_(task), narrowing_(packed.features, packed.columns),
           labelling_(packed, model), zeros_(packed.columns, 0.0), ones_(packed.columns, 1.0), all_(packed.order),
           place_(packed.columns), statistics_(packed.order), places_(Narrowing::some_places * packed.order),
-          block_statistics_(packed.order * rows), lanes_(packed.order) {
+          block_statistics_(packed.order * rows), lanes_(packed.order, most_by_lane) {
         for (std::size_t depth = 0; depth < tree.depth; ++depth) lists_.emplace_back(packed.order);
         if (!tree.starts) take(0, model.components, [](std::size_t c) { return c; });
     }
@@ -36,7 +38,7 @@ public:
                      [&](std::size_t c) { return static_cast<std::size_t>(tree_.candidates[c]); });
             descend(0, stretch);
         }
-        lanes_.close(task_);
+        lanes_.close(task_.counts, task_.sums);
     }
 
 private:
@@ -153,40 +155,20 @@ private:
         const std::int32_t *owners = labelling_.label(candidates, first, count, doubt), *names = candidates.names();
         std::int32_t* labels = task_.labels + first;
         for (std::size_t r = 0; r < count; ++r) labels[r] = names[owners[r]];
-        const bool add_lanes = candidates.count <= LaneSums<T>::most;
-        if (add_lanes) lanes_.open(names, candidates.count, task_);
+        const bool add_lanes = candidates.count <= most_by_lane;
+        if (add_lanes) lanes_.open(names, candidates.count, task_.counts, task_.sums);
         for (std::size_t start = 0; start < count; start += rows) {
-            const double* statistics = statistics_of((first + start) / rows);
+            const double* statistics = statistics_of(packed_, (first + start) / rows, block_statistics_);
             if (add_lanes)
                 lanes_.add(owners + start, statistics, packed_.weights ? packed_.weights + first + start : nullptr,
                            std::min(rows, count - start));
             else
-                add(first + start, std::min(rows, count - start), statistics);
+                add_by_row(packed_, first + start, std::min(rows, count - start), statistics, labels + start,
+                           task_.counts, task_.sums);
         }
         const bool one_owner = std::count(labels, labels + count, *labels) == static_cast<std::ptrdiff_t>(count);
         task_.owners[group] = one_owner ? *labels : -1;
         task_.changed += moved(group);
-    }
-
-    // Statistics of the rows of a block in double precision, [statistic][row].
-    const double* statistics_of(std::size_t block) {
-        const T* values = packed_.block(block);
-        if constexpr (sizeof(T) == 8)
-            if (packed_.features == Features::identity) return values;
-        std::copy_n(values, packed_.columns * rows, block_statistics_.get());
-        build_statistics(packed_.features, packed_.columns, rows, block_statistics_.get());
-        return block_statistics_.get();
-    }
-
-    // Adds rows of a block to the sums of their labels.
-    void add(std::size_t first, std::size_t count, const double* statistics) {
-        for (std::size_t r = 0; r < count; ++r) {
-            const std::size_t owner = static_cast<std::size_t>(task_.labels[first + r]);
-            const double weight = packed_.weight(first + r);
-            task_.counts[owner] += weight;
-            double* sums = task_.sums + owner * packed_.order;
-            for (std::size_t f = 0; f < packed_.order; ++f) sums[f] += weight * statistics[f * rows + r];
-        }
     }
 
     const Packed<T>& packed_;

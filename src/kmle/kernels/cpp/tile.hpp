@@ -49,6 +49,17 @@ void build_statistics(Features features, std::size_t columns, std::size_t rows, 
     }
 }
 
+// Statistics of the rows of a block in double precision, whatever T is: where they are packed, or else in `room`.
+template <class T>
+const double* statistics_of(const Packed<T>& packed, std::size_t block, Buffer<double>& room) {
+    const T* values = packed.block(block);
+    if constexpr (sizeof(T) == 8)
+        if (packed.features == Features::identity) return values;
+    std::copy_n(values, packed.columns * block_rows<T>, room.get());
+    build_statistics(packed.features, packed.columns, block_rows<T>, room.get());
+    return room.get();
+}
+
 // Scores of one strip of rows with one group of components, as far as the statistics given: the innermost loop of all.
 template <class T>
 inline void add_scores(const T* statistics, std::size_t rows, std::size_t count, const T* natural,

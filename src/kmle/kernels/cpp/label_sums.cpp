@@ -1,0 +1,44 @@
+// Sums of the statistics of rows by their labels.
+
+#include <vector>
+
+#include "lane_sums.hpp"
+
+namespace kmle {
+namespace KMLE_INSTRUCTION_SET {
+
+// Up to so many sums, those of all components are kept lane by lane in the nearest cache; beyond, rows are added one by
+// one to the sums of their component.
+constexpr std::size_t few_sums = 256;
+
+template <class T>
+void label_sums(const Packed<T>& packed, SumsTask& task) {
+    constexpr std::size_t rows = block_rows<T>;
+    const bool by_lane = task.components == 1 || task.components * (packed.order + 1) <= few_sums;
+    std::vector<std::int32_t> names(by_lane ? task.components : 0);
+    for (std::size_t j = 0; j < names.size(); ++j) names[j] = static_cast<std::int32_t>(j);
+    LaneSums<T> lanes(packed.order, names.size());
+    lanes.open(names.data(), names.size(), task.counts, task.sums);
+    Buffer<double> room(packed.order * rows);
+    for (std::size_t b = task.first_block; b < task.last_block; ++b) {
+        const std::size_t first = b * rows, count = std::min(rows, packed.rows - first);
+        const double* statistics = statistics_of(packed, b, room);
+        std::int32_t labels[rows];
+        if (task.labels)
+            std::copy_n(task.labels + first, count, labels);
+        else
+            std::fill_n(labels, count, 0);
+        std::fill(labels + count, labels + rows, -1);  // rows past the last are no one's
+        if (by_lane)
+            lanes.add(labels, statistics, packed.weights ? packed.weights + first : nullptr, count);
+        else
+            add_by_row(packed, first, count, statistics, labels, task.counts, task.sums);
+    }
+    lanes.close(task.counts, task.sums);
+}
+
+template void label_sums(const Packed<double>&, SumsTask&);
+template void label_sums(const Packed<float>&, SumsTask&);
+
+}  // namespace KMLE_INSTRUCTION_SET
+}  // namespace kmle
