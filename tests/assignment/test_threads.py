@@ -1,5 +1,8 @@
 """Blocks shared between threads: each is done once, and what goes wrong in one is not lost."""
 
+import os
+import warnings
+
 import numpy as np
 import pytest
 
@@ -39,3 +42,26 @@ def test_long_lines_are_the_same_with_any_number_of_threads():
     assert np.array_equal(cells.cuts, found.cuts)
     assert np.array_equal(cells.labels, found.labels)
     assert np.array_equal(statistics.sums, sums.sums)
+
+
+def test_calls_within_calls_come_to_an_end():
+    seen = []
+
+    def outer(i):
+        for_each(lambda j: seen.append((i, j)), range(8), 2, 1)
+
+    for_each(outer, range(200), 100, 1)
+    assert sorted(seen) == [(i, j) for i in range(200) for j in range(8)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_has_threads_of_its_own():
+    for_each(lambda item: None, range(8), 2, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads is what this is about
+        child = os.fork()
+    if child == 0:
+        seen = []
+        for_each(seen.append, range(8), 2, 1)
+        os._exit(0 if sorted(seen) == list(range(8)) else 1)
+    assert os.waitpid(child, 0)[1] == 0

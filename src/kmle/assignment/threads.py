@@ -1,14 +1,28 @@
 """Blocks of rows shared between threads, where NumPy does the work and lets others run meanwhile."""
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from typing import TypeVar
 
 Item = TypeVar("Item")
 
-# Threads are slow to start: each is to have so many blocks of rows at least.
+# Waking a thread takes as long as a block: each is to have so many blocks of rows at least.
 BLOCKS_A_THREAD = 4
+# More threads than this do not help at a time; they are started when first needed, and then wait for more work.
+MOST_HELPERS = 64
+
+
+@cache
+def _helpers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(MOST_HELPERS, thread_name_prefix="kmle")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked child has the pool but none of its threads.
+    os.register_at_fork(after_in_child=_helpers.cache_clear)
 
 
 def for_each(
@@ -30,8 +44,13 @@ def for_each(
     if threads < 2:
         take_items()
         return
-    with ThreadPoolExecutor(threads - 1) as pool:
-        helpers = [pool.submit(take_items) for _ in range(threads - 1)]
+    helpers = [_helpers().submit(take_items) for _ in range(threads - 1)]
+    try:
         take_items()
-        for helper in helpers:
-            helper.result()  # what a thread raised is raised here
+    finally:
+        left.clear()  # after a failure no one needs to go on
+        # Those that have not begun, as all threads are busy with other calls, are not needed any more.
+        begun = [helper for helper in helpers if not helper.cancel()]
+        wait(begun)
+    for helper in begun:
+        helper.result()  # what a thread raised is raised here

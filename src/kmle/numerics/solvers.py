@@ -53,8 +53,9 @@ def gamma_shape(gap: Array) -> Array:
         a = 1 / inverse
         slope = 1 - a * trigamma(a)  # a times the derivative of log a - psi(a): always negative
         step = (log_minus_digamma(a) - gap) / (a * slope)
-        inverse = np.clip(inverse + step, inverse / 4, inverse * 4)
-        if np.all(np.abs(step) <= 1e-14 * inverse):
+        inverse = np.minimum(np.maximum(inverse + step, inverse / 4), inverse * 4)
+        # The number of digits doubles with every step: the next one would change nothing.
+        if np.all(np.abs(step) <= 1e-9 * inverse):
             break
     return np.minimum(1 / inverse, MAX_SHAPE)
 
