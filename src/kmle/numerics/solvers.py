@@ -24,6 +24,8 @@ MAX_SHAPE = 1e12  # gamma shapes, Dirichlet totals and Wishart half degrees stop
 SMALLEST_SHAPE = 1e-152  # a Dirichlet concentration below this has an infinite trigamma
 MAX_CONCENTRATION = 1e10  # von Mises-Fisher concentrations stop here
 MAX_STEPS = 100
+# The digits of Newton's iterates double with every step: after one of this relative size, the next would change nothing.
+DIGITS_DOUBLE_BELOW = 1e-9
 # A moment may miss its space by this much through rounding alone; further out it is a mistake worth an error.
 ROUNDING = 1e-6
 
@@ -54,8 +56,7 @@ def gamma_shape(gap: Array) -> Array:
         slope = 1 - a * trigamma(a)  # a times the derivative of log a - psi(a): always negative
         step = (log_minus_digamma(a) - gap) / (a * slope)
         inverse = np.minimum(np.maximum(inverse + step, inverse / 4), inverse * 4)
-        # The number of digits doubles with every step: the next one would change nothing.
-        if np.all(np.abs(step) <= 1e-9 * inverse):
+        if np.all(np.abs(step) <= DIGITS_DOUBLE_BELOW * inverse):
             break
     return np.minimum(1 / inverse, MAX_SHAPE)
 
@@ -166,7 +167,7 @@ def sphere_concentration(length: Array, dimension: int) -> Array:
         slope = np.where(kappa > 1e6 * dimension, leading, slope)
         step = excess / slope
         kappa = np.clip(kappa - step, kappa / 4, np.minimum(4 * kappa, MAX_CONCENTRATION))
-        if np.all(np.abs(step) <= 1e-13 * kappa):
+        if np.all(np.abs(step) <= DIGITS_DOUBLE_BELOW * kappa):
             break
     return kappa
 
