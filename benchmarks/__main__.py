@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from . import charts, machine
-from .harness import Settings, measure
+from .harness import CONTESTANTS, Settings, measure
 from .limits import limits, scaling
 from .markdown import page_part, put_into, workload_section
 from .results import Book
@@ -27,6 +27,9 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each contestant; medians are shown")
     parser.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for one run of a contestant")
     parser.add_argument("--threads", type=int, default=machine.cores(), help="for every contestant")
+    parser.add_argument(
+        "--contestants", metavar="'scikit-learn,kmle hard'", help="only these, by the names in the tables"
+    )
     parser.add_argument("--no-peers", action="store_true", help="kmle alone")
     parser.add_argument("--no-memory", action="store_true", help="leave out the peak memory")
     parser.add_argument("--no-write", action="store_true", help="show the tables and write no file")
@@ -35,6 +38,10 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     unknown = [part for part in chosen.parts if part not in (*WORKLOADS, *OTHER_PARTS)]
     if unknown:
         parser.error(f"there is no {', '.join(unknown)}; choose from {', '.join([*WORKLOADS, *OTHER_PARTS])}")
+    chosen.names = tuple(chosen.contestants.split(",")) if chosen.contestants else None
+    unknown = [name for name in chosen.names or () if name not in CONTESTANTS]
+    if unknown:
+        parser.error(f"there is no {', '.join(unknown)}; choose from {', '.join(CONTESTANTS)}")
     return chosen
 
 
@@ -45,6 +52,7 @@ def main(given: list[str] | None = None) -> int:
         repeats=chosen.repeats,
         time_limit=chosen.time_limit,
         n_threads=chosen.threads,
+        contestants=chosen.names,
         peers=not chosen.no_peers,
         memory=not chosen.no_memory,
     )

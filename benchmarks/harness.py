@@ -45,6 +45,8 @@ class Settings:
     repeats: int = 3
     time_limit: float = 60.0
     n_threads: int = 1
+    contestants: tuple[str, ...] | None = None
+    """Only these of a workload's contestants; None is all."""
     peers: bool = True
     memory: bool = True
     seed: int = 0
@@ -107,7 +109,8 @@ def measure(workload: Workload, settings: Settings) -> Result:
     start = workload.start(X, settings.seed)
     task = Task(X, start, settings.n_threads, workload.k_means)
     names = (*workload.peers, *workload.ours) if settings.peers else workload.ours
-    trials = [Trial(CONTESTANTS[name]) for name in names]
+    chosen = [name for name in names if settings.contestants is None or name in settings.contestants]
+    trials = [Trial(CONTESTANTS[name]) for name in chosen]
     with quietly(settings.n_threads):
         for trial in trials:
             make_ready(trial, task)

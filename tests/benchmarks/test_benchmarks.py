@@ -74,6 +74,15 @@ def test_an_unknown_workload_is_refused(capsys):
     assert "there is no W99" in capsys.readouterr().err
 
 
+def test_contestants_are_chosen_by_name(capsys):
+    chosen = ["--quick", "--only", "W5", "--repeats", "1", "--no-memory", "--no-write", "--contestants"]
+    assert command.main([*chosen, "kmle soft"]) == 0
+    assert [line.split("**")[1] for line in lines_of(capsys.readouterr().out)] == ["kmle soft"]
+    with pytest.raises(SystemExit):
+        command.main([*chosen, "kmle sot"])
+    assert "there is no kmle sot; choose from scikit-learn, " in capsys.readouterr().err
+
+
 def test_a_peer_that_is_missing_or_fails_has_its_line(monkeypatch):
     def failing(task):
         raise RuntimeError("out of order\nand more")

@@ -24,7 +24,7 @@ MAX_SHAPE = 1e12  # gamma shapes, Dirichlet totals and Wishart half degrees stop
 SMALLEST_SHAPE = 1e-152  # a Dirichlet concentration below this has an infinite trigamma
 MAX_CONCENTRATION = 1e10  # von Mises-Fisher concentrations stop here
 MAX_STEPS = 100
-# The digits of Newton's iterates double with every step: after one of this relative size, the next would change nothing.
+# The digits of Newton's iterates double with every step: after one of this relative size the next changes nothing.
 DIGITS_DOUBLE_BELOW = 1e-9
 # A moment may miss its space by this much through rounding alone; further out it is a mistake worth an error.
 ROUNDING = 1e-6
