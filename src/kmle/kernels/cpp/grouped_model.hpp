@@ -57,11 +57,19 @@ public:
                 grouped_[(j / group * order_ + f) * group + j % group] =
                     j < components_ ? static_cast<T>(natural_[j * order_ + f]) : T(0);
         }
+        if (sizeof(T) == 8) return;
+        magnitudes_.assign((order_ + 1) * padded(), 0.0f);
+        for (std::size_t j = 0; j < components_; ++j) {
+            if (std::isinf(bias_[j])) continue;
+            magnitudes_[j] = static_cast<float>(std::abs(bias_[j]));
+            for (std::size_t f = 0; f < order_; ++f)
+                magnitudes_[(f + 1) * padded() + j] = static_cast<float>(std::abs(natural_[j * order_ + f]));
+        }
     }
 
     Model<T> view() const {
-        return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),
-                largest_.data(), largest_bias_,      components_,     order_};
+        return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),      largest_.data(),
+                largest_bias_,  components_,         order_,          magnitudes_.data()};
     }
 
 private:
@@ -70,6 +78,7 @@ private:
     std::size_t components_, order_;
     std::vector<double> natural_, bias_, largest_;
     double largest_bias_ = 0.0;
+    std::vector<float> magnitudes_;
     std::unique_ptr<T[], AlignedDelete<T>> grouped_, grouped_bias_;
 };
 

@@ -1,6 +1,7 @@
 // Hard passes over all rows.
 
 #include "labelling.hpp"
+#include "raised.hpp"
 
 #include <memory>
 
@@ -12,97 +13,111 @@ namespace {
 // From so many products a row on, single precision saves more than its rounding costs.
 constexpr std::size_t worth_screening = 128;
 
-// A hard pass over rows in double precision that scores them in single precision, in half the time; rows that are in
-// doubt after that are gathered and scored again in double precision. Where those are many it is given up.
+// A hard pass that scores rows in single precision, in half the time; rows that are in doubt after that are gathered and
+// scored again in double precision. Where those are many, all are.
+template <class T>
 class Screening {
 public:
-    Screening(const Packed<double>& packed, const Model<float>& single, const Model<double>& precise, HardTask& task)
-        : packed_(packed), single_(single), precise_(precise), task_(task),
-          in_single_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
-          work_(packed.order, single.components), booking_(packed.order, single.components),
-          refiner_(packed, precise, task), top_(*std::max_element(precise.largest, precise.largest + packed.order)) {}
+    Screening(const Packed<T>& packed, const Model<float>& single, const Model<double>& precise, HardTask& task)
+        : packed_(packed), in_double_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order,
+                                      packed.features},
+          precise_(precise), task_(task), raised_(single), largest_(packed.columns), work_(packed.order, single.components),
+          booking_(packed.order, single.components), refiner_(packed, precise, task) {}
 
     void run() {
-        for (std::size_t b = task_.first_block; b < task_.last_block; b += blocks) {
-            const std::size_t end = std::min(b + blocks, task_.last_block);
-            const double doubts[blocks] = {doubt_of(b), doubt_of(end - 1)};
-            const bool pays = std::max(doubts[0], doubts[1]) < largest_float && refined_ <= few_refined + seen_ / 4;
-            if (pays)
-                screen(b, end, doubts);
+        for (std::size_t b = task_.first_block; b < task_.last_block; b += raised_together) {
+            const std::size_t end = std::min(b + raised_together, task_.last_block);
+            const bool pays = refined_ <= few_refined + seen_ / 4;
+            if (pays && raise(b, end))
+                for (std::size_t c = b; c < end; c += blocks) screen(c, std::min(c + blocks, end));
             else
-                for (std::size_t c = b; c < end; ++c) visit(packed_, precise_, c, booking_, task_);
+                for (std::size_t i = b * rows; i < std::min(end * rows, packed_.rows); ++i) refine(i);
         }
         refiner_.finish();
     }
 
 private:
-    static constexpr std::size_t wide = block_rows<float>;
-    static constexpr std::size_t rows = block_rows<double>, blocks = 2;
-    static_assert(blocks * rows == wide);
+    static constexpr std::size_t wide = block_rows<float>, rows = block_rows<T>, blocks = wide / rows;
+    static_assert(blocks == 1 || blocks == 2);
     static constexpr std::size_t few_refined = 1024;
+    // Blocks for which scores are raised alike: of fewer rows the bounds are closer, but take longer to compute.
+    static constexpr std::size_t raised_together = 512 / rows;
 
-    double doubt_of(std::size_t b) const { return single_doubt(in_single_, single_, packed_.largest + b * packed_.columns, top_); }
-
-    void book_moves(std::size_t block) {
-        if (booking_.move_count == 0) return;
-        task_.changed += static_cast<std::int64_t>(booking_.move_count);
-        book(packed_, packed_.block(block), booking_, task_);
+    // Raises the scores of the rows of some blocks.
+    bool raise(std::size_t b, std::size_t end) {
+        const std::size_t columns = packed_.columns;
+        std::copy_n(packed_.largest + b * columns, columns, largest_.get());
+        for (std::size_t c = b + 1; c < end; ++c)
+            for (std::size_t a = 0; a < columns; ++a)
+                largest_.get()[a] = std::max(largest_.get()[a], packed_.largest[c * columns + a]);
+        return raised_.open(packed_.features, columns, largest_.get());
     }
 
-    void screen(std::size_t b, std::size_t end, const double* doubts) {
-        const std::size_t first = b * rows, count = std::min(end * rows, packed_.rows) - first;
-        float* statistics = work_.statistics.get();
+    // Statistics of the rows of some blocks in single precision.
+    const float* statistics(std::size_t b, std::size_t end) {
+        if constexpr (blocks == 1)
+            if (packed_.features == Features::identity) return packed_.block(b);
+        float* out = work_.statistics.get();
         for (std::size_t a = 0; a < packed_.columns; ++a)
             for (std::size_t c = b; c < b + blocks; ++c) {
-                float* column = statistics + a * wide + (c - b) * rows;
+                float* column = out + a * wide + (c - b) * rows;
                 if (c < end)
                     std::copy_n(packed_.block(c) + a * rows, rows, column);
                 else
                     std::fill_n(column, rows, 0.0f);
             }
-        build_statistics(packed_.features, packed_.columns, wide, statistics);
-        work_.best.find(statistics, single_, work_.scores.get());
+        build_statistics(packed_.features, packed_.columns, wide, out);
+        return out;
+    }
+
+    void screen(std::size_t b, std::size_t end) {
+        const std::size_t first = b * rows, count = std::min(end * rows, packed_.rows) - first;
+        work_.best.find(statistics(b, end), raised_.model(), work_.scores.get());
         seen_ += count;
-        const bool whole = !task_.margins && count == wide, at_once = whole && !task_.fresh;
-        const float doubt = static_cast<float>(std::max(doubts[0], doubts[1]) * 1.000001);
-        if (at_once && !work_.best.settle(task_.labels + first, doubt)) return;
-        if (whole && task_.fresh && !work_.best.any_within(doubt)) {
-            work_.best.write(task_.labels + first);
+        // Whole blocks, as nearly all are, are compared with their labels at once.
+        const bool at_once = !task_.margins && count == wide;
+        const std::int32_t* before = task_.fresh ? nullptr : task_.labels + first;
+        if (at_once && (!work_.best.settle(before, raised_.largest_doubt()) || !work_.best.settle(before, raised_.doubts()))) {
+            if (task_.fresh) work_.best.write(task_.labels + first);
             return;
         }
         for (std::size_t c = b; c < end; ++c) {
             for (std::size_t r = 0; r < std::min(rows, packed_.rows - c * rows); ++r)
-                if (!at_once || work_.best.unsettled[(c - b) * rows + r]) decide(c, r, (c - b) * rows + r, doubts[c - b]);
-            book_moves(c);
+                if (!at_once || task_.fresh || work_.best.unsettled[(c - b) * rows + r]) decide(c, r, (c - b) * rows + r);
+            if (booking_.move_count == 0) continue;
+            task_.changed += static_cast<std::int64_t>(booking_.move_count);
+            book(packed_, packed_.block(c), booking_, task_);
         }
     }
 
     // Row r of block c, whose scores are at `place`.
-    void decide(std::size_t c, std::size_t r, std::size_t place, double doubt) {
+    void decide(std::size_t c, std::size_t r, std::size_t place) {
         const std::size_t i = c * rows + r;
-        const double margin = static_cast<double>(work_.best.score[place]) - static_cast<double>(work_.best.second[place]);
-        if (!(margin > doubt)) {  // NaN is in doubt too
-            ++refined_;
-            refiner_.add(i, packed_.block(c) + r, rows, near_tie(packed_, precise_, c));
-            return;
-        }
-        if (task_.margins) task_.margins[i] = static_cast<float>(std::min(margin, largest_float));
         const std::int32_t label = work_.best.label[place], before = task_.labels[i];
+        const float margin = work_.best.score[place] - work_.best.second[place];
+        if (!(margin > raised_.doubts()[label])) return refine(i);  // NaN is in doubt too
+        if (task_.margins) task_.margins[i] = std::min(margin, static_cast<float>(largest_float));
         if (label == before) return;
         task_.labels[i] = label;
-        if (task_.fresh) return;
-        booking_.moves[booking_.move_count++] = {r, before, label, packed_.weight(i)};
+        if (!task_.fresh) booking_.moves[booking_.move_count++] = {r, before, label, packed_.weight(i)};
     }
 
-    const Packed<double>& packed_;
-    const Model<float>& single_;
+    void refine(std::size_t i) {
+        ++refined_;
+        const std::size_t b = i / rows;
+        const double doubt = near_tie(in_double_, precise_, packed_.largest + b * packed_.columns);
+        refiner_.add(i, packed_.block(b) + i % rows, rows, doubt);
+    }
+
+    const Packed<T>& packed_;
+    Packed<double> in_double_;  // the same but for the values
     const Model<double>& precise_;
     HardTask& task_;
-    Packed<float> in_single_;
+    Raised raised_;
+    Buffer<double> largest_;
     Workspace<float> work_;
-    Workspace<double> booking_;
+    Workspace<T> booking_;
     Refiner refiner_;
-    double top_;
     std::size_t seen_ = 0, refined_ = 0;
 };
 
@@ -110,18 +125,13 @@ private:
 
 template <class T>
 void hard(const Packed<T>& packed, const Model<float>& single, const Model<double>& precise, HardTask& task) {
-    if constexpr (sizeof(T) == 4) {
-        auto work = std::make_unique<Workspace<T>>(packed.order, precise.components);
-        Refiner refiner(packed, precise, task);
-        work->refiner = &refiner;
-        for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, single, b, *work, task);
-        refiner.finish();
-    } else if (packed.order * precise.components >= worth_screening) {
-        std::make_unique<Screening>(packed, single, precise, task)->run();
-    } else {
-        auto work = std::make_unique<Workspace<T>>(packed.order, precise.components);
-        for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, precise, b, *work, task);
-    }
+    if constexpr (sizeof(T) == 8)
+        if (packed.order * precise.components < worth_screening) {
+            auto work = std::make_unique<Workspace<T>>(packed.order, precise.components);
+            for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, precise, b, *work, task);
+            return;
+        }
+    std::make_unique<Screening<T>>(packed, single, precise, task)->run();
 }
 
 template void hard(const Packed<double>&, const Model<float>&, const Model<double>&, HardTask&);

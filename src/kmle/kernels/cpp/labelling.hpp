@@ -10,7 +10,6 @@ namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
 constexpr double largest_float = std::numeric_limits<float>::max();
-constexpr double double_to_single = std::numeric_limits<double>::epsilon() / std::numeric_limits<float>::epsilon();
 
 // The best component of every row of a block, its score and the second best score.
 template <class T>
@@ -59,13 +58,24 @@ struct Best {
     }
 
     // Whether some row's lead is no larger than this, or not a number.
-    bool any_within(T doubt) const {
+    bool any_within(T bound) const {
         IntVec<T> any{};
         for (std::size_t r = 0; r < block_rows<T>; r += lanes<T>)
-            any |= ~(load(score + r) - load(second + r) > broadcast(doubt));
-        Integer found = 0;
-        for (std::size_t lane = 0; lane < lanes<T>; ++lane) found |= any[lane];
-        return found != 0;
+            any |= ~(load(score + r) - load(second + r) > broadcast(bound));
+        return any_lane(any);
+    }
+
+    // Marks the rows of a whole block whose lead is no larger than the doubt about their label, or whose label is not
+    // the one before (null: there is none); returns if there are any.
+    bool settle(const std::int32_t* before, const T* doubts) {
+        for (std::size_t r = 0; r < block_rows<T>; ++r) doubt[r] = doubts[label[r]];
+        return settle(before);
+    }
+
+    // The same where all labels are as doubtful.
+    bool settle(const std::int32_t* before, T shared_doubt) {
+        std::fill_n(doubt, block_rows<T>, shared_doubt);
+        return settle(before);
     }
 
     // All labels of a block.
@@ -73,19 +83,27 @@ struct Best {
         for (std::size_t r = 0; r < block_rows<T>; ++r) to[r] = static_cast<std::int32_t>(label[r]);
     }
 
-    // Marks the rows of a whole block whose label is not the one before, or not beyond doubt; returns if there are any.
-    bool settle(const std::int32_t* before, T doubt) {
+private:
+    alignas(64) T doubt[block_rows<T>];
+
+    bool settle(const std::int32_t* before) {
         IntVec<T> any{};
         for (std::size_t r = 0; r < block_rows<T>; r += lanes<T>) {
-            IntVec<T> now;
-            std::memcpy(&now, label + r, sizeof now);
-            const IntVec<T> sure = load(score + r) - load(second + r) > broadcast(doubt);
-            const IntVec<T> open = ~(sure & (now == widened<T>(before + r)));
+            IntVec<T> open = ~(load(score + r) - load(second + r) > load(doubt + r));
+            if (before) {
+                IntVec<T> now;
+                std::memcpy(&now, label + r, sizeof now);
+                open |= now != widened<T>(before + r);
+            }
             std::memcpy(unsettled + r, &open, sizeof open);
             any |= open;
         }
+        return any_lane(any);
+    }
+
+    static bool any_lane(IntVec<T> flags) {
         Integer found = 0;
-        for (std::size_t lane = 0; lane < lanes<T>; ++lane) found |= any[lane];
+        for (std::size_t lane = 0; lane < lanes<T>; ++lane) found |= flags[lane];
         return found != 0;
     }
 };
@@ -109,7 +127,6 @@ struct Workspace {
     std::size_t places[block_rows<T>];
     Move moves[block_rows<T>];
     std::size_t move_count = 0;
-    Refiner* refiner = nullptr;  // for rows whose scores in single precision nearly tie
 
     Workspace(std::size_t order, std::size_t components)
         : statistics(order * block_rows<T>), scores(rounded_up(components, group) * strip * lanes<T>), one_row(order) {}
@@ -196,13 +213,13 @@ private:
     double doubt_ = 0.0;
 };
 
-// Labels rows whose columns lie in `values` as a block does, and books those that move. `places` are the rows (null:
-// they are those of the block from `first` on).
-template <class T>
-void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values, std::size_t first,
-                const std::size_t* places, std::size_t count, double doubt, Workspace<T>& work, HardTask& task) {
-    constexpr std::size_t rows = block_rows<T>;
-    const T* statistics = values;
+// Labels rows in double precision whose columns lie in `values` as a block does, and books those that move. `places` are
+// the rows (null: they are those of the block from `first` on).
+inline void label_rows(const Packed<double>& packed, const Model<double>& model, const double* values, std::size_t first,
+                       const std::size_t* places, std::size_t count, double doubt, Workspace<double>& work,
+                       HardTask& task) {
+    constexpr std::size_t rows = block_rows<double>;
+    const double* statistics = values;
     if (packed.features != Features::identity) {
         std::copy_n(values, packed.columns * rows, work.statistics.get());
         build_statistics(packed.features, packed.columns, rows, work.statistics.get());
@@ -210,24 +227,17 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values,
     }
     work.best.find(statistics, model, work.scores.get());
     // A whole block in its place, as nearly all are, is compared with its labels at once.
-    const bool whole = !places && !task.margins && count == rows, at_once = whole && !task.fresh;
-    // Rounded up, as the precision may be lower.
-    if (at_once && !work.best.settle(task.labels + first, static_cast<T>(doubt * 1.000001))) return;
-    if (whole && task.fresh && !work.best.any_within(static_cast<T>(doubt * 1.000001))) {
-        work.best.write(task.labels + first);
+    const bool at_once = !places && !task.margins && count == rows;
+    if (at_once && !work.best.settle(task.fresh ? nullptr : task.labels + first, doubt)) {
+        if (task.fresh) work.best.write(task.labels + first);
         return;
     }
     for (std::size_t r = 0; r < count; ++r) {
-        if (at_once && !work.best.unsettled[r]) continue;
+        if (at_once && !task.fresh && !work.best.unsettled[r]) continue;
         const std::size_t i = places ? places[r] : first + r;
-        const double margin = static_cast<double>(work.best.score[r]) - static_cast<double>(work.best.second[r]);
+        const double margin = work.best.score[r] - work.best.second[r];
         std::int32_t label = static_cast<std::int32_t>(work.best.label[r]);
-        const bool nearly_tied = !(margin > doubt);  // NaN, from overflow in float, is in doubt too
-        if constexpr (sizeof(T) == 4)
-            if (nearly_tied && work.refiner) {
-                work.refiner->add(i, values + r, rows, 2 * doubt * double_to_single);
-                continue;
-            }
+        const bool nearly_tied = !(margin > doubt);  // NaN too
         if (task.margins) task.margins[i] = nearly_tied ? 0.0f : static_cast<float>(std::min(margin, largest_float));
         if (nearly_tied) {
             expand(packed.features, packed.columns, values + r, rows, work.one_row.get());
@@ -236,8 +246,7 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values,
         const std::int32_t before = task.labels[i];
         if (label == before) continue;
         task.labels[i] = label;
-        if (task.fresh) continue;
-        work.moves[work.move_count++] = {r, before, label, packed.weight(i)};
+        if (!task.fresh) work.moves[work.move_count++] = {r, before, label, packed.weight(i)};
     }
     task.changed += static_cast<std::int64_t>(work.move_count);
     if (work.move_count > 0) book(packed, values, work, task);
@@ -250,9 +259,9 @@ inline void Refiner::flush() {
     doubt_ = 0.0;
 }
 
-template <class T>
-void visit(const Packed<T>& packed, const Model<T>& model, std::size_t b, Workspace<T>& work, HardTask& task) {
-    const std::size_t first = b * block_rows<T>, count = std::min(block_rows<T>, packed.rows - first);
+inline void visit(const Packed<double>& packed, const Model<double>& model, std::size_t b, Workspace<double>& work,
+                  HardTask& task) {
+    const std::size_t first = b * block_rows<double>, count = std::min(block_rows<double>, packed.rows - first);
     label_rows(packed, model, packed.block(b), first, nullptr, count, near_tie(packed, model, b), work, task);
 }
 

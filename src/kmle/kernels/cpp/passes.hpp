@@ -55,6 +55,8 @@ struct Model {
     const double* largest;  // [statistic]: the largest |natural| of any component
     double largest_bias;
     std::size_t components, order;
+    // [1 + statistic][component], padded: |bias| and |natural|, zero where dead; only in single precision, else null.
+    const float* magnitudes = nullptr;
 
     std::size_t padded() const { return rounded_up(components, group); }
 };

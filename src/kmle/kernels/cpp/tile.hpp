@@ -138,16 +138,19 @@ double near_tie(const Packed<T>& packed, const Model<T>& model, std::size_t bloc
 
 // Columns and coefficients up to here have products that single precision can hold.
 constexpr double largest_column = 1e18, largest_coefficient = 1e36;
-// What is lost where single precision ends, below its smallest number.
-constexpr double smallest_single = 1.5e-45;
+
+// A bound on what a score loses where single precision ends, below its smallest number.
+inline double lost_in_single(std::size_t order, double column, double top) {
+    constexpr double smallest = 1.5e-45;
+    return 2 * smallest * static_cast<double>(order) * (1 + column) * (1 + column) * (1 + top);
+}
 
 // A bound on the rounding of the difference of two scores in single precision of rows that may be in double, with
 // coefficients up to `top`; infinite where scores may overflow.
 inline double single_doubt(const Packed<float>& packed, const Model<float>& model, const double* largest, double top) {
     const double column = *std::max_element(largest, largest + packed.columns);
     if (column > largest_column || top > largest_coefficient) return std::numeric_limits<double>::infinity();
-    const double lost = 4 * smallest_single * static_cast<double>(packed.order) * (1 + column) * (1 + column) * (1 + top);
-    return near_tie(packed, model, largest) + lost;
+    return near_tie(packed, model, largest) + 2 * lost_in_single(packed.order, column, top);
 }
 
 }  // namespace KMLE_INSTRUCTION_SET
