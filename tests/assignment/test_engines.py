@@ -364,3 +364,25 @@ def test_the_choice_of_pruning():
     assert isinstance(choose(Rows(known.for_data(X), X), 128, "auto"), PrunedEngine)
     assert choose(Rows(known.for_data(X), X), 5, "auto").name == "dense"
     assert choose(Rows(Gaussian().for_data(X), X), 500, "auto").name == "dense"
+
+
+@pytest.mark.parametrize(
+    ("family", "x", "exact"),
+    [
+        (Poisson(), RNG.poisson(4, (3000, 30)), True),
+        (Poisson(), RNG.poisson(4, (3000, 30)) + 2**24, False),
+        (Exponential(), RNG.poisson(4, (3000, 30)) + 0.5, False),
+        (Gaussian(), RNG.poisson(4, (3000, 3)), False),
+    ],
+)
+def test_single_precision_holds_counts_exactly(family, x, exact):
+    rows = Rows(family, x.astype(float))
+    assert (rows.precision == np.float32) == exact
+    natural, bias = components(rows, 8, np.random.default_rng(3))
+    t = rows.take(slice(None))
+    partition, statistics = DenseEngine(rows).hard_pass(natural, bias)
+    np.testing.assert_array_equal(partition.labels, (t @ natural.T + bias).argmax(axis=1))
+    expected = np.array([t[partition.labels == j].sum(axis=0) for j in range(8)])
+    np.testing.assert_allclose(statistics.sums, expected, rtol=1e-12, atol=1e-9)
+    evidence = np.logaddexp.reduce(t @ natural.T + bias, axis=1).sum()
+    assert DenseEngine(rows).evidence(natural, bias)[0] == pytest.approx(evidence, rel=1e-12)

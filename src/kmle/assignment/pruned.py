@@ -103,7 +103,7 @@ class _Ordered:
         table, features = rows.kernel_table()
         self._places = spatial_order(table, rows.n_threads)
         weights = None if rows.weights is None else rows.weights[self._places]
-        self.packed = PackedRows(len(rows), table.shape[1], features, weights, rows.X.dtype, rows.n_threads)
+        self.packed = PackedRows(len(rows), table.shape[1], features, weights, rows.precision, rows.n_threads)
         for_each(lambda block: self.packed.load(block.start, table[block]), rows.line_blocks(), rows.n_threads)
         self.pruned = PrunedRows(self.packed)
         weight, *sums = self.pruned.levels[0].totals.sum(axis=0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
-from ..kernels import PackedRows
+from ..kernels import PackedRows, survey
 from ..numerics.arrays import Array
 from .partition import Labels
 from .threads import for_each
@@ -20,6 +20,8 @@ BLOCK_BYTES = 1 << 19
 KERNEL_ROWS = 64
 # From so many statistics on, their sums are left to a matrix product: the kernels would hold them all for a block.
 MANY_STATISTICS = 512
+# Whole numbers up to here are exact in single precision.
+WHOLE_IN_SINGLE = 2.0**24
 
 
 class Rows:
@@ -67,6 +69,16 @@ class Rows:
         """The rows in the kernels' layout, packed block by block, so that no further copy is held on the way."""
         return self._pack()
 
+    @cached_property
+    def precision(self) -> np.dtype[Any]:
+        """That of packed rows: single where the data are, or where it holds every value, such as counts, exactly."""
+        block = self.seen_from_origin(slice(0, 1))
+        if self.origin is None and self.family.kernel_columns(block)[0] is block:
+            seen = survey(self.X)
+            if seen.whole and seen.lowest.min() >= -WHOLE_IN_SINGLE and seen.highest.max() <= WHOLE_IN_SINGLE:
+                return np.dtype(np.float32)
+        return self.X.dtype
+
     def packed_in_order(self, places: NDArray[np.int32]) -> PackedRows:
         """The same in another order: `places` (n,) says which row comes at each place."""
         return self._pack(places)
@@ -74,7 +86,7 @@ class Rows:
     def _pack(self, places: NDArray[np.int32] | None = None) -> PackedRows:
         first, features = self.kernel_columns(slice(0, 1))
         weights = self.weights if self.weights is None or places is None else self.weights[places]
-        packed = PackedRows(len(self.X), first.shape[1], features, weights, self.X.dtype, self.n_threads)
+        packed = PackedRows(len(self.X), first.shape[1], features, weights, self.precision, self.n_threads)
 
         def load(rows: slice) -> None:
             packed.load(rows.start, self.kernel_columns(rows if places is None else places[rows])[0])
@@ -83,14 +95,14 @@ class Rows:
         return packed
 
     def kernel_columns(self, rows: slice | NDArray[np.integer[Any]]) -> tuple[Array, str]:
-        """The columns the kernels want of a block, in the precision of the rows, and how t(x) follows from them."""
+        """The columns the kernels want of a block, in their precision, and how t(x) follows from them."""
         columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
-        return columns.astype(self.X.dtype, copy=False), features
+        return columns.astype(self.precision, copy=False), features
 
     def kernel_table(self) -> tuple[Array, str]:
         """The kernels' columns of all rows (n, columns), a copy, and how t(x) follows from them."""
         first, features = self.kernel_columns(slice(0, 1))
-        table = np.empty((len(self.X), first.shape[1]), dtype=self.X.dtype)
+        table = np.empty((len(self.X), first.shape[1]), dtype=self.precision)
 
         def fill(rows: slice) -> None:
             table[rows] = self.kernel_columns(rows)[0]
