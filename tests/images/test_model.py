@@ -170,7 +170,7 @@ def test_files_that_are_no_models(tmp_path):
         ({"patch": 100}, "patch is 100, the picture has 64 x 64"),
         ({"scale": 0.0}, "scale is 0"),
         ({"family": "poisson"}, "family is 'poisson'"),
-        ({"algorithm": "magic"}, "algorithm"),
+        ({"algorithm": "magic"}, "algorithm is 'magic': choose em, "),
         ({"stride": 0}, "stride is 0"),
         ({"max_points": 1}, "max_points is 1"),
     ],

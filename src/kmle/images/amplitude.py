@@ -12,7 +12,7 @@ from .. import Mixture
 from ..estimator.plain import PlainKMLE, PlainMixture
 from ..families import ExponentialFamily, Weibull
 from ..numerics.arrays import Array
-from .model import SOFT
+from .model import SOFT, check_algorithm
 from .picture import Picture, Pixels, as_picture, in_colour, to_bytes
 from .points import LEVELS, levels_of
 
@@ -62,6 +62,7 @@ def segment_amplitude(
         raise ValueError(f"family is {family!r}: choose {', '.join(AMPLITUDE_FAMILIES)}, or give a family object")
     if isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1 or window % 2 == 0:
         raise ValueError(f"window is {window!r}: it must be an odd whole number of pixels")
+    check_algorithm(algorithm)
     notes = picture.notes
     levels = picture.levels[:, :, 0]
     if picture.channels == 3:

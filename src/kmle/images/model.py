@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from .. import Mixture
 from ..estimator.plain import PlainKMLE, PlainMixture
 from ..numerics.arrays import Array
+from ..numerics.blas import blas_on_one_thread
 from .picture import Picture, as_picture
 from .points import anchors, levels_of, points
 from .starting import SOFT_COLUMNS, starting_mixture
@@ -24,7 +24,14 @@ MAX_NUMBERS = 2**24
 TOLERANCE = 1e-4
 """The gain in log-likelihood a point and column below which learning stops: the eye sees none of it."""
 SOFT = ("em", "sparse-em")
+HARD = ("k-mle", "hard-em", "hartigan", "swap", "online")
 FILE_VERSION = 1
+
+
+def check_algorithm(algorithm: str | None) -> None:
+    """Refuses a name no algorithm for pictures has; None is a name for the usual one."""
+    if algorithm is not None and algorithm not in (*SOFT, *HARD):
+        raise ValueError(f"algorithm is {algorithm!r}: choose {', '.join((*SOFT, *HARD))}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +82,7 @@ class ImageMixture:
         stride = max(1, patch // 4) if stride is None else stride
         if stride < 1:
             raise ValueError(f"stride is {stride}: patches start at least one pixel apart")
+        check_algorithm(algorithm)
         rng = np.random.default_rng(random_state)
         rows, columns = anchors(picture, patch, stride)
         notes = list(picture.notes)
@@ -92,8 +100,7 @@ class ImageMixture:
         if algorithm is None:
             algorithm = "em" if table.shape[1] <= SOFT_COLUMNS else "k-mle"
         kind: type[PlainKMLE] | type[PlainMixture] = PlainMixture if algorithm in SOFT else PlainKMLE
-        # Idle threads of BLAS spin for a while and take the cores from the kernels.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with blas_on_one_thread():
             start = starting_mixture(table, n_components, family, rng, n_jobs)
             model = kind(
                 n_components,
