@@ -109,14 +109,13 @@ def test_balls_hold_their_rows(features):
     x = rng.normal(size=(517, 3)) * [1.0, 10.0, 0.1]
     rows = packed(x, features)
     t = kernels.reference.statistics_of(x, kernels.packed.FEATURES[features])
+    centres = t[:3].copy()
     for rows_each in (64, 192):
-        balls = rows.balls(rows_each)
-        for place, start in enumerate(range(0, len(x), rows_each)):
-            own = t[start : start + rows_each]
-            np.testing.assert_allclose(balls.centres[place], own.mean(axis=0), rtol=1e-5, atol=1e-5)
-            distances = np.linalg.norm((own - balls.centres[place]) / balls.scale, axis=1)
-            assert distances.max() <= balls.radii[place] <= 1.00001 * distances.max()
-            assert np.linalg.norm(balls.centres[place] / balls.scale) <= balls.norms[place]
+        starts = range(0, len(x), rows_each)
+        balls = rows.balls(rows_each, centres, rng.integers(0, 3, len(starts)).astype(np.int32))
+        for home, radius, start in zip(balls.homes, balls.radii, starts, strict=True):
+            distances = np.linalg.norm((t[start : start + rows_each] - centres[home]) / balls.scale, axis=1)
+            assert distances.max() <= radius <= 1.00001 * distances.max()
 
 
 def test_ranks():

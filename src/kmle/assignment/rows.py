@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
-from ..kernels import PackedRows
+from ..kernels import PackedRows, squares
 from ..numerics.arrays import Array
 from .partition import Labels
 from .threads import for_each
@@ -75,6 +75,10 @@ class Rows:
         first, features = self.kernel_columns(slice(0, 1))
         weights = self.weights if self.weights is None or places is None else self.weights[places]
         packed = PackedRows(len(self.X), first.shape[1], features, weights, self.X.dtype, self.n_threads)
+        shift = None if self.origin is None else self.family.kernel_shift(self.origin)
+        if shift is not None:
+            packed.load_shifted(self.X, shift, places)
+            return packed
 
         def load(rows: slice) -> None:
             packed.load(rows.start, self.kernel_columns(rows if places is None else places[rows])[0])
@@ -177,6 +181,10 @@ class Rows:
         """The weighted sum of k(x), the part of the likelihood no component can change."""
         if not self.family.has_carrier:
             return 0.0
+        by_squares = self.family.carrier_by_squares(self.X.shape[1])
+        if by_squares is not None and self.origin is not None and self.weights is None:
+            factors, constant = by_squares
+            return float(factors @ squares(self.X, self.origin, self.n_threads)) + len(self.X) * constant
         blocks = list(self._slices(self.X.shape[1]))
         totals = [0.0] * len(blocks)
 

@@ -112,6 +112,13 @@ class FixedCovarianceGaussian(ExponentialFamily):
     def log_carrier_from(self, X: Array, origin: Array) -> Array:
         return self.log_carrier(X - origin)
 
+    def kernel_shift(self, origin: Array) -> Array:
+        return origin
+
+    def carrier_by_squares(self, n_columns: int) -> tuple[Array, float] | None:
+        table = np.asarray(self.covariance, dtype=float)
+        return None if table.ndim == 2 else (np.broadcast_to(-0.5 / table, n_columns), -self._log_scale(n_columns))
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no squares of coordinates, so no digits lost far from the origin."""
         whitener = self._whitener(X.shape[-1])

@@ -4,7 +4,7 @@ A row of statistics t(x) scores <t(x), natural_j> + bias_j with component j; for
 log-density plus log-weight, up to a term of x alone.
 """
 
-from .columns import Survey, look_up, looking_once, survey, tabulate
+from .columns import Survey, look_up, looking_once, squares, survey, tabulate
 from .packed import Clusters, PackedRows
 from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
 from .serving import backend, instruction_set, use, versions
@@ -30,6 +30,7 @@ __all__ = [
     "ranks",
     "spatial_order",
     "spread_labels",
+    "squares",
     "survey",
     "tabulate",
     "use",

@@ -41,31 +41,29 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Balls:
-    """Balls that hold t(x) of stretches of `rows_each` rows (m of them): centres (m, D), their norms (m,), radii (m,).
+    """Balls that hold t(x) of stretches of `rows_each` rows (m of them): `homes` (m,) says which of the centres (k, D).
 
-    Distances are measured in units of the `scale` (D,), which is in proportion to the deviations from the centres.
+    `radii` (m,) are measured in units of the `scale` (D,), which is in proportion to the deviations from the centres.
     """
 
     rows_each: int
-    centres: Singles
+    centres: Floats
+    homes: NDArray[np.int32]
     radii: Singles
-    norms: Singles
     scale: Floats
 
 
 @dataclass(frozen=True)
 class Step:
-    """How components have moved: changes of natural parameters (D, width) and biases (width,), and what bounds them.
+    """How components have moved, last and since the beginning (the structure of this name in passes.hpp)."""
 
-    `apart` (k, width) says how far apart the steps of two components are, in units of the scale of balls; `rounding`
-    and, for each unit of the norm of a centre, `rounding_each` bound the rounding of a change of a lead.
-    """
-
-    natural: Singles
-    bias: Singles
+    change: Singles
     apart: Singles
     rounding: float
-    rounding_each: float
+    gained: Singles
+    reached: Singles
+    most_gained: Floats
+    most_apart: Floats
 
 
 class PackedRows:
@@ -119,6 +117,14 @@ class PackedRows:
         if len(rows):
             self._rows.load(first, np.asarray(rows, dtype=self.dtype))
 
+    def load_shifted(self, table: NDArray[Any], shift: ArrayLike, places: NDArray[np.int32] | None = None) -> None:
+        """Takes all rows (n, d), each column less its shift (d,); `places` (n,) says which row comes at each place."""
+        less = np.ascontiguousarray(shift, dtype=np.float64)
+        if table.shape != (self.n_rows, self.n_columns) or less.shape != (self.n_columns,):
+            raise ValueError(f"rows of shape {table.shape} are not all of ({self.n_rows}, {self.n_columns}).")
+        if self.n_rows:
+            self._rows.load_shifted(np.asarray(table, dtype=self.dtype), less, places)
+
     def column(self) -> NDArray[Any]:
         """The only column (n,) where it lies, to be written to and sorted without a copy; `measure` then loads it."""
         if self.n_columns != 1:
@@ -144,19 +150,16 @@ class PackedRows:
         _clear_empty(clusters)
         return int(changed)
 
-    def balls(self, rows_each: int) -> Balls:
-        """Balls that hold t(x) of each stretch of so many rows."""
-        count = -(-self.n_rows // rows_each)
-        centres, radii = np.empty((count, self.order), np.float32), np.empty(count, np.float32)
-        every = max(1, count // SAMPLED_STRETCHES)
+    def balls(self, rows_each: int, centres: Floats, homes: NDArray[np.int32]) -> Balls:
+        """Balls that hold t(x) of each stretch of so many rows, around one of some centres each."""
+        radii = np.empty(len(homes), np.float32)
+        every = max(1, len(homes) // SAMPLED_STRETCHES)
         squares = np.zeros(self.order)
-        self._rows.balls(rows_each, every, np.ones(self.order), centres, radii, squares)
+        self._rows.balls(rows_each, every, np.ones(self.order), centres, homes, radii, squares)
         scale = np.sqrt(squares)
         scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
-        self._rows.balls(rows_each, 1, scale, centres, radii, None)
-        # Rounded up, as the radii are.
-        norms = (np.linalg.norm(centres / scale, axis=1) * 1.000001).astype(np.float32)
-        return Balls(rows_each, centres, radii, norms, scale)
+        self._rows.balls(rows_each, 1, scale, centres, homes, radii, None)
+        return Balls(rows_each, centres, homes, radii, scale)
 
     def skipping_pass(
         self,
@@ -165,19 +168,20 @@ class PackedRows:
         clusters: Clusters,
         margins: Singles,
         leads: Singles,
+        limits: Floats,
         balls: Balls,
         step: Step,
     ) -> tuple[int, int, int]:
         """A hard pass over stretches whose leads may be gone.
 
-        `leads` (m, width) are those that are certain of the rows of a stretch over each component, before the `step`;
-        `margins` (n,) receives best score minus second best, of those computed. Returns how many labels changed, how
+        `leads` (m, width) are those that are certain of the rows of a stretch over each component, before the `step`,
+        and `limits` (m,) say up to where none is gone (see passes.hpp); both are written. `margins` (n,) receives best score minus second best, of those computed. Returns how many labels changed, how
         many scores it took, and how many rows were looked at in stretches with rows of several components.
         """
         theta, b = self.components(natural, bias)
         state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
-        around = (balls.rows_each, leads, balls.centres, balls.radii, balls.norms)
-        moved = (step.natural, step.bias, step.apart, step.rounding, step.rounding_each)
+        around = (balls.rows_each, leads, limits, balls.homes, balls.radii)
+        moved = (step.change, step.apart, step.rounding, step.gained, step.reached, step.most_gained, step.most_apart)
         changed, scored, strayed = self._rows.skipping_pass(theta, b, *state, margins, *around, *moved)
         _clear_empty(clusters)
         return int(changed), int(scored), int(strayed)

@@ -57,6 +57,13 @@ class PackedRows:
     def load(self, first: int, rows: NDArray[Any]) -> None:
         self._values[first : first + len(rows)] = rows
 
+    def load_shifted(self, table: NDArray[Any], shift: Floats, places: NDArray[np.int32] | None) -> None:
+        """All rows at once, in the order of the places, each column less its shift."""
+        step = max(1, VALUES_PER_BLOCK // max(table.shape[1], 1))
+        for first in range(0, len(table), step):
+            rows = slice(first, first + step)
+            self._values[rows] = table[rows if places is None else places[rows]] - shift
+
     def column(self) -> NDArray[Any]:
         """The only column, where it lies."""
         return self._values[:, 0]
@@ -104,14 +111,16 @@ class PackedRows:
         margins: NDArray[np.float32],
         rows_each: int,
         leads: NDArray[np.float32],
-        centres: NDArray[np.float32],
+        limits: Floats,
+        homes: NDArray[np.int32],
         radii: NDArray[np.float32],
-        norms: NDArray[np.float32],
-        step_natural: NDArray[np.float32],
-        step_bias: NDArray[np.float32],
+        change: NDArray[np.float32],
         apart: NDArray[np.float32],
         rounding: float,
-        rounding_each: float,
+        gained: NDArray[np.float32],
+        reached: NDArray[np.float32],
+        most_gained: Floats,
+        most_apart: Floats,
     ) -> tuple[int, int, int]:
         """A hard pass: what need not be looked at changes nothing but the time."""
         return self.hard_pass(natural, bias, labels, sizes, counts, sums, margins), len(labels) * len(bias), 0
@@ -121,17 +130,17 @@ class PackedRows:
         rows_each: int,
         every: int,
         scale: Floats,
-        centres: NDArray[np.float32],
+        centres: Floats,
+        homes: NDArray[np.int32],
         radii: NDArray[np.float32],
         squares: Floats | None,
     ) -> None:
-        """Means of stretches of rows, and how far rows lie from them at most, rounded up: of all stretches here."""
+        """How far the rows of stretches lie from their centres at most, rounded up: of all stretches here."""
         for rows, t in self.blocks(1, rows_each):
             starts = np.arange(0, len(t), rows_each)
             sizes = np.diff(np.append(starts, len(t)))
             own = slice(rows.start // rows_each, rows.start // rows_each + len(starts))
-            centres[own] = np.add.reduceat(t, starts) / sizes[:, np.newaxis]
-            centred = t - np.repeat(centres[own], sizes, axis=0)
+            centred = t - np.repeat(centres[homes[own]], sizes, axis=0)
             radii[own] = np.maximum.reduceat(np.sqrt(((centred / scale) ** 2).sum(axis=1)), starts) * 1.000001
             if squares is not None:
                 squares += (centred**2).sum(axis=0)
@@ -219,6 +228,13 @@ def survey(table: NDArray[Any], lowest: Floats, highest: Floats, totals: Floats)
     finite = bool(np.isfinite(lowest).all() and np.isfinite(highest).all() and np.isfinite(table).all())
     small = finite and max(np.abs(lowest).max(initial=0.0), np.abs(highest).max(initial=0.0)) < 2.0**51
     return finite, bool(small and all(np.array_equal(np.floor(column), column) for column in table.T))
+
+
+def squares(table: NDArray[Any], origin: Floats, totals: Floats) -> None:
+    """Sums of the squares of the columns, seen from an origin, in double precision."""
+    step = max(1, VALUES_PER_BLOCK // table.shape[1])
+    for first in range(0, len(table), step):
+        totals += ((table[first : first + step] - origin) ** 2).sum(axis=0)
 
 
 def ranks(numbers: NDArray[np.uint16], out: NDArray[np.int32]) -> None:

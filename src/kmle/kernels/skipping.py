@@ -2,7 +2,8 @@
 
 For a row with label z the lead over component j changes by <t, d(theta_z - theta_j)> + d(b_z - b_j). With t written as
 centre + scale u, and |u| known for all rows of a stretch, that is bounded for all of them at once; no triangle
-inequality is needed, so any family will do.
+inequality is needed, so any family will do. Stretches share the centre of the component they started in. What is used up
+of leads is therefore added up once for all stretches of a component, and most of them cost one comparison a pass.
 """
 
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import reference
-from .packed import Clusters, Floats, PackedRows, Singles, Step
+from .packed import Balls, Clusters, Floats, PackedRows, Singles, Step
 from .serving import compiled_module
 
 # Rows the kernel looks at together; a stretch is so many or a multiple.
@@ -22,6 +23,9 @@ WIDTH_STEP = 16
 LEADS_SHARE = 0.25
 # Distances of so many components from all are found at once.
 LINES_AT_ONCE = 256
+# What is said of a lead never counts on more than this, so that sums of it stay numbers.
+LONGEST_LEAD = 1e38
+EPSILON = float(np.finfo(float).eps)
 
 
 class SkippingRows:
@@ -44,8 +48,7 @@ class SkippingRows:
         self._packed = packed
         self.margins = margins
         self._largest = packed.largest()
-        self._leads: Singles | None = None
-        self._last: tuple[Floats, Floats] | None = None
+        self._used: _Used | None = None
 
     def hard_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters) -> tuple[int, int, int]:
         """A pass from clusters in which every row has a label; returns what `PackedRows.skipping_pass` does.
@@ -53,48 +56,85 @@ class SkippingRows:
         The clusters must be as the last pass left them, if that was with as many components.
         """
         theta, b = self._packed.components(natural, bias)
-        known = self._last is not None and len(self._last[1]) == len(b)
-        if not known:
-            self._measure(len(b))
-        assert self._leads is not None
-        if self._last is None or not known or np.any(np.isfinite(b) != np.isfinite(self._last[1])):
+        if self._used is None or len(self._used.bias) != len(b):
+            self._measure(clusters)
+            self._used = _Used(theta, b, self._balls, self._largest, self._leads.shape[1])
+        elif np.any(np.isfinite(b) != np.isfinite(self._used.bias)):
             # Nothing is certain of components that come to life, nor of the rows of those that die.
             self._leads[:, : len(b)] = -np.inf
-            self._last = theta, b
-        step = self._step(theta, b, *self._last)
-        found = self._packed.skipping_pass(theta, b, clusters, self.margins, self._leads, self._balls, step)
-        self._last = theta.copy(), b.copy()
-        return found
+            self._limits[:] = -np.inf
+            self._used = _Used(theta, b, self._balls, self._largest, self._leads.shape[1])
+        step = self._used.step(theta, b)
+        return self._packed.skipping_pass(
+            theta, b, clusters, self.margins, self._leads, self._limits, self._balls, step
+        )
 
-    def _measure(self, n_components: int) -> None:
+    def _measure(self, clusters: Clusters) -> None:
         """Room for leads over so many components, and balls around stretches as long as they must be for that."""
-        width = -(-n_components // WIDTH_STEP) * WIDTH_STEP
+        k = len(clusters.counts)
+        width = -(-k // WIDTH_STEP) * WIDTH_STEP
         room = LEADS_SHARE * self._packed.n_columns * self._packed.dtype.itemsize
-        self._balls = self._packed.balls(LOOK_ROWS * max(1, int(np.ceil(4 * width / LOOK_ROWS / room))))
-        self._leads = np.full((len(self._balls.radii), width), np.inf, dtype=np.float32)
+        rows_each = LOOK_ROWS * max(1, int(np.ceil(4 * width / LOOK_ROWS / room)))
+        homes = clusters.labels[::rows_each].copy()
+        # Any centres will do; those of the clusters are near their rows.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = np.nan_to_num(clusters.sums / clusters.counts[:, None])
+        self._balls = self._packed.balls(rows_each, np.clip(means, -self._largest, self._largest), homes)
+        self._leads = np.full((len(homes), width), LONGEST_LEAD, dtype=np.float32)
+        self._leads[:, :k] = -np.inf
+        self._limits = np.full(len(homes), -np.inf)
 
-    def _step(self, natural: Floats, bias: Floats, before: Floats, bias_before: Floats) -> Step:
-        """From the components before to those now, rounded so that no change looks smaller than it is."""
-        assert self._leads is not None
-        alive, width = np.isfinite(bias), self._leads.shape[1]
+
+class _Used:
+    """What is used up of leads, at most, as components make one step after the other.
+
+    All of it is rounded so that no change looks smaller than it is.
+    """
+
+    def __init__(self, natural: Floats, bias: Floats, balls: Balls, largest: Floats, width: int) -> None:
+        k = len(bias)
+        self.natural, self.bias = natural.copy(), bias.copy()
+        self._balls, self._largest, self._width = balls, largest, width
+        self._gained, self._reached = np.zeros((k, k)), np.zeros((k, k))
+        self._most_gained, self._most_apart = np.zeros(k), np.zeros(k)
+
+    def step(self, natural: Floats, bias: Floats) -> Step:
+        """The step to these components, and all so far."""
+        alive = np.isfinite(bias)
         k, order = natural.shape
         moved, lifted = np.zeros((k, order)), np.zeros(k)
-        moved[alive] = natural[alive] - before[alive]
-        lifted[alive] = bias[alive] - bias_before[alive]
-        scaled = moved * self._balls.scale
-        magnitude = np.abs(natural[alive]) @ self._largest + np.abs(bias[alive])
-        rounding = 16 * np.finfo(float).eps * (order + 4) * magnitude.max(initial=0.0)
-        # A change is rounded with every term of its sum, as is the one it is compared with, and a few times more.
-        each = 4 * (order + 8) * float(np.finfo(np.float32).eps)
-        rounding_each = each * float(np.linalg.norm(np.abs(scaled).max(axis=0)))
+        moved[alive] = natural[alive] - self.natural[alive]
+        lifted[alive] = bias[alive] - self.bias[alive]
+        sizes = np.maximum(np.abs(natural[alive]), np.abs(self.natural[alive])) @ self._largest
+        sizes += np.maximum(np.abs(bias[alive]), np.abs(self.bias[alive]))
+        magnitude = sizes.max(initial=0.0) + np.abs(self._gained).max()
+        rounding = 16 * EPSILON * (order + 4) * magnitude
+        self.natural, self.bias = natural.copy(), bias.copy()
+        change = self._balls.centres @ moved.T + lifted
+        gained = change - np.diagonal(change)[:, None] + rounding
+        apart = _apart(moved * self._balls.scale)
+        self._gained += gained
+        self._reached += apart
+        np.fill_diagonal(self._gained, 0.0)
+        np.fill_diagonal(gained, -np.inf)
+        self._most_gained += gained.max(axis=1) if k > 1 else 0.0
+        self._most_apart += apart.max(axis=1)
         with np.errstate(over="ignore"):
             return Step(
-                _padded(moved.T, width),
-                _padded(lifted, width),
-                _apart(scaled, width),
-                1.000001 * (rounding + each * float(np.abs(lifted).max())),
-                1.000001 * rounding_each,
+                self._padded(change),
+                self._padded(apart),
+                1.000001 * rounding,
+                self._padded(self._gained),
+                self._padded(self._reached),
+                self._most_gained,
+                self._most_apart,
             )
+
+    def _padded(self, values: Floats) -> Singles:
+        """In single precision, with zeros up to the width of a line of leads."""
+        out = np.zeros((len(values), self._width), dtype=np.float32)
+        out[:, : values.shape[1]] = values
+        return out
 
 
 def ranks(numbers: NDArray[np.uint16]) -> NDArray[np.int32]:
@@ -109,24 +149,17 @@ def ranks(numbers: NDArray[np.uint16]) -> NDArray[np.int32]:
     return out
 
 
-def _apart(steps: Floats, width: int) -> Singles:
-    """How far apart any two steps (k, D) are, rounded up (k, width); some rows at a time, as there may be many."""
+def _apart(steps: Floats) -> Floats:
+    """How far apart any two steps (k, D) are, rounded up (k, k); some rows at a time, as there may be many."""
     k, order = steps.shape
     squares = (steps**2).sum(axis=1)
     # What the difference of squares loses by rounding, as a share of its terms.
-    lost = np.sqrt((order + 4) * np.finfo(float).eps)
-    out = np.zeros((k, width), dtype=np.float32)
+    lost = (order + 4) * EPSILON
+    out = np.empty((k, k))
     for first in range(0, k, LINES_AT_ONCE):
         some = slice(first, first + LINES_AT_ONCE)
         terms = squares[some, None] + squares
-        apart = np.sqrt(np.maximum(terms - 2 * steps[some] @ steps.T, 0.0))
-        out[some, :k] = 1.000001 * (apart + lost * np.sqrt(terms))
+        # Of a difference that is nearly lost, the root of what is lost remains.
+        out[some] = 1.000001 * np.sqrt(np.maximum(terms - 2 * steps[some] @ steps.T, 0.0) + lost * terms)
     np.fill_diagonal(out, 0.0)
-    return out
-
-
-def _padded(values: Floats, width: int) -> Singles:
-    """In single precision, with zeros up to a width."""
-    out = np.zeros((*values.shape[:-1], width), dtype=np.float32)
-    out[..., : values.shape[-1]] = values
     return out

@@ -40,6 +40,8 @@ void define(nb::module_& module, const char* name) {
              nb::arg("rows"), nb::arg("columns"), nb::arg("features"), nb::arg("weights").noconvert().none(),
              nb::arg("threads"))
         .def("load", &Rows::load, nb::arg("first"), nb::arg("rows").noconvert())
+        .def("load_shifted", &Rows::load_shifted, nb::arg("table").noconvert(), nb::arg("shift").noconvert(),
+             nb::arg("places").noconvert().none())
         .def("column",
              [](nb::handle self) {
                  Rows& rows = nb::cast<Rows&>(self);
@@ -60,11 +62,13 @@ void define(nb::module_& module, const char* name) {
         .def("skipping_pass", &Rows::skipping_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
-             nb::arg("centres").noconvert(), nb::arg("radii").noconvert(), nb::arg("norms").noconvert(),
-             nb::arg("step_natural").noconvert(), nb::arg("step_bias").noconvert(), nb::arg("apart").noconvert(),
-             nb::arg("rounding"), nb::arg("rounding_each"))
+             nb::arg("limits").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
+             nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("rounding"),
+             nb::arg("gained").noconvert(), nb::arg("reached").noconvert(), nb::arg("most_gained").noconvert(),
+             nb::arg("most_apart").noconvert())
         .def("balls", &Rows::balls, nb::arg("rows_each"), nb::arg("every"), nb::arg("scale").noconvert(),
-             nb::arg("centres").noconvert(), nb::arg("radii").noconvert(), nb::arg("squares").noconvert().none())
+             nb::arg("centres").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
+             nb::arg("squares").noconvert().none())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
         .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())

@@ -58,6 +58,37 @@ public:
         }
     }
 
+    // Takes all rows at once from a table, each column less its shift, in the order of the places where they are given.
+    // The shift is taken off in double precision and the difference rounded, as NumPy does it.
+    void load_shifted(const Matrix<const T>& table, const Contiguous<1>& shift,
+                      const std::optional<Vector<const std::int32_t>>& places) {
+        const nb::gil_scoped_release unlocked;
+        constexpr std::size_t rows = block_rows<T>, step = 16;
+        const std::int64_t row_stride = table.stride(0), stride = table.stride(1);
+        const auto row_at = [&](std::size_t i) {
+            return table.data() + (places ? std::int64_t{places->data()[i]} : static_cast<std::int64_t>(i)) * row_stride;
+        };
+        Pool::run(rounded_up(blocks(), step) / step, threads_, [&](std::size_t task) {
+            std::vector<T> tile(rows * columns_);
+            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
+                const std::size_t first = b * rows, count = std::min(rows, rows_ - first);
+                for (std::size_t r = 0; r < count; ++r) {
+                    if (first + r + ahead < rows_) {  // rows in any order are on their way while others are taken
+                        const T* next = row_at(first + r + ahead);
+                        for (std::size_t a = 0; a < columns_; a += 64 / sizeof(T))
+                            __builtin_prefetch(next + static_cast<std::int64_t>(a) * stride);
+                        __builtin_prefetch(next + static_cast<std::int64_t>(columns_ - 1) * stride);
+                    }
+                    shifted(row_at(first + r), stride, shift.data(), tile.data() + r * columns_);
+                }
+                if (count == rows)
+                    place_block(b, tile.data(), static_cast<std::int64_t>(columns_), 1);
+                else
+                    for (std::size_t r = 0; r < count; ++r) place(first + r, tile.data() + r * columns_, 1);
+            }
+        });
+    }
+
     // The values of the only column: its blocks lie one after the other, so they are an array in the order of the rows.
     T* column() { return values_.get(); }
     std::size_t rows() const { return rows_; }
@@ -101,16 +132,18 @@ public:
     std::tuple<std::int64_t, std::int64_t, std::int64_t> skipping_pass(
         const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<std::int32_t>& labels,
         const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
-        const Vector<float>& margins, std::size_t rows_each,
-        const Matrix<float>& leads, const Lines<2>& centres, const Lines<1>& radii, const Lines<1>& norms, const Lines<2>& step_natural,
-        const Lines<1>& step_bias, const Lines<2>& apart, float rounding, float rounding_each) {
+        const Vector<float>& margins, std::size_t rows_each, const Matrix<float>& leads, const Vector<double>& limits,
+        const Vector<const std::int32_t>& homes, const Lines<1>& radii, const Lines<2>& change, const Lines<2>& apart,
+        float rounding, const Lines<2>& gained, const Lines<2>& reached, const Contiguous<1>& most_gained,
+        const Contiguous<1>& most_apart) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
         const Model<double> precise = in_double.view();
-        const Stretches stretches = {rows_each, leads.shape(1), leads.data(), centres.data(), radii.data(), norms.data()};
-        const Step step = {step_natural.data(), step_bias.data(), apart.data(), rounding, rounding_each};
+        const Stretches stretches = {rows_each, leads.shape(1), leads.data(), limits.data(), homes.data(), radii.data()};
+        const Step step = {change.data(),  apart.data(),       rounding,         gained.data(),
+                           reached.data(), most_gained.data(), most_apart.data()};
         std::atomic<std::int64_t> scored{0}, strayed{0};
         const std::size_t components = precise.components;
         const std::vector<std::size_t> edges = tasks(components * (order() + 1), rows_each / block_rows<T>);
@@ -126,11 +159,12 @@ public:
         return {changed, scored, strayed};
     }
 
-    // Balls around one in so many stretches of rows (see passes.hpp), and squares of the statistics about their centres.
-    void balls(std::size_t rows_each, std::size_t every, const Contiguous<1>& scale, const Matrix<float>& centres,
-               const Vector<float>& radii, const std::optional<Vector<double>>& squares) const {
+    // Balls that hold one in so many stretches of rows (see passes.hpp), and squares of the statistics about the centres.
+    void balls(std::size_t rows_each, std::size_t every, const Contiguous<1>& scale, const Contiguous<2>& centres,
+               const Vector<const std::int32_t>& homes, const Vector<float>& radii,
+               const std::optional<Vector<double>>& squares) const {
         const nb::gil_scoped_release unlocked;
-        const Balls balls = {rows_each, every, scale.data(), centres.data(), radii.data()};
+        const Balls balls = {rows_each, every, scale.data(), centres.data(), homes.data(), radii.data()};
         const std::size_t stretches = radii.shape(0), steps = rounded_up(stretches, every) / every;
         const std::size_t tasks = std::min(steps, most_tasks);
         std::vector<double> partial(squares ? tasks * order() : 0, 0.0);
@@ -271,13 +305,28 @@ public:
         Pool::run(edges.size() - 1, threads_, [&](std::size_t t) {
             double *part_counts = partial.data() + t * cells, *part_sums = part_counts + components;
             std::vector<double> statistics(order());
-            const std::size_t last = std::min(rows_, edges[t + 1] * block_rows<T>);
-            for (std::size_t i = edges[t] * block_rows<T>; i < last; ++i) {
-                const std::size_t j = static_cast<std::size_t>(labels.data()[static_cast<std::int64_t>(i) * labels.stride(0)]);
-                const double weight = view().weight(i);
-                row_statistics(view(), i, statistics.data());
-                part_counts[j] += weight;
-                for (std::size_t f = 0; f < order(); ++f) part_sums[j * order() + f] += weight * statistics[f];
+            const auto label = [&](std::size_t i) {
+                return static_cast<std::size_t>(labels.data()[static_cast<std::int64_t>(i) * labels.stride(0)]);
+            };
+            for (std::size_t b = edges[t]; b < edges[t + 1]; ++b) {
+                const std::size_t first = b * block_rows<T>, last = std::min(rows_, first + block_rows<T>);
+                std::size_t alike = first + 1;
+                while (alike < last && label(alike) == label(first)) ++alike;
+                if (alike == first + block_rows<T> && features_ == Features::identity && weights_.empty()) {
+                    // Rows in the order of their labels: most blocks are of one, and their columns are summed as they lie.
+                    part_counts[label(first)] += static_cast<double>(block_rows<T>);
+                    double* own = part_sums + label(first) * order();
+                    for (std::size_t a = 0; a < columns_; ++a)
+                        own[a] += block_sum(view().block(b) + a * block_rows<T>);
+                    continue;
+                }
+                for (std::size_t i = first; i < last; ++i) {
+                    const std::size_t j = label(i);
+                    const double weight = view().weight(i);
+                    row_statistics(view(), i, statistics.data());
+                    part_counts[j] += weight;
+                    for (std::size_t f = 0; f < order(); ++f) part_sums[j * order() + f] += weight * statistics[f];
+                }
             }
         });
         for (std::size_t t = 0; t + 1 < edges.size(); ++t)
@@ -300,6 +349,27 @@ public:
 
 private:
     std::size_t blocks() const { return rounded_up(rows_, block_rows<T>) / block_rows<T>; }
+
+    // Rows so far ahead are fetched while others are taken.
+    static constexpr std::size_t ahead = 16;
+
+    void shifted(const T* row, std::int64_t stride, const double* shift, T* out) const {
+        if (stride == 1)
+            for (std::size_t a = 0; a < columns_; ++a) out[a] = static_cast<T>(static_cast<double>(row[a]) - shift[a]);
+        else
+            for (std::size_t a = 0; a < columns_; ++a)
+                out[a] = static_cast<T>(static_cast<double>(row[static_cast<std::int64_t>(a) * stride]) - shift[a]);
+    }
+
+    // The sum of one column of a block.
+    static double block_sum(const T* values) {
+        constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
+        double sums[apart] = {}, total = 0.0;
+        for (std::size_t r = 0; r < block_rows<T>; r += apart)
+            for (std::size_t l = 0; l < apart; ++l) sums[l] += static_cast<double>(values[r + l]);
+        for (const double part : sums) total += part;
+        return total;
+    }
 
     static double sum(const double* values, std::size_t size) {
         constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before

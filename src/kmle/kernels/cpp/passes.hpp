@@ -104,31 +104,37 @@ struct PrunedTask {
 };
 
 // What is certain of stretches of rows that belong together: by how much, at least, the component of each row leads over
-// every other one; and balls around the statistics of their rows.
+// every other one; and balls that hold the statistics of their rows, around the centre of the component they started in,
+// their home. A stretch all of whose rows are at home is settled. Its leads are written as if none had been used up since
+// the beginning, and there is a limit up to which none can be gone; the leads of others are as the last pass left them.
 struct Stretches {
     std::size_t rows_each;  // a multiple of `look_rows`, the last stretch perhaps excepted
-    std::size_t width;      // of a line of leads: components, rounded up; leads over those that do not exist are infinite
+    std::size_t width;      // of a line of leads: components, rounded up; leads over those that do not exist are endless
     float* leads;           // [stretch][width]; -inf or NaN: nothing is known
-    const float* centres;   // [stretch][statistic]
-    const float* radii;     // [stretch]: in units of a scale for each statistic
-    const float* norms;     // [stretch]: of the centres, in the same units
+    double* limits;         // [stretch]; -inf: not settled
+    const std::int32_t* homes;  // [stretch]
+    const float* radii;         // [stretch]: in units of a scale for each statistic
 };
 
-// Where to put balls around stretches.
+// Balls that hold the statistics of stretches, around centres that are given.
 struct Balls {
     std::size_t rows_each, every;  // the ball of one stretch in so many
     const double* scale;           // [statistic]: the unit of distances
-    float* centres;                // [stretch][statistic]
+    const double* centres;         // [centre][statistic]
+    const std::int32_t* homes;     // [stretch]: which of them is its own
     float* radii;                  // [stretch]
 };
 
-// How the components have moved since leads were written down.
+// How the components have moved: in the last step, and since the beginning. What they gain on a component is at its
+// centre; elsewhere it may be more by the radius times how far apart their steps were.
 struct Step {
-    const float* natural;  // [statistic][width]
-    const float* bias;     // [width]
-    const float* apart;    // [component][width]: how far apart the steps of two are, times the scale of each statistic
-    float rounding;        // of the difference of two scores, and of two changes of them
-    float rounding_each;   // of the latter, for each unit of the norm of a centre
+    const float* change;        // [home][width]: of the scores of the home's centre, in the last step
+    const float* apart;         // [component][width]: how far apart the last steps of two are, times the scale
+    float rounding;             // of the difference of two changes, for any row
+    const float* gained;        // [component][width]: by each on this one, since the beginning
+    const float* reached;       // [component][width]: how far apart steps were, all added up
+    const double* most_gained;  // [component]: the sum over all steps of what any has gained at most
+    const double* most_apart;   // [component]: and of how far apart steps were at most
 };
 
 // Rows that are looked at together.

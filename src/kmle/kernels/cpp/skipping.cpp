@@ -20,32 +20,53 @@ public:
           in_single_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
           in_double_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
           refiner_(packed, precise, task), booking_(packed.order, single.components), look_(single),
-          statistics_(packed.order * look_rows), change_(stretches.width), last_seen_(single.components, 0),
+          statistics_(packed.order * look_rows), left_(stretches.width), last_seen_(single.components, 0),
           top_(*std::max_element(precise.largest, precise.largest + packed.order)) {}
 
     void run() {
         const std::size_t blocks_each = stretches_.rows_each / rows;
-        for (std::size_t b = task_.first_block; b < task_.last_block; b += blocks_each) {
-            const std::size_t s = b / blocks_each;
-            if (b + ahead * blocks_each < task_.last_block) {
-                const std::size_t next = s + ahead;
-                fetch(stretches_.leads + next * stretches_.width, stretches_.width);
-                fetch(stretches_.centres + next * packed_.order, packed_.order);
-                fetch(task_.labels + first_row(next), stretches_.rows_each);
+        const std::size_t last = rounded_up(task_.last_block, blocks_each) / blocks_each;
+        for (std::size_t s = task_.first_block / blocks_each; s < last; ++s) {
+            if (stretches_.limits[s] > used_at_most(s)) continue;
+            const bool settled = stretches_.limits[s] > mixed;
+            const bool doubtful = settled ? take_settled(s) : take_mixed(s);
+            bool open = false;
+            if (doubtful) {
+                find_doubtful(s);
+                open = look_at(s);
             }
-            find_present(s);
-            if (!may_change(s)) continue;
-            find_doubtful(s);
-            look_at(s);
+            if (settled && !doubtful)
+                set_limit(s);
+            else if (!open && all_at_home(s))
+                settle(s);
+            else
+                write_mixed(s);
         }
         refiner_.finish();
     }
 
 private:
-    static constexpr std::size_t rows = block_rows<T>, ahead = 2;
+    static constexpr std::size_t rows = block_rows<T>;
+    static constexpr double mixed = -std::numeric_limits<double>::infinity();
+    static constexpr double no_limit = 1e300;  // below it, a settled stretch is always looked at
+    // What is said of a lead never counts on more than this, so that sums of it stay numbers.
+    static constexpr float longest_lead = 1e38f;
 
     std::size_t first_row(std::size_t s) const { return s * stretches_.rows_each; }
     std::size_t last_row(std::size_t s) const { return std::min(packed_.rows, first_row(s) + stretches_.rows_each); }
+    std::size_t home(std::size_t s) const { return static_cast<std::size_t>(stretches_.homes[s]); }
+
+    // By how much any component may have gained on the home since the beginning.
+    double used_at_most(std::size_t s) const {
+        return step_.most_gained[home(s)] + static_cast<double>(stretches_.radii[s]) * step_.most_apart[home(s)];
+    }
+
+    bool all_at_home(std::size_t s) const {
+        const std::int32_t* labels = task_.labels + first_row(s);
+        std::int32_t others = 0;
+        for (std::size_t r = 0; r < last_row(s) - first_row(s); ++r) others |= labels[r] ^ stretches_.homes[s];
+        return others == 0;
+    }
 
     // The components that rows of this stretch have for a label come first among those to be scored. From the highest
     // on, one comparison of all labels for each: quicker than to ask of each label whether it is known.
@@ -58,8 +79,7 @@ private:
             next = std::max(next, labels[r]);
         }
         for (look_.present = 0;;) {
-            look_.names[look_.present++] = next;
-            last_seen_[static_cast<std::size_t>(next)] = s + 1;
+            add_present(s, next);
             if (next == lowest) break;
             const std::int32_t previous = next;
             next = lowest;
@@ -68,57 +88,111 @@ private:
         look_.named = look_.present;
     }
 
-    // How the scores of the centre of a stretch have changed, several registers at a time.
-    template <std::size_t registers>
-    void follow(const float* centre, std::size_t j) {
-        Line sums[registers];
-        for (std::size_t v = 0; v < registers; ++v) sums[v] = taken<Line>(step_.bias + j + v * lanes<float>);
-        for (std::size_t f = 0; f < packed_.order; ++f)
-            for (std::size_t v = 0; v < registers; ++v)
-                sums[v] += broadcast(centre[f]) * taken<Line>(step_.natural + f * stretches_.width + j + v * lanes<float>);
-        for (std::size_t v = 0; v < registers; ++v) store(change_.get() + j + v * lanes<float>, sums[v]);
+    void add_present(std::size_t s, std::int32_t label) {
+        look_.names[look_.present++] = label;
+        last_seen_[static_cast<std::size_t>(label)] = s + 1;
     }
 
-    // What is left of the leads; whether some may be gone.
-    bool may_change(std::size_t s) {
-        constexpr std::size_t several = 4;
+    // What is left of the leads of a settled stretch, whose own are written as if nothing had happened since the
+    // beginning; whether some may be gone.
+    bool take_settled(std::size_t s) {
+        look_.present = 0;
+        add_present(s, stretches_.homes[s]);
+        look_.named = 1;
+        const float* leads = stretches_.leads + s * stretches_.width;
+        Names gone{};
+        used_up(s, [&](std::size_t j, Line used, Line size) {
+            const Line lead = taken<Line>(leads + j);
+            const Line left = lead - used - rounding_of(absolute<float>(lead) + size);
+            store(left_.get() + j, left);
+            gone |= ~(left > Line{});  // NaN too
+        });
+        return bits_of<float>(gone) != 0;
+    }
+
+    // The same of a stretch with rows of several components, after the last step.
+    bool take_mixed(std::size_t s) {
+        find_present(s);
         const std::size_t width = stretches_.width;
-        const float* centre = stretches_.centres + s * packed_.order;
-        std::size_t at = 0;
-        for (; at + several * lanes<float> <= width; at += several * lanes<float>) follow<several>(centre, at);
-        for (; at < width; at += lanes<float>) follow<1>(centre, at);
-        const Line radius = broadcast(stretches_.radii[s]);
-        const Line slack = broadcast(step_.rounding + step_.rounding_each * stretches_.norms[s]);
-        float *change = change_.get(), *leads = stretches_.leads + s * width;
+        const Line radius = broadcast(stretches_.radii[s]), rounding = broadcast(step_.rounding);
+        const float *change = step_.change + home(s) * width, *leads = stretches_.leads + s * width;
         Names gone{};
         for (std::size_t j = 0; j < width; j += lanes<float>) {
-            Line lost = broadcast(-std::numeric_limits<float>::infinity());
+            const Line own = taken<Line>(change + j);
+            Line lost = broadcast(-std::numeric_limits<float>::infinity()), size{};
             for (std::size_t p = 0; p < look_.present; ++p) {
                 const std::size_t z = static_cast<std::size_t>(look_.names[p]);
-                const Line drift = load(change + j) - broadcast(change[z]) + radius * taken<Line>(step_.apart + z * width + j);
+                const Line reach = radius * taken<Line>(step_.apart + z * width + j);
+                const Line drift = own - broadcast(change[z]) + reach;
+                const Line terms = broadcast(std::abs(change[z])) + reach;
                 lost = drift > lost ? drift : lost;
+                size = terms > size ? terms : size;
             }
-            const Line left = taken<Line>(leads + j) - lost - slack;
-            // Rounded down, so that what is left of a lead is never more than it was.
-            const Line rounded_down = left * (left > Line{} ? broadcast(0.999999f) : broadcast(1.000001f));
-            std::memcpy(leads + j, &rounded_down, sizeof rounded_down);
-            gone |= ~(rounded_down > Line{});  // NaN too
+            const Line lead = taken<Line>(leads + j);
+            const Line left = lead - lost - rounding - rounding_of(absolute<float>(lead) + absolute<float>(own) + size);
+            store(left_.get() + j, left);
+            gone |= ~(left > Line{});
         }
-        std::int32_t any = 0;
-        for (std::size_t lane = 0; lane < lanes<float>; ++lane) any |= gone[lane];
-        return any != 0;
+        return bits_of<float>(gone) != 0;
+    }
+
+    // By how much each component may have gained on the home of a stretch since the beginning, for all its rows.
+    template <class Visit>
+    void used_up(std::size_t s, const Visit& visit) const {
+        const std::size_t width = stretches_.width;
+        const Line radius = broadcast(stretches_.radii[s]);
+        for (std::size_t j = 0; j < width; j += lanes<float>) {
+            const Line gained = taken<Line>(step_.gained + home(s) * width + j);
+            const Line reach = radius * taken<Line>(step_.reached + home(s) * width + j);
+            visit(j, gained + reach, absolute<float>(gained) + reach);
+        }
+    }
+
+    // More than a few roundings in single precision of terms that add up to this.
+    static Line rounding_of(Line size) { return broadcast(2e-6f) * size; }
+
+    // All rows are at home: leads are written as if nothing had happened since the beginning, so that they need not be
+    // touched again until the limit is reached.
+    void settle(std::size_t s) {
+        float* leads = stretches_.leads + s * stretches_.width;
+        used_up(s, [&](std::size_t j, Line used, Line size) {
+            const Line left = load(left_.get() + j);
+            const Line written = left + used - rounding_of(absolute<float>(left) + size);
+            std::memcpy(leads + j, &written, sizeof written);
+        });
+        set_limit(s);
+    }
+
+    // No lead is gone before the shortest one is used up.
+    void set_limit(std::size_t s) {
+        Line least = broadcast(longest_lead);
+        Names unknown{};
+        for (std::size_t j = 0; j < stretches_.width; j += lanes<float>) {
+            const Line left = load(left_.get() + j);
+            least = left < least ? left : least;
+            unknown |= ~(left > broadcast(-longest_lead));
+        }
+        const double used = used_at_most(s), lead = static_cast<double>(smallest(least)), limit = lead + used;
+        const double rounding = 1e-12 * (std::abs(lead) + std::abs(used));
+        stretches_.limits[s] = bits_of<float>(unknown) || !(limit > -no_limit) ? -no_limit : limit - rounding;
+    }
+
+    void write_mixed(std::size_t s) {
+        std::copy_n(left_.get(), stretches_.width, stretches_.leads + s * stretches_.width);
+        stretches_.limits[s] = mixed;
     }
 
     // The components whose leads may be gone are to be scored too. Without branches: it cannot be foretold which.
     void find_doubtful(std::size_t s) {
-        const float* leads = stretches_.leads + s * stretches_.width;
+        const float* left = left_.get();
         for (std::size_t j = 0; j < single_.components; ++j) {
             look_.names[look_.named] = static_cast<std::int32_t>(j);
-            look_.named += static_cast<std::size_t>(!(leads[j] > 0.0f) & (last_seen_[j] != s + 1));
+            look_.named += static_cast<std::size_t>(!(left[j] > 0.0f) & (last_seen_[j] != s + 1));
         }
     }
 
-    void look_at(std::size_t s) {
+    // Scores the rows with the components named; whether some are left to be decided later.
+    bool look_at(std::size_t s) {
         // Where one stretch is looked at the next one often is.
         if (last_row(s) < packed_.rows) {
             const std::size_t next = last_row(s) / rows;
@@ -128,6 +202,7 @@ private:
         }
         std::fill_n(look_.leads.begin(), rounded_up(look_.named, group), std::numeric_limits<float>::infinity());
         double stretch_doubt = 0.0;
+        refined_ = false;
         const std::size_t last = last_row(s);
         for (std::size_t i = first_row(s); i < last; i += look_rows) {
             const std::size_t count = std::min(look_rows, last - i);
@@ -141,11 +216,12 @@ private:
             for (std::size_t r = 0; r < count; ++r) task_.margins[i + r] = look_.top[r] - look_.second[r];
             if (look_.settle(count, static_cast<float>(doubt * 1.000001))) decide_rows(i, count, doubt);
         }
-        float* leads = stretches_.leads + s * stretches_.width;
         for (std::size_t n = 0; n < look_.named; ++n) {
             const double lead = static_cast<double>(look_.leads[n]) - stretch_doubt;
-            leads[look_.names[n]] = static_cast<float>(std::min(lead * (lead > 0 ? 0.999999 : 1.000001), largest_float));
+            left_.get()[look_.names[n]] =
+                static_cast<float>(std::min(lead * (lead > 0 ? 0.999999 : 1.000001), double{longest_lead}));
         }
+        return refined_;
     }
 
     // What is wanted soon is on its way meanwhile.
@@ -187,6 +263,7 @@ private:
         if (!(margin > doubt)) {  // NaN is in doubt too
             // Double precision may decide against either, and then nothing is known of the lead over it.
             look_.lead_of(label) = look_.lead_of(before) = -std::numeric_limits<float>::infinity();
+            refined_ = true;
             refiner_.add(i, packed_.block(b) + i % rows, rows, near_tie(in_double_, precise_, b));
             return;
         }
@@ -207,9 +284,10 @@ private:
     Refiner refiner_;
     Workspace<T> booking_;
     Look look_;
-    Buffer<float> statistics_, change_;
+    Buffer<float> statistics_, left_;  // left_: of the leads of the stretch at hand
     std::vector<std::size_t> last_seen_;  // one more than the stretch in which each component was present
     double top_;
+    bool refined_ = false;
 };
 
 }  // namespace
