@@ -59,7 +59,8 @@ class SkippingEngine:
 
     def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
-        return self._packed.evidence(natural, bias)
+        known = self.rows.packed if self._ordered is None else self._ordered.skipping
+        return known.evidence(natural, bias)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
@@ -74,7 +75,7 @@ class _Ordered:
     """The rows in the order of their labels and leads, and their latest labels."""
 
     packed: PackedRows
-    _skipping: SkippingRows
+    skipping: SkippingRows
 
     def __init__(self, rows: Rows, tally: Tally, clusters: Clusters, margins: Singles) -> None:
         self._rows = rows
@@ -91,11 +92,11 @@ class _Ordered:
         self._tally.reordered(order)
         # Those in the old order are let go of first: there is never more than one packed copy of the rows.
         self._rows.release_packed()
-        if hasattr(self, "_skipping"):
-            del self._skipping, self.packed
+        if hasattr(self, "skipping"):
+            del self.skipping, self.packed
         self.packed = self._rows.packed_in_order(places)
         self._tally.packed = self.packed
-        self._skipping = SkippingRows(self.packed, margins)  # all of them are written by the next pass
+        self.skipping = SkippingRows(self.packed, margins)  # all of them are written by the next pass
         self._strayed = 0
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
@@ -104,11 +105,11 @@ class _Ordered:
         if np.any(clusters.labels[:1] < 0):
             changed = self.packed.hard_pass(natural, bias, clusters)
             # All that was certain was of other labels.
-            self._skipping = SkippingRows(self.packed, self._skipping.margins)
+            self.skipping = SkippingRows(self.packed, self.skipping.margins)
         else:
             if self._strayed > STRAYED * len(clusters.labels):
-                self._put_in_order(clusters, self._skipping.margins)
-            changed, _, strayed = self._skipping.hard_pass(natural, bias, clusters)
+                self._put_in_order(clusters, self.skipping.margins)
+            changed, _, strayed = self.skipping.hard_pass(natural, bias, clusters)
             self._strayed += strayed
         if changed or self._partition is None:
             self._partition = Reordered.noted(clusters.labels, self._places, len(natural), self._partition)

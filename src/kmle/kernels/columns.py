@@ -95,7 +95,7 @@ def _survey(table: NDArray[Any], n_threads: int) -> Survey:
     return Survey(lowest, highest, totals, all(finite for finite, _ in seen), all(whole for _, whole in seen))
 
 
-def squares(table: NDArray[Any], origin: Floats, n_threads: int = 1) -> Floats:
+def squares(table: NDArray[Any], origin: NDArray[Any], n_threads: int = 1) -> Floats:
     """Sums (d,) of the squares of the columns of a table (n, d), seen from an origin (d,).
 
     >>> squares(np.array([[1.0, 2.0], [3.0, -4.0]]), np.array([1.0, 0.0]))
@@ -104,9 +104,9 @@ def squares(table: NDArray[Any], origin: Floats, n_threads: int = 1) -> Floats:
     totals = np.zeros(table.shape[1])
     compiled: Any = compiled_module(warn=False) if table.size else None
     if compiled is None:
-        reference.squares(table, origin, totals)
+        reference.squares(table, np.asarray(origin, dtype=np.float64), totals)
     else:
-        _typed(compiled, "squares", table)(table, np.ascontiguousarray(origin), totals, n_threads)
+        _typed(compiled, "squares", table)(table, np.ascontiguousarray(origin, dtype=np.float64), totals, n_threads)
     return totals
 
 

@@ -65,6 +65,31 @@ class Step:
     most_gained: Floats
     most_apart: Floats
 
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """As the kernels take them."""
+        first = (self.change, self.apart, self.rounding)
+        return (*first, self.gained, self.reached, self.most_gained, self.most_apart)
+
+
+@dataclass(frozen=True)
+class Certain:
+    """What is certain of stretches of rows (`Stretches` in passes.hpp): leads (m, width), limits (m,), and balls."""
+
+    leads: Singles
+    limits: Floats
+    balls: Balls
+
+    def forget(self, n_components: int) -> None:
+        """Nothing is known any more."""
+        self.leads[:, :n_components] = -np.inf
+        self.limits[:] = -np.inf
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """As the kernels take them."""
+        return self.balls.rows_each, self.leads, self.limits, self.balls.homes, self.balls.radii
+
 
 class PackedRows:
     """Rows (n, d), float32 or float64, in the layout the passes want; t(x) follows from their columns.
@@ -162,29 +187,27 @@ class PackedRows:
         return Balls(rows_each, centres, homes, radii, scale)
 
     def skipping_pass(
-        self,
-        natural: ArrayLike,
-        bias: ArrayLike,
-        clusters: Clusters,
-        margins: Singles,
-        leads: Singles,
-        limits: Floats,
-        balls: Balls,
-        step: Step,
+        self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, margins: Singles, certain: Certain, step: Step
     ) -> tuple[int, int, int]:
-        """A hard pass over stretches whose leads may be gone.
+        """A hard pass over stretches whose leads may be gone, after the `step`; it writes what is certain then.
 
-        `leads` (m, width) are those that are certain of the rows of a stretch over each component, before the `step`,
-        and `limits` (m,) say up to where none is gone (see passes.hpp); both are written. `margins` (n,) receives best score minus second best, of those computed. Returns how many labels changed, how
+        `margins` (n,) receives best score minus second best, of those computed. Returns how many labels changed, how
         many scores it took, and how many rows were looked at in stretches with rows of several components.
         """
         theta, b = self.components(natural, bias)
         state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
-        around = (balls.rows_each, leads, limits, balls.homes, balls.radii)
-        moved = (step.change, step.apart, step.rounding, step.gained, step.reached, step.most_gained, step.most_apart)
-        changed, scored, strayed = self._rows.skipping_pass(theta, b, *state, margins, *around, *moved)
+        told = self._rows.skipping_pass(theta, b, *state, margins, *certain.arrays, *step.arrays)
         _clear_empty(clusters)
+        changed, scored, strayed = told
         return int(changed), int(scored), int(strayed)
+
+    def skipping_evidence(
+        self, natural: ArrayLike, bias: ArrayLike, labels: NDArray[np.int32], certain: Certain, step: Step
+    ) -> tuple[float, float]:
+        """What `evidence` returns, of components with which a skipping pass has just been made."""
+        theta, b = self.components(natural, bias)
+        score, entropy = self._rows.skipping_evidence(theta, b, labels, *certain.arrays, *step.arrays)
+        return float(score), float(entropy)
 
     def soft_pass(self, natural: ArrayLike, bias: ArrayLike, n_kept: int | None = None) -> tuple[Floats, Floats, float]:
         """Counts (k,) and sums (k, D) by responsibility, and the weighted sum of the rows' log-sum-exp of scores.

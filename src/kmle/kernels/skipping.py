@@ -2,8 +2,8 @@
 
 For a row with label z the lead over component j changes by <t, d(theta_z - theta_j)> + d(b_z - b_j). With t written as
 centre + scale u, and |u| known for all rows of a stretch, that is bounded for all of them at once; no triangle
-inequality is needed, so any family will do. Stretches share the centre of the component they started in. What is used up
-of leads is therefore added up once for all stretches of a component, and most of them cost one comparison a pass.
+inequality is needed, so any family will do. Stretches share the centre of the component they started in. What is used
+up of leads is therefore added up once for all stretches of a component: most of them cost one comparison a pass.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import reference
-from .packed import Balls, Clusters, Floats, PackedRows, Singles, Step
+from .packed import Balls, Certain, Clusters, Floats, PackedRows, Singles, Step
 from .serving import compiled_module
 
 # Rows the kernel looks at together; a stretch is so many or a multiple.
@@ -57,19 +57,25 @@ class SkippingRows:
         """
         theta, b = self._packed.components(natural, bias)
         if self._used is None or len(self._used.bias) != len(b):
-            self._measure(clusters)
-            self._used = _Used(theta, b, self._balls, self._largest, self._leads.shape[1])
+            self._certain = self._measured(clusters)
+            self._used = None
         elif np.any(np.isfinite(b) != np.isfinite(self._used.bias)):
             # Nothing is certain of components that come to life, nor of the rows of those that die.
-            self._leads[:, : len(b)] = -np.inf
-            self._limits[:] = -np.inf
-            self._used = _Used(theta, b, self._balls, self._largest, self._leads.shape[1])
-        step = self._used.step(theta, b)
-        return self._packed.skipping_pass(
-            theta, b, clusters, self.margins, self._leads, self._limits, self._balls, step
-        )
+            self._certain.forget(len(b))
+            self._used = None
+        if self._used is None:
+            self._used = _Used(theta, b, self._certain.balls, self._largest, self._certain.leads.shape[1])
+        self._labels, self._step = clusters.labels, self._used.step(theta, b)
+        return self._packed.skipping_pass(theta, b, clusters, self.margins, self._certain, self._step)
 
-    def _measure(self, clusters: Clusters) -> None:
+    def evidence(self, natural: ArrayLike, bias: ArrayLike) -> tuple[float, float]:
+        """What `PackedRows.evidence` returns; less has to be scored after a pass with the same components."""
+        theta, b = self._packed.components(natural, bias)
+        if self._used is None or not self._used.is_at(theta, b) or not np.isfinite(b).any():
+            return self._packed.evidence(theta, b)
+        return self._packed.skipping_evidence(theta, b, self._labels, self._certain, self._step)
+
+    def _measured(self, clusters: Clusters) -> Certain:
         """Room for leads over so many components, and balls around stretches as long as they must be for that."""
         k = len(clusters.counts)
         width = -(-k // WIDTH_STEP) * WIDTH_STEP
@@ -79,10 +85,11 @@ class SkippingRows:
         # Any centres will do; those of the clusters are near their rows.
         with np.errstate(divide="ignore", invalid="ignore"):
             means = np.nan_to_num(clusters.sums / clusters.counts[:, None])
-        self._balls = self._packed.balls(rows_each, np.clip(means, -self._largest, self._largest), homes)
-        self._leads = np.full((len(homes), width), LONGEST_LEAD, dtype=np.float32)
-        self._leads[:, :k] = -np.inf
-        self._limits = np.full(len(homes), -np.inf)
+        balls = self._packed.balls(rows_each, np.clip(means, -self._largest, self._largest), homes)
+        leads = np.full((len(homes), width), LONGEST_LEAD, dtype=np.float32)
+        certain = Certain(leads, np.empty(len(homes)), balls)
+        certain.forget(k)
+        return certain
 
 
 class _Used:
@@ -97,6 +104,10 @@ class _Used:
         self._balls, self._largest, self._width = balls, largest, width
         self._gained, self._reached = np.zeros((k, k)), np.zeros((k, k))
         self._most_gained, self._most_apart = np.zeros(k), np.zeros(k)
+
+    def is_at(self, natural: Floats, bias: Floats) -> bool:
+        """Whether the last step was to these components."""
+        return np.array_equal(bias, self.bias) and np.array_equal(natural, self.natural, equal_nan=True)
 
     def step(self, natural: Floats, bias: Floats) -> Step:
         """The step to these components, and all so far."""

@@ -66,6 +66,12 @@ void define(nb::module_& module, const char* name) {
              nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("rounding"),
              nb::arg("gained").noconvert(), nb::arg("reached").noconvert(), nb::arg("most_gained").noconvert(),
              nb::arg("most_apart").noconvert())
+        .def("skipping_evidence", &Rows::skipping_evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("labels").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
+             nb::arg("limits").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
+             nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("rounding"),
+             nb::arg("gained").noconvert(), nb::arg("reached").noconvert(), nb::arg("most_gained").noconvert(),
+             nb::arg("most_apart").noconvert())
         .def("balls", &Rows::balls, nb::arg("rows_each"), nb::arg("every"), nb::arg("scale").noconvert(),
              nb::arg("centres").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
              nb::arg("squares").noconvert().none())

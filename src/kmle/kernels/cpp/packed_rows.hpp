@@ -159,6 +159,31 @@ public:
         return {changed, scored, strayed};
     }
 
+    // The evidence of components with which a skipping pass has just been made.
+    std::pair<double, double> skipping_evidence(
+        const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<const std::int32_t>& labels,
+        std::size_t rows_each, const Matrix<float>& leads, const Vector<double>& limits,
+        const Vector<const std::int32_t>& homes, const Lines<1>& radii, const Lines<2>& change, const Lines<2>& apart,
+        float rounding, const Lines<2>& gained, const Lines<2>& reached, const Contiguous<1>& most_gained,
+        const Contiguous<1>& most_apart) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<double> grouped(natural, bias);
+        const Model<double> model = grouped.view();
+        const Stretches stretches = {rows_each, leads.shape(1), leads.data(), limits.data(), homes.data(), radii.data()};
+        const Step step = {change.data(),  apart.data(),       rounding,         gained.data(),
+                           reached.data(), most_gained.data(), most_apart.data()};
+        const std::vector<std::size_t> edges = tasks(1, rows_each / block_rows<T>);
+        std::vector<SoftTask> work(edges.size() - 1);
+        Pool::run(work.size(), threads_, [&](std::size_t t) {
+            work[t] = {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0};
+            if constexpr (sizeof(T) == 8)
+                chosen->skipping_evidence64(view(), model, stretches, step, labels.data(), work[t]);
+            else
+                chosen->skipping_evidence32(view(), model, stretches, step, labels.data(), work[t]);
+        });
+        return total_evidence(work);
+    }
+
     // Balls that hold one in so many stretches of rows (see passes.hpp), and squares of the statistics about the centres.
     void balls(std::size_t rows_each, std::size_t every, const Contiguous<1>& scale, const Contiguous<2>& centres,
                const Vector<const std::int32_t>& homes, const Vector<float>& radii,
@@ -288,12 +313,7 @@ public:
         run_soft(model, work, [&](std::size_t t) -> SoftTask {
             return {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0};
         });
-        double score = 0.0, entropy = 0.0;
-        for (const SoftTask& task : work) {
-            score += task.score;
-            entropy += task.entropy;
-        }
-        return {score, entropy};
+        return total_evidence(work);
     }
 
     // Counts and sums of given labels.
@@ -434,6 +454,15 @@ private:
             else
                 chosen->soft32(view(), model, work[t]);
         });
+    }
+
+    static std::pair<double, double> total_evidence(const std::vector<SoftTask>& work) {
+        double score = 0.0, entropy = 0.0;
+        for (const SoftTask& task : work) {
+            score += task.score;
+            entropy += task.entropy;
+        }
+        return {score, entropy};
     }
 
     // Runs the tasks of a hard pass and adds what they book; returns how many labels changed.

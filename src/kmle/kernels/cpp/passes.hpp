@@ -166,6 +166,11 @@ struct Passes {
                        HardTask&);
     void (*skipping32)(const Packed<float>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&,
                        HardTask&);
+    // The evidence, after a skipping pass with the same components.
+    void (*skipping_evidence64)(const Packed<double>&, const Model<double>&, const Stretches&, const Step&,
+                                const std::int32_t* labels, SoftTask&);
+    void (*skipping_evidence32)(const Packed<float>&, const Model<double>&, const Stretches&, const Step&,
+                                const std::int32_t* labels, SoftTask&);
     // Balls around some of the stretches from one to another; squares about their centres are added up unless null.
     void (*balls64)(const Packed<double>&, const Balls&, std::size_t first, std::size_t last, double* squares);
     void (*balls32)(const Packed<float>&, const Balls&, std::size_t first, std::size_t last, double* squares);
