@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kmle import kernels
-from kmle.kernels import Clusters, PackedRows, SkippingRows, ranks
+from kmle.kernels import Clusters, PackedRows, SkippingRows, lead_order
 
 FEATURES = ["identity", "diagonal", "quadratic"]
 
@@ -118,9 +118,37 @@ def test_balls_hold_their_rows(features):
             assert distances.max() <= radius <= 1.00001 * distances.max()
 
 
-def test_ranks():
-    numbers = np.random.default_rng(9).integers(0, 1 << 16, 70_000).astype(np.uint16) // 3
-    found = ranks(numbers)
-    expected = np.empty(len(numbers), dtype=np.int32)
-    expected[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
-    np.testing.assert_array_equal(found, expected)
+@pytest.mark.parametrize("k", [1, 7, 100_000])
+def test_order_is_by_label_and_margin(k):
+    rng = np.random.default_rng(9)
+    labels = rng.integers(0, min(k, 500), 70_000).astype(np.int32)
+    margins = rng.exponential(size=len(labels)).astype(np.float32)
+    margins[[5, 6]] = np.inf, np.nan
+    found = lead_order(labels, margins, k, n_threads=2)
+    assert np.array_equal(np.sort(found), np.arange(len(labels)))
+    kernels.use("numpy")
+    assert np.array_equal(found, lead_order(labels, margins, k))
+    if k < 100:
+        assert (np.diff(labels[found]) >= 0).all()
+        for label in range(k):
+            own = found[labels[found] == label]
+            first, last = own[: len(own) // 10], own[-len(own) // 10 :]
+            assert margins[first].max() <= np.nanmin(margins[last])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_are_taken_less_a_shift_in_any_order(dtype):
+    rng = np.random.default_rng(10)
+    shift, places = rng.normal(size=3), rng.permutation(1001).astype(np.int32)
+    for table in (
+        rng.normal(size=(1001, 3)).astype(dtype),
+        np.asfortranarray(rng.normal(size=(1001, 3)).astype(dtype)),
+    ):
+        expected = packed((table - shift).astype(dtype)[places])
+        rows = PackedRows(*table.shape, dtype=dtype, n_threads=2)
+        labels = rng.integers(0, 2, len(table))
+        for order in (None, places):  # the second time over what was there before
+            rows.load_shifted(table, shift, order)
+        np.testing.assert_array_equal(rows.largest(), expected.largest())
+        np.testing.assert_array_equal(rows.label_sums(labels, 2)[1], expected.label_sums(labels, 2)[1])
+        np.testing.assert_array_equal(rows.totals()[1], expected.totals()[1])

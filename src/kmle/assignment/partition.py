@@ -92,13 +92,13 @@ class Reordered(Partition):
 
     values: NDArray[Any]
     places: Labels
-    changed_from: ref["Reordered"] | None = None
+    changed_from: ref[Partition] | None = None
 
     @staticmethod
-    def noted(labels: Labels, places: Labels, n_components: int, before: "Reordered | None") -> "Reordered":
+    def noted(labels: Labels, places: Labels, n_components: int, before: Partition) -> "Reordered":
         """A copy of labels that others go on changing, in as few bytes as will do."""
         narrow = np.min_scalar_type(max(n_components - 1, 0))
-        return Reordered(labels.astype(narrow), places, None if before is None else ref(before))
+        return Reordered(labels.astype(narrow), places, ref(before))
 
     @property
     def labels(self) -> Labels:

@@ -1,6 +1,7 @@
 """Gaussians with a known covariance: k-means and its Mahalanobis kin."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -58,7 +59,7 @@ class FixedCovarianceGaussian(ExponentialFamily):
 
     def _whitener(self, d: int) -> Array:
         """W with |W x|^2 = x^T S^-1 x."""
-        return np.linalg.inv(np.linalg.cholesky(self._matrix(d)))
+        return _whitener(self, d)
 
     def _log_scale(self, d: int) -> float:
         """log|2 pi S| / 2."""
@@ -76,7 +77,7 @@ class FixedCovarianceGaussian(ExponentialFamily):
         return -0.5 * np.einsum("...d,...d->...", whitened, whitened) - self._log_scale(d)
 
     def log_normalizer(self, natural: Array) -> Array:
-        return 0.5 * np.einsum("...i,ij,...j->...", natural, self._matrix(natural.shape[-1]), natural)
+        return 0.5 * np.einsum("...i,...i->...", self.moment_from_natural(natural), natural)
 
     def moment_from_natural(self, natural: Array) -> Array:
         return natural @ self._matrix(natural.shape[-1])
@@ -126,3 +127,11 @@ class FixedCovarianceGaussian(ExponentialFamily):
             X @ whitener.T, self.moment_from_natural(natural) @ whitener.T, "sqeuclidean"
         )
         return -0.5 * distances - self._log_scale(X.shape[-1])
+
+
+@lru_cache(maxsize=64)
+def _whitener(family: FixedCovarianceGaussian, d: int) -> Array:
+    """Found once: every update of the parameters needs it."""
+    whitener = np.linalg.inv(np.linalg.cholesky(family._matrix(d)))
+    whitener.flags.writeable = False
+    return whitener

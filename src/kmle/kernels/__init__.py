@@ -8,7 +8,7 @@ from .columns import Survey, look_up, looking_once, squares, survey, tabulate
 from .packed import Clusters, PackedRows
 from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
 from .serving import backend, instruction_set, use, versions
-from .skipping import SkippingRows, ranks
+from .skipping import SkippingRows, lead_order
 from .sorted import SortedRows, locate
 from .wide import WideRows
 
@@ -24,10 +24,10 @@ __all__ = [
     "WideRows",
     "backend",
     "instruction_set",
+    "lead_order",
     "locate",
     "look_up",
     "looking_once",
-    "ranks",
     "spatial_order",
     "spread_labels",
     "squares",

@@ -243,9 +243,19 @@ def squares(table: NDArray[Any], origin: Floats, totals: Floats) -> None:
         totals += ((table[first : first + step] - origin) ** 2).sum(axis=0)
 
 
-def ranks(numbers: NDArray[np.uint16], out: NDArray[np.int32]) -> None:
-    """Where each of some numbers goes when they are put in order; equals stay in theirs."""
-    out[np.argsort(numbers, kind="stable")] = np.arange(len(numbers), dtype=np.int32)
+def lead_order(
+    labels: NDArray[np.int32],
+    margins: NDArray[np.float32],
+    steps: int,
+    typical: float,
+    most: float,
+    places: NDArray[np.int32],
+    threads: int,
+) -> None:
+    """Which row comes at each place in an order by label and, in so many steps, by margin."""
+    step = (np.float32(steps) * np.float32(typical)) / (np.fmin(margins, np.float32(most)) + np.float32(typical))
+    numbers = labels.astype(np.int64) * steps + steps - 1 - np.minimum(step.astype(np.int64), steps - 1)
+    places[:] = np.argsort(numbers.astype(np.uint16), kind="stable")
 
 
 def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: NDArray[np.int32], threads: int) -> None:

@@ -115,6 +115,38 @@ private:
     Line line_;
 };
 
+// Which row comes at each place in an order by label and, in so many steps, by margin: those with the least lead first.
+// Rows of the same step stay in their order. Numbers of all steps are below 2^16, so none need be compared.
+void lead_order(const Vector<const std::int32_t>& labels, const Vector<const float>& margins, std::size_t steps,
+                float typical, float most, const Vector<std::int32_t>& places, std::size_t threads) {
+    const nb::gil_scoped_release unlocked;
+    constexpr std::size_t numbers = 1 << 16, pieces = 8;
+    const std::size_t n = labels.shape(0);
+    std::vector<std::uint16_t> number(n);
+    std::vector<std::int32_t> next(pieces * numbers, 0);
+    Pool::run(pieces, threads, [&](std::size_t piece) {
+        const float top = static_cast<float>(steps) * typical;
+        for (std::size_t i = n * piece / pieces; i < n * (piece + 1) / pieces; ++i) {
+            // A margin that is no number is beyond them all.
+            const float margin = margins.data()[i] < most ? margins.data()[i] : most;
+            const std::size_t step = std::min(steps - 1, static_cast<std::size_t>(top / (margin + typical)));
+            number[i] = static_cast<std::uint16_t>(static_cast<std::size_t>(labels.data()[i]) * steps + steps - 1 - step);
+            ++next[piece * numbers + number[i]];
+        }
+    });
+    std::int32_t before = 0;
+    for (std::size_t c = 0; c < numbers; ++c)
+        for (std::size_t piece = 0; piece < pieces; ++piece) {
+            const std::int32_t count = next[piece * numbers + c];
+            next[piece * numbers + c] = before;
+            before += count;
+        }
+    Pool::run(pieces, threads, [&](std::size_t piece) {
+        for (std::size_t i = n * piece / pieces; i < n * (piece + 1) / pieces; ++i)
+            places.data()[next[piece * numbers + number[i]]++] = static_cast<std::int32_t>(i);
+    });
+}
+
 }  // namespace
 }  // namespace kmle
 
@@ -129,17 +161,8 @@ NB_MODULE(_compiled, module) {
         .def(nb::init<const PackedRows<double>&>(), nb::arg("packed"), nb::keep_alive<1, 2>())
         .def("hard_pass", &SortedRows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
-    // Where each of some numbers below 2^16 goes when they are put in order; equals stay in theirs.
-    module.def(
-        "ranks",
-        [](const Vector<const std::uint16_t>& numbers, const Vector<std::int32_t>& out) {
-            const nb::gil_scoped_release unlocked;
-            std::vector<std::int32_t> next((1 << 16) + 1, 0);
-            for (std::size_t i = 0; i < numbers.shape(0); ++i) ++next[numbers.data()[i] + 1u];
-            for (std::size_t number = 1; number < next.size(); ++number) next[number] += next[number - 1];
-            for (std::size_t i = 0; i < numbers.shape(0); ++i) out.data()[i] = next[numbers.data()[i]]++;
-        },
-        nb::arg("numbers").noconvert(), nb::arg("out").noconvert());
+    module.def("lead_order", &lead_order, nb::arg("labels").noconvert(), nb::arg("margins").noconvert(),
+               nb::arg("steps"), nb::arg("typical"), nb::arg("most"), nb::arg("places").noconvert(), nb::arg("threads"));
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const Passes* passes : usable_passes()) names.emplace_back(passes->name);

@@ -21,7 +21,7 @@ inline const Passes* chosen = nullptr;
 // Partial results of all tasks together stay below this.
 constexpr std::size_t partial_bytes = 64 << 20;
 constexpr std::size_t most_tasks = 64, fewest_pruned_tasks = 16;
-constexpr std::size_t fewest_rows_a_task = 2048;
+constexpr std::size_t fewest_rows_a_task = 2048, fewest_visits = 16;
 
 template <class T>
 class PackedRows {
@@ -81,6 +81,7 @@ public:
                     }
                     shifted(row_at(first + r), stride, shift.data(), tile.data() + r * columns_);
                 }
+                std::fill_n(largest_.begin() + static_cast<long>(b * columns_), columns_, 0.0);
                 if (count == rows)
                     place_block(b, tile.data(), static_cast<std::int64_t>(columns_), 1);
                 else
@@ -141,12 +142,26 @@ public:
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
         const Model<double> precise = in_double.view();
-        const Stretches stretches = {rows_each, leads.shape(1), leads.data(), limits.data(), homes.data(), radii.data()};
+        Stretches stretches = {rows_each,    leads.shape(1), leads.data(), limits.data(),
+                               homes.data(), radii.data(),   nullptr};
         const Step step = {change.data(),  apart.data(),       rounding,         gained.data(),
                            reached.data(), most_gained.data(), most_apart.data()};
+        // Without branches: it cannot be foretold which are to be visited.
+        std::vector<std::size_t> visits(limits.shape(0) + 1);
+        std::size_t visited = 0;
+        for (std::size_t s = 0; s < limits.shape(0); ++s) {
+            visits[visited] = s;
+            visited += static_cast<std::size_t>(!(stretches.limits[s] > used_at_most(stretches, step, s)));
+        }
+        visits.resize(visited);
+        stretches.visits = visits.data();
+        // Setting out with many components costs as much as a few visits of each.
+        const std::size_t components = precise.components, worthwhile = visits.size() / (fewest_visits + components / 8) + 1;
+        const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * components * (order() + 1)));
+        const std::size_t count = std::min({most_tasks, affordable, worthwhile});
+        std::vector<std::size_t> edges;
+        for (std::size_t t = 0; t <= count; ++t) edges.push_back(visits.size() * t / count);
         std::atomic<std::int64_t> scored{0}, strayed{0};
-        const std::size_t components = precise.components;
-        const std::vector<std::size_t> edges = tasks(components * (order() + 1), rows_each / block_rows<T>);
         const std::int64_t changed =
             moved(components, edges, labels, sizes, counts, sums, margins, [&](HardTask& task) {
                 if constexpr (sizeof(T) == 8)
@@ -169,7 +184,8 @@ public:
         const nb::gil_scoped_release unlocked;
         const GroupedModel<double> grouped(natural, bias);
         const Model<double> model = grouped.view();
-        const Stretches stretches = {rows_each, leads.shape(1), leads.data(), limits.data(), homes.data(), radii.data()};
+        const Stretches stretches = {rows_each,    leads.shape(1), leads.data(), limits.data(),
+                                     homes.data(), radii.data(),   nullptr};
         const Step step = {change.data(),  apart.data(),       rounding,         gained.data(),
                            reached.data(), most_gained.data(), most_apart.data()};
         const std::vector<std::size_t> edges = tasks(1, rows_each / block_rows<T>);

@@ -59,7 +59,7 @@ struct Model {
     std::size_t padded() const { return rounded_up(components, group); }
 };
 
-// A stretch of blocks and where to put what they add up to. Counts and sums start at zero.
+// A stretch of blocks (in skipping passes: of visits), and where to put what they add up to. Counts and sums start at zero.
 struct HardTask {
     std::size_t first_block, last_block;
     std::int32_t* labels;  // read and written; negative: no label yet
@@ -114,6 +114,7 @@ struct Stretches {
     double* limits;         // [stretch]; -inf: not settled
     const std::int32_t* homes;  // [stretch]
     const float* radii;         // [stretch]: in units of a scale for each statistic
+    const std::size_t* visits;  // those that a pass has to visit, as their limits are reached
 };
 
 // Balls that hold the statistics of stretches, around centres that are given.
@@ -136,6 +137,12 @@ struct Step {
     const double* most_gained;  // [component]: the sum over all steps of what any has gained at most
     const double* most_apart;   // [component]: and of how far apart steps were at most
 };
+
+// By how much any component may have gained on the home of a stretch since the beginning.
+inline double used_at_most(const Stretches& stretches, const Step& step, std::size_t s) {
+    const std::size_t z = static_cast<std::size_t>(stretches.homes[s]);
+    return step.most_gained[z] + static_cast<double>(stretches.radii[s]) * step.most_apart[z];
+}
 
 // Rows that are looked at together.
 constexpr std::size_t look_rows = 64;

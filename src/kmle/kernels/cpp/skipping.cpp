@@ -20,14 +20,13 @@ public:
           in_single_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
           in_double_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
           refiner_(packed, precise, task), booking_(packed.order, single.components), look_(single),
-          statistics_(packed.order * look_rows), left_(stretches.width), last_seen_(single.components, 0),
+          statistics_(packed.order * look_rows), left_(stretches.width), last_seen_(stretches.width, 0),
           top_(*std::max_element(precise.largest, precise.largest + packed.order)) {}
 
     void run() {
-        const std::size_t blocks_each = stretches_.rows_each / rows;
-        const std::size_t last = rounded_up(task_.last_block, blocks_each) / blocks_each;
-        for (std::size_t s = task_.first_block / blocks_each; s < last; ++s) {
-            if (stretches_.limits[s] > used_at_most(s)) continue;
+        for (std::size_t v = task_.first_block; v < task_.last_block; ++v) {
+            const std::size_t s = stretches_.visits[v];
+            if (v + 1 < task_.last_block) fetch_stretch(stretches_.visits[v + 1]);
             const bool settled = stretches_.limits[s] > mixed;
             const bool doubtful = settled ? take_settled(s) : take_mixed(s);
             bool open = false;
@@ -55,11 +54,6 @@ private:
     std::size_t first_row(std::size_t s) const { return s * stretches_.rows_each; }
     std::size_t last_row(std::size_t s) const { return std::min(packed_.rows, first_row(s) + stretches_.rows_each); }
     std::size_t home(std::size_t s) const { return static_cast<std::size_t>(stretches_.homes[s]); }
-
-    // By how much any component may have gained on the home since the beginning.
-    double used_at_most(std::size_t s) const {
-        return step_.most_gained[home(s)] + static_cast<double>(stretches_.radii[s]) * step_.most_apart[home(s)];
-    }
 
     bool all_at_home(std::size_t s) const {
         const std::int32_t* labels = task_.labels + first_row(s);
@@ -172,7 +166,7 @@ private:
             least = left < least ? left : least;
             unknown |= ~(left > broadcast(-longest_lead));
         }
-        const double used = used_at_most(s), lead = static_cast<double>(smallest(least)), limit = lead + used;
+        const double used = used_at_most(stretches_, step_, s), lead = static_cast<double>(smallest(least)), limit = lead + used;
         const double rounding = 1e-12 * (std::abs(lead) + std::abs(used));
         stretches_.limits[s] = bits_of<float>(unknown) || !(limit > -no_limit) ? -no_limit : limit - rounding;
     }
@@ -182,24 +176,20 @@ private:
         stretches_.limits[s] = mixed;
     }
 
-    // The components whose leads may be gone are to be scored too. Without branches: it cannot be foretold which.
+    // The components whose leads may be gone are to be scored too.
     void find_doubtful(std::size_t s) {
-        const float* left = left_.get();
-        for (std::size_t j = 0; j < single_.components; ++j) {
-            look_.names[look_.named] = static_cast<std::int32_t>(j);
-            look_.named += static_cast<std::size_t>(!(left[j] > 0.0f) & (last_seen_[j] != s + 1));
+        for (std::size_t j = 0; j < single_.components; j += lanes<float>) {
+            const Names gone = ~(load(left_.get() + j) > Line{});
+            for (unsigned bits = bits_of<float>(gone); bits; bits &= bits - 1) {
+                const std::size_t name = j + static_cast<std::size_t>(__builtin_ctz(bits));
+                look_.names[look_.named] = static_cast<std::int32_t>(name);
+                look_.named += static_cast<std::size_t>((name < single_.components) & (last_seen_[name] != s + 1));
+            }
         }
     }
 
     // Scores the rows with the components named; whether some are left to be decided later.
     bool look_at(std::size_t s) {
-        // Where one stretch is looked at the next one often is.
-        if (last_row(s) < packed_.rows) {
-            const std::size_t next = last_row(s) / rows;
-            fetch(packed_.block(next), std::min(packed_.blocks() - next, stretches_.rows_each / rows) * packed_.columns * rows);
-            fetch(packed_.largest + next * packed_.columns, packed_.columns);
-            fetch(task_.margins + last_row(s), stretches_.rows_each);
-        }
         std::fill_n(look_.leads.begin(), rounded_up(look_.named, group), std::numeric_limits<float>::infinity());
         double stretch_doubt = 0.0;
         refined_ = false;
@@ -216,12 +206,21 @@ private:
             for (std::size_t r = 0; r < count; ++r) task_.margins[i + r] = look_.top[r] - look_.second[r];
             if (look_.settle(count, static_cast<float>(doubt * 1.000001))) decide_rows(i, count, doubt);
         }
+        const float doubt = static_cast<float>(std::min(stretch_doubt * 1.000001, largest_float));
         for (std::size_t n = 0; n < look_.named; ++n) {
-            const double lead = static_cast<double>(look_.leads[n]) - stretch_doubt;
-            left_.get()[look_.names[n]] =
-                static_cast<float>(std::min(lead * (lead > 0 ? 0.999999 : 1.000001), double{longest_lead}));
+            const float lead = look_.leads[n] - doubt, rounded = lead * (lead > 0 ? 0.999999f : 1.000001f);
+            left_.get()[look_.names[n]] = rounded > longest_lead ? longest_lead : rounded;
         }
         return refined_;
+    }
+
+    void fetch_stretch(std::size_t s) const {
+        const std::size_t block = first_row(s) / rows;
+        fetch(stretches_.leads + s * stretches_.width, stretches_.width);
+        fetch(task_.labels + first_row(s), stretches_.rows_each);
+        fetch(packed_.block(block), std::min(packed_.blocks() - block, stretches_.rows_each / rows) * packed_.columns * rows);
+        fetch(packed_.largest + block * packed_.columns, packed_.columns);
+        fetch(task_.margins + first_row(s), stretches_.rows_each);
     }
 
     // What is wanted soon is on its way meanwhile.

@@ -55,7 +55,7 @@ void name_near(const Stretches& stretches, const Step& step, std::size_t s, cons
     const double radius = static_cast<double>(stretches.radii[s]), limit = stretches.limits[s];
     const bool settled = limit > -std::numeric_limits<double>::infinity();
     names.clear();
-    if (settled && limit - step.most_gained[z] - radius * step.most_apart[z] > far) {
+    if (settled && limit - used_at_most(stretches, step, s) > far) {
         names.push_back(stretches.homes[s]);
         return;
     }
