@@ -5,6 +5,7 @@ import pytest
 
 from kmle import kernels
 from kmle.kernels import Clusters, PackedRows, SkippingRows, lead_order
+from kmle.kernels.skipping import Used
 
 FEATURES = ["identity", "diagonal", "quadratic"]
 
@@ -116,6 +117,31 @@ def test_balls_hold_their_rows(features):
         for home, radius, start in zip(balls.homes, balls.radii, starts, strict=True):
             distances = np.linalg.norm((t[start : start + rows_each] - centres[home]) / balls.scale, axis=1)
             assert distances.max() <= radius <= 1.00001 * distances.max()
+
+
+def test_no_lead_shrinks_by_more_than_what_is_used_up():
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=(300, 4))
+    rows, natural, bias = packed(x), rng.normal(size=(6, 4)), rng.normal(size=6)
+    homes = rng.integers(0, 6, 5).astype(np.int32)
+    balls = rows.balls(64, rng.normal(size=(6, 4)), homes)
+    used = Used(natural, bias, balls, rows.largest(), 16, 2)
+    scores = before = x @ natural.T + bias
+    for size in (1.0, 1e-3, 1e-9, 1.0):
+        natural, bias = natural + size * rng.normal(size=natural.shape), bias + size * rng.normal(size=6)
+        step = used.step(natural, bias)
+        last, scores = scores, x @ natural.T + bias
+        for s, (z, radius) in enumerate(zip(homes, balls.radii, strict=True)):
+            own = slice(64 * s, 64 * s + 64)
+            gains = (scores - before - (scores - before)[:, [z]])[own].max(axis=0)
+            bound = step.gained[z, :6].astype(float) + radius * step.reached[z, :6].astype(float)
+            others = np.arange(6) != z
+            assert (gains[others] <= bound[others]).all()
+            assert gains.max() <= step.most_gained[z] + radius * step.most_apart[z]
+            gains = (scores - last - (scores - last)[:, [z]])[own].max(axis=0)
+            change = step.change[z, :6].astype(float)
+            bound = change - change[z] + radius * step.apart[z, :6] + step.rounding + 1e-6 * np.abs(change).sum()
+            assert (gains[others] <= bound[others]).all()
 
 
 @pytest.mark.parametrize("k", [1, 7, 100_000])

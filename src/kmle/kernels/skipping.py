@@ -21,8 +21,6 @@ LOOK_ROWS = 64
 WIDTH_STEP = 16
 # Leads are to take no more than this share of the memory of the rows.
 LEADS_SHARE = 0.25
-# Distances of so many components from all are found at once.
-LINES_AT_ONCE = 256
 # What is said of a lead never counts on more than this, so that sums of it stay numbers.
 LONGEST_LEAD = 1e38
 # Margins between which the order is by margin.
@@ -50,7 +48,7 @@ class SkippingRows:
         self._packed = packed
         self.margins = margins
         self._largest = packed.largest()
-        self._used: _Used | None = None
+        self._used: Used | None = None
 
     def hard_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters) -> tuple[int, int, int]:
         """A pass from clusters in which every row has a label; returns what `PackedRows.skipping_pass` does.
@@ -66,7 +64,8 @@ class SkippingRows:
             self._certain.forget(len(b))
             self._used = None
         if self._used is None:
-            self._used = _Used(theta, b, self._certain.balls, self._largest, self._certain.leads.shape[1])
+            balls, width = self._certain.balls, self._certain.leads.shape[1]
+            self._used = Used(theta, b, balls, self._largest, width, self._packed.n_threads)
         self._labels, self._step = clusters.labels, self._used.step(theta, b)
         return self._packed.skipping_pass(theta, b, clusters, self.margins, self._certain, self._step)
 
@@ -94,60 +93,42 @@ class SkippingRows:
         return certain
 
 
-class _Used:
+class Used:
     """What is used up of leads, at most, as components make one step after the other.
 
     All of it is rounded so that no change looks smaller than it is.
     """
 
-    def __init__(self, natural: Floats, bias: Floats, balls: Balls, largest: Floats, width: int) -> None:
+    def __init__(self, natural: Floats, bias: Floats, balls: Balls, largest: Floats, width: int, n_threads: int) -> None:
         k = len(bias)
         self.natural, self.bias = natural.copy(), bias.copy()
-        self._balls, self._largest, self._width = balls, largest, width
-        self._gained, self._reached = np.zeros((k, k)), np.zeros((k, k))
-        self._most_gained, self._most_apart = np.zeros(k), np.zeros(k)
+        self._balls, self._largest, self._n_threads = balls, largest, n_threads
+        self._lines = [np.zeros((k, width), dtype=np.float32) for _ in range(4)]
+        self._most = np.zeros(k), np.zeros(k)
+        self._serving: Any = compiled_module() or reference
 
     def is_at(self, natural: Floats, bias: Floats) -> bool:
         """Whether the last step was to these components."""
         return np.array_equal(bias, self.bias) and np.array_equal(natural, self.natural, equal_nan=True)
 
     def step(self, natural: Floats, bias: Floats) -> Step:
-        """The step to these components, and all so far."""
-        alive = np.isfinite(bias)
-        k, order = natural.shape
-        moved, lifted = np.zeros((k, order)), np.zeros(k)
-        moved[alive] = natural[alive] - self.natural[alive]
-        lifted[alive] = bias[alive] - self.bias[alive]
-        sizes = np.maximum(np.abs(natural[alive]), np.abs(self.natural[alive])) @ self._largest
-        sizes += np.maximum(np.abs(bias[alive]), np.abs(self.bias[alive]))
-        magnitude = sizes.max(initial=0.0) + np.abs(self._gained).max()
-        rounding = 16 * EPSILON * (order + 4) * magnitude
+        """The step to these components, and all so far; it holds until the next."""
+        alive, order = np.isfinite(bias), natural.shape[1]
+        moved = np.where(alive[:, None], natural - self.natural, 0.0)
+        with np.errstate(invalid="ignore"):
+            lifted = np.where(alive, bias - self.bias, 0.0)
+        rounding = 16 * EPSILON * (order + 4) * max(self._size(natural, bias), self._size(self.natural, self.bias))
         self.natural, self.bias = natural.copy(), bias.copy()
-        change = self._balls.centres @ moved.T + lifted
-        gained = change - np.diagonal(change)[:, None] + rounding
-        apart = _apart(moved * self._balls.scale)
-        self._gained += gained
-        self._reached += apart
-        np.fill_diagonal(self._gained, 0.0)
-        np.fill_diagonal(gained, -np.inf)
-        self._most_gained += gained.max(axis=1) if k > 1 else 0.0
-        self._most_apart += apart.max(axis=1)
-        with np.errstate(over="ignore"):
-            return Step(
-                self._padded(change),
-                self._padded(apart),
-                1.000001 * rounding,
-                self._padded(self._gained),
-                self._padded(self._reached),
-                self._most_gained,
-                self._most_apart,
-            )
+        change, apart, gained, reached = self._lines
+        steps = np.ascontiguousarray(moved.T), lifted
+        around = self._balls.centres, self._balls.scale
+        self._serving.use_up(*steps, *around, rounding, *self._lines, *self._most, self._n_threads)
+        return Step(change, apart, 1.000001 * rounding, gained, reached, *self._most)
 
-    def _padded(self, values: Floats) -> Singles:
-        """In single precision, with zeros up to the width of a line of leads."""
-        out = np.zeros((len(values), self._width), dtype=np.float32)
-        out[:, : values.shape[1]] = values
-        return out
+    def _size(self, natural: Floats, bias: Floats) -> float:
+        """How large the terms of a score can be."""
+        alive = np.isfinite(bias)
+        return float((np.abs(natural[alive]) @ self._largest + np.abs(bias[alive])).max(initial=0.0))
 
 
 def lead_order(labels: NDArray[np.int32], margins: Singles, n_components: int, n_threads: int = 1) -> NDArray[np.int32]:
@@ -163,19 +144,3 @@ def lead_order(labels: NDArray[np.int32], margins: Singles, n_components: int, n
     serving: Any = compiled_module() or reference
     serving.lead_order(labels, margins, steps, float(typical), MOST_MARGIN, places, n_threads)
     return places
-
-
-def _apart(steps: Floats) -> Floats:
-    """How far apart any two steps (k, D) are, rounded up (k, k); some rows at a time, as there may be many."""
-    k, order = steps.shape
-    squares = (steps**2).sum(axis=1)
-    # What the difference of squares loses by rounding, as a share of its terms.
-    lost = (order + 4) * EPSILON
-    out = np.empty((k, k))
-    for first in range(0, k, LINES_AT_ONCE):
-        some = slice(first, first + LINES_AT_ONCE)
-        terms = squares[some, None] + squares
-        # Of a difference that is nearly lost, the root of what is lost remains.
-        out[some] = 1.000001 * np.sqrt(np.maximum(terms - 2 * steps[some] @ steps.T, 0.0) + lost * terms)
-    np.fill_diagonal(out, 0.0)
-    return out

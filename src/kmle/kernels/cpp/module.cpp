@@ -115,6 +115,19 @@ private:
     Line line_;
 };
 
+// What a step of the components uses up of leads (see passes.hpp).
+void use_up(const Contiguous<2>& moved, const Contiguous<1>& lifted, const Contiguous<2>& centres, const Contiguous<1>& scale,
+            double rounding, const Matrix<float>& change, const Matrix<float>& apart, const Matrix<float>& gained,
+            const Matrix<float>& reached, const Vector<double>& most_gained, const Vector<double>& most_apart,
+            std::size_t threads) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t k = lifted.shape(0), step = 64;
+    const Moves moves = {k,           scale.shape(0), change.shape(1), moved.data(),  lifted.data(),  centres.data(),     scale.data(),
+                         rounding,    change.data(),  apart.data(),    gained.data(), reached.data(), most_gained.data(), most_apart.data()};
+    Pool::run(rounded_up(k, step) / step, threads,
+              [&](std::size_t task) { chosen->use_up(moves, task * step, std::min(k, (task + 1) * step)); });
+}
+
 // Which row comes at each place in an order by label and, in so many steps, by margin: those with the least lead first.
 // Rows of the same step stay in their order. Numbers of all steps are below 2^16, so none need be compared.
 void lead_order(const Vector<const std::int32_t>& labels, const Vector<const float>& margins, std::size_t steps,
@@ -161,6 +174,11 @@ NB_MODULE(_compiled, module) {
         .def(nb::init<const PackedRows<double>&>(), nb::arg("packed"), nb::keep_alive<1, 2>())
         .def("hard_pass", &SortedRows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
+    module.def("use_up", &use_up, nb::arg("moved").noconvert(), nb::arg("lifted").noconvert(),
+               nb::arg("centres").noconvert(), nb::arg("scale").noconvert(), nb::arg("rounding"),
+               nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("gained").noconvert(),
+               nb::arg("reached").noconvert(), nb::arg("most_gained").noconvert(), nb::arg("most_apart").noconvert(),
+               nb::arg("threads"));
     module.def("lead_order", &lead_order, nb::arg("labels").noconvert(), nb::arg("margins").noconvert(),
                nb::arg("steps"), nb::arg("typical"), nb::arg("most"), nb::arg("places").noconvert(), nb::arg("threads"));
     module.def("instruction_sets", [] {

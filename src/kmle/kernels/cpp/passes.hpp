@@ -138,6 +138,19 @@ struct Step {
     const double* most_apart;   // [component]: and of how far apart steps were at most
 };
 
+// A step of all components, and where to put what follows from it (those of the same names in Step).
+struct Moves {
+    std::size_t components, order, width;
+    const double* moved;    // [statistic][component]: of natural parameters
+    const double* lifted;   // [component]: of biases
+    const double* centres;  // [home][statistic]
+    const double* scale;    // [statistic]: the unit of radii
+    double rounding;
+    float *change, *apart;         // written
+    float *gained, *reached;       // added to
+    double *most_gained, *most_apart;
+};
+
 // By how much any component may have gained on the home of a stretch since the beginning.
 inline double used_at_most(const Stretches& stretches, const Step& step, std::size_t s) {
     const std::size_t z = static_cast<std::size_t>(stretches.homes[s]);
@@ -178,6 +191,8 @@ struct Passes {
                                 const std::int32_t* labels, SoftTask&);
     void (*skipping_evidence32)(const Packed<float>&, const Model<double>&, const Stretches&, const Step&,
                                 const std::int32_t* labels, SoftTask&);
+    // For the components from one to another.
+    void (*use_up)(const Moves&, std::size_t first, std::size_t last);
     // Balls around some of the stretches from one to another; squares about their centres are added up unless null.
     void (*balls64)(const Packed<double>&, const Balls&, std::size_t first, std::size_t last, double* squares);
     void (*balls32)(const Packed<float>&, const Balls&, std::size_t first, std::size_t last, double* squares);
