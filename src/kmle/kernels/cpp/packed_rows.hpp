@@ -21,7 +21,7 @@ inline const Passes* chosen = nullptr;
 // Partial results of all tasks together stay below this.
 constexpr std::size_t partial_bytes = 64 << 20;
 constexpr std::size_t most_tasks = 64, fewest_pruned_tasks = 16;
-constexpr std::size_t fewest_rows_a_task = 2048, fewest_visits = 16;
+constexpr std::size_t fewest_rows_a_task = 2048, fewest_visits = 32;
 
 template <class T>
 class PackedRows {
@@ -156,7 +156,7 @@ public:
         visits.resize(visited);
         stretches.visits = visits.data();
         // Setting out with many components costs as much as a few visits of each.
-        const std::size_t components = precise.components, worthwhile = visits.size() / (fewest_visits + components / 8) + 1;
+        const std::size_t components = precise.components, worthwhile = visits.size() / (fewest_visits + components) + 1;
         const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * components * (order() + 1)));
         const std::size_t count = std::min({most_tasks, affordable, worthwhile});
         std::vector<std::size_t> edges;

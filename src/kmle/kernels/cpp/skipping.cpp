@@ -62,22 +62,21 @@ private:
         return others == 0;
     }
 
-    // The components that rows of this stretch have for a label come first among those to be scored. From the highest
+    // The components that rows of this stretch have for a label come first among those to be scored. From the first row
     // on, one comparison of all labels for each: quicker than to ask of each label whether it is known.
     void find_present(std::size_t s) {
-        const std::int32_t* labels = task_.labels + first_row(s);
-        const std::size_t count = last_row(s) - first_row(s);
-        std::int32_t lowest = labels[0], next = labels[0];
-        for (std::size_t r = 0; r < count; ++r) {
-            lowest = std::min(lowest, labels[r]);
-            next = std::max(next, labels[r]);
-        }
-        for (look_.present = 0;;) {
-            add_present(s, next);
-            if (next == lowest) break;
-            const std::int32_t previous = next;
-            next = lowest;
-            for (std::size_t r = 0; r < count; ++r) next = std::max(next, labels[r] < previous ? labels[r] : lowest);
+        look_.present = 0;
+        for (std::size_t i = first_row(s); i < last_row(s); i += look_rows) {
+            const std::size_t count = std::min(look_rows, last_row(s) - i);
+            alignas(64) std::int32_t labels[look_rows];
+            std::copy_n(task_.labels + i, count, labels);
+            std::fill(labels + count, labels + look_rows, labels[0]);
+            for (std::uint64_t rest = ~std::uint64_t{0}; rest;) {
+                const std::int32_t label = labels[__builtin_ctzll(rest)];
+                for (std::size_t r = 0; r < look_rows; r += lanes<float>)
+                    rest &= ~(std::uint64_t{bits_of<float>(taken<Names>(labels + r) == label)} << r);
+                if (last_seen_[static_cast<std::size_t>(label)] != s + 1) add_present(s, label);
+            }
         }
         look_.named = look_.present;
     }
