@@ -120,5 +120,6 @@ class _Ordered:
             self._strayed += strayed
         if changed:
             assert self._places is not None  # they are in order
-            self._partition = Reordered.noted(clusters.labels, self._places, len(natural), self._partition)
+            noted = clusters.labels, self._places, len(natural), self._partition
+            self._partition = Reordered.noted(*noted, self._rows.n_threads)
         return self._partition, self._tally.statistics()

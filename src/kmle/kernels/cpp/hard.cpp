@@ -63,7 +63,8 @@ private:
         build_statistics(packed_.features, packed_.columns, wide, statistics);
         work_.best.find(statistics, single_, work_.scores.get());
         seen_ += count;
-        const bool at_once = !task_.margins && count == wide;
+        const bool at_once = count == wide;
+        if (at_once && task_.margins) work_.best.margins(task_.margins + first);
         if (at_once && !work_.best.settle(task_.labels + first, static_cast<float>(std::max(doubts[0], doubts[1]) * 1.000001)))
             return;
         for (std::size_t c = b; c < end; ++c) {

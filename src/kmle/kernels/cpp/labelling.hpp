@@ -68,6 +68,14 @@ struct Best {
         return found != 0;
     }
 
+    // How far the best are ahead of the second best.
+    void margins(float* out) const {
+        for (std::size_t r = 0; r < block_rows<T>; ++r) {
+            const double margin = static_cast<double>(score[r]) - static_cast<double>(second[r]);
+            out[r] = static_cast<float>(margin < largest_float ? margin : largest_float);
+        }
+    }
+
     // Marks the rows of a whole block whose label is not the one before, or not beyond doubt; returns if there are any.
     bool settle(const std::int32_t* before, T doubt) {
         IntVec<T> any{};
@@ -205,7 +213,8 @@ void label_rows(const Packed<T>& packed, const Model<T>& model, const T* values,
     }
     work.best.find(statistics, model, work.scores.get());
     // A whole block in its place, as nearly all are, is compared with its labels at once.
-    const bool at_once = !places && !task.margins && count == rows;
+    const bool at_once = !places && count == rows;
+    if (at_once && task.margins) work.best.margins(task.margins + first);
     // Rounded up, as the precision may be lower.
     if (at_once && !work.best.settle(task.labels + first, static_cast<T>(doubt * 1.000001))) return;
     for (std::size_t r = 0; r < count; ++r) {

@@ -121,8 +121,9 @@ void use_up(const Contiguous<2>& moved, const Contiguous<1>& lifted, const Conti
             const Matrix<float>& reached, const Vector<double>& most_gained, const Vector<double>& most_apart,
             std::size_t threads) {
     const nb::gil_scoped_release unlocked;
-    const std::size_t k = lifted.shape(0), step = 64;
-    const Moves moves = {k,           scale.shape(0), change.shape(1), moved.data(),  lifted.data(),  centres.data(),     scale.data(),
+    const std::size_t k = lifted.shape(0), order = scale.shape(0);
+    const std::size_t step = std::max<std::size_t>(1, (1 << 20) / (k * order));  // few are done before others wake up
+    const Moves moves = {k,           order,          change.shape(1), moved.data(),  lifted.data(),  centres.data(),     scale.data(),
                          rounding,    change.data(),  apart.data(),    gained.data(), reached.data(), most_gained.data(), most_apart.data()};
     Pool::run(rounded_up(k, step) / step, threads,
               [&](std::size_t task) { chosen->use_up(moves, task * step, std::min(k, (task + 1) * step)); });

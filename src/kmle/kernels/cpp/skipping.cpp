@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "look.hpp"
+#include "leads.hpp"
 
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
@@ -20,40 +20,36 @@ public:
           in_single_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
           in_double_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
           refiner_(packed, precise, task), booking_(packed.order, single.components), look_(single),
-          statistics_(packed.order * look_rows), left_(stretches.width), last_seen_(stretches.width, 0),
+          statistics_(packed.order * look_rows), leads_(stretches, step), last_seen_(stretches.width, 0),
           top_(*std::max_element(precise.largest, precise.largest + packed.order)) {}
 
     void run() {
         for (std::size_t v = task_.first_block; v < task_.last_block; ++v) {
             const std::size_t s = stretches_.visits[v];
             if (v + 1 < task_.last_block) fetch_stretch(stretches_.visits[v + 1]);
-            const bool settled = stretches_.limits[s] > mixed;
-            const bool doubtful = settled ? take_settled(s) : take_mixed(s);
+            const bool settled = leads_.is_settled(s);
+            find_present(s, settled);
+            const bool doubtful =
+                settled ? leads_.take_settled(s) : leads_.take_mixed(s, look_.names.data(), look_.present);
             bool open = false;
             if (doubtful) {
                 find_doubtful(s);
                 open = look_at(s);
             }
             if (settled && !doubtful)
-                set_limit(s);
+                leads_.write_limit(s);
             else if (!open && all_at_home(s))
-                settle(s);
+                leads_.write_settled(s);
             else
-                write_mixed(s);
+                leads_.write_mixed(s);
         }
         refiner_.finish();
     }
 
 private:
     static constexpr std::size_t rows = block_rows<T>;
-    static constexpr double mixed = -std::numeric_limits<double>::infinity();
-    static constexpr double no_limit = 1e300;  // below it, a settled stretch is always looked at
-    // What is said of a lead never counts on more than this, so that sums of it stay numbers.
-    static constexpr float longest_lead = 1e38f;
-
     std::size_t first_row(std::size_t s) const { return s * stretches_.rows_each; }
     std::size_t last_row(std::size_t s) const { return std::min(packed_.rows, first_row(s) + stretches_.rows_each); }
-    std::size_t home(std::size_t s) const { return static_cast<std::size_t>(stretches_.homes[s]); }
 
     bool all_at_home(std::size_t s) const {
         const std::int32_t* labels = task_.labels + first_row(s);
@@ -64,9 +60,10 @@ private:
 
     // The components that rows of this stretch have for a label come first among those to be scored. From the first row
     // on, one comparison of all labels for each: quicker than to ask of each label whether it is known.
-    void find_present(std::size_t s) {
+    void find_present(std::size_t s, bool settled) {
         look_.present = 0;
-        for (std::size_t i = first_row(s); i < last_row(s); i += look_rows) {
+        if (settled) add_present(s, stretches_.homes[s]);
+        for (std::size_t i = first_row(s); !settled && i < last_row(s); i += look_rows) {
             const std::size_t count = std::min(look_rows, last_row(s) - i);
             alignas(64) std::int32_t labels[look_rows];
             std::copy_n(task_.labels + i, count, labels);
@@ -86,99 +83,10 @@ private:
         last_seen_[static_cast<std::size_t>(label)] = s + 1;
     }
 
-    // What is left of the leads of a settled stretch, whose own are written as if nothing had happened since the
-    // beginning; whether some may be gone.
-    bool take_settled(std::size_t s) {
-        look_.present = 0;
-        add_present(s, stretches_.homes[s]);
-        look_.named = 1;
-        const float* leads = stretches_.leads + s * stretches_.width;
-        Names gone{};
-        used_up(s, [&](std::size_t j, Line used, Line size) {
-            const Line lead = taken<Line>(leads + j);
-            const Line left = lead - used - rounding_of(absolute<float>(lead) + size);
-            store(left_.get() + j, left);
-            gone |= ~(left > Line{});  // NaN too
-        });
-        return bits_of<float>(gone) != 0;
-    }
-
-    // The same of a stretch with rows of several components, after the last step.
-    bool take_mixed(std::size_t s) {
-        find_present(s);
-        const std::size_t width = stretches_.width;
-        const Line radius = broadcast(stretches_.radii[s]), rounding = broadcast(step_.rounding);
-        const float *change = step_.change + home(s) * width, *leads = stretches_.leads + s * width;
-        Names gone{};
-        for (std::size_t j = 0; j < width; j += lanes<float>) {
-            const Line own = taken<Line>(change + j);
-            Line lost = broadcast(-std::numeric_limits<float>::infinity()), size{};
-            for (std::size_t p = 0; p < look_.present; ++p) {
-                const std::size_t z = static_cast<std::size_t>(look_.names[p]);
-                const Line reach = radius * taken<Line>(step_.apart + z * width + j);
-                const Line drift = own - broadcast(change[z]) + reach;
-                const Line terms = broadcast(std::abs(change[z])) + reach;
-                lost = drift > lost ? drift : lost;
-                size = terms > size ? terms : size;
-            }
-            const Line lead = taken<Line>(leads + j);
-            const Line left = lead - lost - rounding - rounding_of(absolute<float>(lead) + absolute<float>(own) + size);
-            store(left_.get() + j, left);
-            gone |= ~(left > Line{});
-        }
-        return bits_of<float>(gone) != 0;
-    }
-
-    // By how much each component may have gained on the home of a stretch since the beginning, for all its rows.
-    template <class Visit>
-    void used_up(std::size_t s, const Visit& visit) const {
-        const std::size_t width = stretches_.width;
-        const Line radius = broadcast(stretches_.radii[s]);
-        for (std::size_t j = 0; j < width; j += lanes<float>) {
-            const Line gained = taken<Line>(step_.gained + home(s) * width + j);
-            const Line reach = radius * taken<Line>(step_.reached + home(s) * width + j);
-            visit(j, gained + reach, absolute<float>(gained) + reach);
-        }
-    }
-
-    // More than a few roundings in single precision of terms that add up to this.
-    static Line rounding_of(Line size) { return broadcast(2e-6f) * size; }
-
-    // All rows are at home: leads are written as if nothing had happened since the beginning, so that they need not be
-    // touched again until the limit is reached.
-    void settle(std::size_t s) {
-        float* leads = stretches_.leads + s * stretches_.width;
-        used_up(s, [&](std::size_t j, Line used, Line size) {
-            const Line left = load(left_.get() + j);
-            const Line written = left + used - rounding_of(absolute<float>(left) + size);
-            std::memcpy(leads + j, &written, sizeof written);
-        });
-        set_limit(s);
-    }
-
-    // No lead is gone before the shortest one is used up.
-    void set_limit(std::size_t s) {
-        Line least = broadcast(longest_lead);
-        Names unknown{};
-        for (std::size_t j = 0; j < stretches_.width; j += lanes<float>) {
-            const Line left = load(left_.get() + j);
-            least = left < least ? left : least;
-            unknown |= ~(left > broadcast(-longest_lead));
-        }
-        const double used = used_at_most(stretches_, step_, s), lead = static_cast<double>(smallest(least)), limit = lead + used;
-        const double rounding = 1e-12 * (std::abs(lead) + std::abs(used));
-        stretches_.limits[s] = bits_of<float>(unknown) || !(limit > -no_limit) ? -no_limit : limit - rounding;
-    }
-
-    void write_mixed(std::size_t s) {
-        std::copy_n(left_.get(), stretches_.width, stretches_.leads + s * stretches_.width);
-        stretches_.limits[s] = mixed;
-    }
-
     // The components whose leads may be gone are to be scored too.
     void find_doubtful(std::size_t s) {
         for (std::size_t j = 0; j < single_.components; j += lanes<float>) {
-            const Names gone = ~(load(left_.get() + j) > Line{});
+            const Names gone = ~(load(leads_.left() + j) > Line{});
             for (unsigned bits = bits_of<float>(gone); bits; bits &= bits - 1) {
                 const std::size_t name = j + static_cast<std::size_t>(__builtin_ctz(bits));
                 look_.names[look_.named] = static_cast<std::int32_t>(name);
@@ -208,7 +116,7 @@ private:
         const float doubt = static_cast<float>(std::min(stretch_doubt * 1.000001, largest_float));
         for (std::size_t n = 0; n < look_.named; ++n) {
             const float lead = look_.leads[n] - doubt, rounded = lead * (lead > 0 ? 0.999999f : 1.000001f);
-            left_.get()[look_.names[n]] = rounded > longest_lead ? longest_lead : rounded;
+            leads_.left()[look_.names[n]] = rounded > Leads::longest ? Leads::longest : rounded;
         }
         return refined_;
     }
@@ -257,7 +165,7 @@ private:
     // Row i of block b, the rth that is looked at.
     void decide(std::size_t b, std::size_t i, std::size_t r, double doubt) {
         const double margin = static_cast<double>(look_.top[r]) - static_cast<double>(look_.second[r]);
-        const std::int32_t label = look_.winner[r], before = look_.before[r];
+        const std::int32_t label = look_.winner(r), before = look_.before[r];
         if (!(margin > doubt)) {  // NaN is in doubt too
             // Double precision may decide against either, and then nothing is known of the lead over it.
             look_.lead_of(label) = look_.lead_of(before) = -std::numeric_limits<float>::infinity();
@@ -282,10 +190,11 @@ private:
     Refiner refiner_;
     Workspace<T> booking_;
     Look look_;
-    Buffer<float> statistics_, left_;  // left_: of the leads of the stretch at hand
+    Buffer<float> statistics_;
+    Leads leads_;
     std::vector<std::size_t> last_seen_;  // one more than the stretch in which each component was present
     double top_;
-    bool refined_ = false;
+    bool refined_ = false;  // whether rows of the stretch at hand are left to double precision
 };
 
 }  // namespace
