@@ -59,6 +59,44 @@ def test_labels_are_those_of_a_pass_over_everything(n, k, features, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("spread", [0.3, 1.0, 3.0])
+def test_stretches_settle_and_are_disturbed_again(spread, dtype):
+    rng = np.random.default_rng(12)
+    k, n = 9, 64 * 40 + 17
+    centres = 6 * rng.normal(size=(k, 3))
+    own = np.sort(rng.integers(0, k, n))
+    x = (centres[own] + spread * rng.normal(size=(n, 3))).astype(dtype)
+    natural, moves = centres.copy(), []
+    for step in range(40):
+        moves.append((natural, -0.5 * (natural**2).sum(axis=1)))
+        # Mostly small steps of a few components; now and then all of them jump.
+        moving = rng.random(k) < (1.0 if step % 13 == 12 else 0.3)
+        reach = 3.0 if step % 13 == 12 else 10.0 ** -rng.integers(1, 8)
+        natural = natural + moving[:, None] * reach * rng.normal(size=natural.shape)
+    check(x, "identity", moves, n_threads=2)
+
+
+@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_evidence_is_that_of_all_components(features, dtype):
+    rng = np.random.default_rng(13)
+    x = np.sort(3 * rng.normal(size=(700, 2)), axis=0).astype(dtype)
+    weights = rng.random(700) if features == "identity" else None
+    rows = packed(x, features, weights, n_threads=2)
+    for size in (0.1, 3.0, 100.0):  # from components that all count to one that does
+        moves = list(wandering(rng, 7, rows.order, 5))
+        clusters = Clusters.empty(len(x), 7, rows.order)
+        rows.hard_pass(size * moves[0][0], moves[0][1], clusters)
+        skipping = SkippingRows(rows, np.empty(len(x), dtype=np.float32))
+        for natural, bias in moves:
+            # Before a pass with these components nothing is known, and all are scored.
+            expected = rows.evidence(size * natural, bias)
+            assert skipping.evidence(size * natural, bias) == expected
+            skipping.hard_pass(size * natural, bias, clusters)
+            np.testing.assert_allclose(skipping.evidence(size * natural, bias), expected, rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_ties_stay_with_the_lowest(dtype):
     rng = np.random.default_rng(3)
     x = np.round(rng.normal(size=(500, 2)), 1).astype(dtype)

@@ -243,49 +243,6 @@ def squares(table: NDArray[Any], origin: Floats, totals: Floats) -> None:
         totals += ((table[first : first + step] - origin) ** 2).sum(axis=0)
 
 
-def use_up(
-    moved: Floats,
-    lifted: Floats,
-    centres: Floats,
-    scale: Floats,
-    rounding: float,
-    change: NDArray[np.float32],
-    apart: NDArray[np.float32],
-    gained: NDArray[np.float32],
-    reached: NDArray[np.float32],
-    most_gained: Floats,
-    most_apart: Floats,
-    threads: int,
-) -> None:
-    """What a step of the components uses up of leads (`Moves` in passes.hpp): moved is (D, k), the lines are padded."""
-    k = len(lifted)
-    for z in range(k):
-        others = np.arange(k) != z
-        changed = lifted + centres[z] @ moved
-        gain = np.where(others, changed - changed[z] + rounding, 0.0)
-        gap = 1.000001 * np.linalg.norm((moved - moved[:, z : z + 1]) * scale[:, np.newaxis], axis=0)
-        change[z, :k], apart[z, :k] = changed, _rounded_above(gap)
-        gained[z, :k] = _rounded_above(gained[z, :k] + gain)
-        reached[z, :k] = _rounded_above(reached[z, :k] + gap)
-        most_gained[z] += gain[others].max() if k > 1 else 0.0
-        most_apart[z] += gap.max()
-
-
-def lead_order(
-    labels: NDArray[np.int32],
-    margins: NDArray[np.float32],
-    steps: int,
-    typical: float,
-    most: float,
-    places: NDArray[np.int32],
-    threads: int,
-) -> None:
-    """Which row comes at each place in an order by label and, in so many steps, by margin."""
-    step = (np.float32(steps) * np.float32(typical)) / (np.fmin(margins, np.float32(most)) + np.float32(typical))
-    numbers = labels.astype(np.int64) * steps + steps - 1 - np.minimum(step.astype(np.int64), steps - 1)
-    places[:] = np.argsort(numbers.astype(np.uint16), kind="stable")
-
-
 def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: NDArray[np.int32], threads: int) -> None:
     """The owner of the interval each value lies in."""
     labels[:] = owners[np.searchsorted(firsts, values, side="right")]
@@ -303,12 +260,6 @@ class SortedRows:
         self._rows.hard_pass(natural, bias, labels, sizes, counts, sums, None)
         changes = np.flatnonzero(np.diff(labels)) + 1
         return [0, *changes.tolist(), len(labels)], labels[[0, *changes]].tolist()
-
-
-def _rounded_above(values: Floats) -> NDArray[np.float32]:
-    """In single precision, not below."""
-    near = values.astype(np.float32)
-    return np.where(near < values, np.nextafter(near, np.float32(np.inf)), near)
 
 
 def _without_dead(natural: Floats, bias: Floats) -> Floats:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import reference
-from .packed import Balls, Certain, Clusters, Floats, PackedRows, Singles, Step
+from . import skipping_reference
+from .certain import Balls, Certain, Step
+from .packed import Clusters, Floats, PackedRows, Singles
 from .serving import compiled_module
 
 # Rows the kernel looks at together; a stretch is so many or a multiple.
@@ -99,13 +100,15 @@ class Used:
     All of it is rounded so that no change looks smaller than it is.
     """
 
-    def __init__(self, natural: Floats, bias: Floats, balls: Balls, largest: Floats, width: int, n_threads: int) -> None:
+    def __init__(
+        self, natural: Floats, bias: Floats, balls: Balls, largest: Floats, width: int, n_threads: int
+    ) -> None:
         k = len(bias)
         self.natural, self.bias = natural.copy(), bias.copy()
         self._balls, self._largest, self._n_threads = balls, largest, n_threads
         self._lines = [np.zeros((k, width), dtype=np.float32) for _ in range(4)]
         self._most = np.zeros(k), np.zeros(k)
-        self._serving: Any = compiled_module() or reference
+        self._serving: Any = compiled_module() or skipping_reference
 
     def is_at(self, natural: Floats, bias: Floats) -> bool:
         """Whether the last step was to these components."""
@@ -141,6 +144,6 @@ def lead_order(labels: NDArray[np.int32], margins: Singles, n_components: int, n
     steps = max(1, (1 << 16) // n_components)
     typical = np.clip(np.median(margins[:: max(1, len(margins) // 1000)]), LEAST_MARGIN, MOST_MARGIN)
     places = np.empty(len(labels), dtype=np.int32)
-    serving: Any = compiled_module() or reference
+    serving: Any = compiled_module() or skipping_reference
     serving.lead_order(labels, margins, steps, float(typical), MOST_MARGIN, places, n_threads)
     return places
