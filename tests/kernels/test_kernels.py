@@ -274,13 +274,15 @@ def test_several_columns_do_not_lie_as_one():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("in_order", [False, True])
 @pytest.mark.parametrize(
     ("features", "d", "k"), [("identity", 3, 6), ("identity", 70, 40), ("diagonal", 4, 6), ("quadratic", 3, 90)]
 )
-def test_sums_of_given_labels(features, d, k, weighted, dtype):
+def test_sums_of_given_labels(features, d, k, in_order, weighted, dtype):
     x, _, _, rng = drawn(7, 3001, d, 1, features)
     x = x.astype(dtype)
     labels, weights = rng.integers(0, k - 1, 3001), rng.random(3001) if weighted else None
+    labels = np.sort(labels) if in_order else labels
     rows = packed(x, features, weights, 2)
     counts, sums = rows.label_sums(labels[::-1][::-1], k)
     t, w = plain_statistics(x, features), np.ones(3001) if weights is None else weights

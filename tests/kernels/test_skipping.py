@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from kmle import kernels
-from kmle.kernels import Clusters, PackedRows, SkippingRows, ranks
+from kmle.kernels import Clusters, PackedRows, SkippingRows, lead_order
+from kmle.kernels.skipping import Used
 
 FEATURES = ["identity", "diagonal", "quadratic"]
 
@@ -55,6 +56,44 @@ def test_labels_are_those_of_a_pass_over_everything(n, k, features, dtype):
     x = np.sort(rng.normal(size=(n, 3)), axis=0).astype(dtype)
     order = PackedRows(1, 3, features).order
     check(x, features, list(wandering(rng, k, order, 12)), rng.random(n), n_threads=2)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("spread", [0.3, 1.0, 3.0])
+def test_stretches_settle_and_are_disturbed_again(spread, dtype):
+    rng = np.random.default_rng(12)
+    k, n = 9, 64 * 40 + 17
+    centres = 6 * rng.normal(size=(k, 3))
+    own = np.sort(rng.integers(0, k, n))
+    x = (centres[own] + spread * rng.normal(size=(n, 3))).astype(dtype)
+    natural, moves = centres.copy(), []
+    for step in range(40):
+        moves.append((natural, -0.5 * (natural**2).sum(axis=1)))
+        # Mostly small steps of a few components; now and then all of them jump.
+        moving = rng.random(k) < (1.0 if step % 13 == 12 else 0.3)
+        reach = 3.0 if step % 13 == 12 else 10.0 ** -rng.integers(1, 8)
+        natural = natural + moving[:, None] * reach * rng.normal(size=natural.shape)
+    check(x, "identity", moves, n_threads=2)
+
+
+@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_evidence_is_that_of_all_components(features, dtype):
+    rng = np.random.default_rng(13)
+    x = np.sort(3 * rng.normal(size=(700, 2)), axis=0).astype(dtype)
+    weights = rng.random(700) if features == "identity" else None
+    rows = packed(x, features, weights, n_threads=2)
+    for size in (0.1, 3.0, 100.0):  # from components that all count to one that does
+        moves = list(wandering(rng, 7, rows.order, 5))
+        clusters = Clusters.empty(len(x), 7, rows.order)
+        rows.hard_pass(size * moves[0][0], moves[0][1], clusters)
+        skipping = SkippingRows(rows, np.empty(len(x), dtype=np.float32))
+        for natural, bias in moves:
+            # Before a pass with these components nothing is known, and all are scored.
+            expected = rows.evidence(size * natural, bias)
+            assert skipping.evidence(size * natural, bias) == expected
+            skipping.hard_pass(size * natural, bias, clusters)
+            np.testing.assert_allclose(skipping.evidence(size * natural, bias), expected, rtol=1e-12, atol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -109,19 +148,71 @@ def test_balls_hold_their_rows(features):
     x = rng.normal(size=(517, 3)) * [1.0, 10.0, 0.1]
     rows = packed(x, features)
     t = kernels.reference.statistics_of(x, kernels.packed.FEATURES[features])
+    centres = t[:3].copy()
     for rows_each in (64, 192):
-        balls = rows.balls(rows_each)
-        for place, start in enumerate(range(0, len(x), rows_each)):
-            own = t[start : start + rows_each]
-            np.testing.assert_allclose(balls.centres[place], own.mean(axis=0), rtol=1e-5, atol=1e-5)
-            distances = np.linalg.norm((own - balls.centres[place]) / balls.scale, axis=1)
-            assert distances.max() <= balls.radii[place] <= 1.00001 * distances.max()
-            assert np.linalg.norm(balls.centres[place] / balls.scale) <= balls.norms[place]
+        starts = range(0, len(x), rows_each)
+        balls = rows.balls(rows_each, centres, rng.integers(0, 3, len(starts)).astype(np.int32))
+        for home, radius, start in zip(balls.homes, balls.radii, starts, strict=True):
+            distances = np.linalg.norm((t[start : start + rows_each] - centres[home]) / balls.scale, axis=1)
+            assert distances.max() <= radius <= 1.00001 * distances.max()
 
 
-def test_ranks():
-    numbers = np.random.default_rng(9).integers(0, 1 << 16, 70_000).astype(np.uint16) // 3
-    found = ranks(numbers)
-    expected = np.empty(len(numbers), dtype=np.int32)
-    expected[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
-    np.testing.assert_array_equal(found, expected)
+def test_no_lead_shrinks_by_more_than_what_is_used_up():
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=(300, 4))
+    rows, natural, bias = packed(x), rng.normal(size=(6, 4)), rng.normal(size=6)
+    homes = rng.integers(0, 6, 5).astype(np.int32)
+    balls = rows.balls(64, rng.normal(size=(6, 4)), homes)
+    used = Used(natural, bias, balls, rows.largest(), 16, 2)
+    scores = before = x @ natural.T + bias
+    for size in (1.0, 1e-3, 1e-9, 1.0):
+        natural, bias = natural + size * rng.normal(size=natural.shape), bias + size * rng.normal(size=6)
+        step = used.step(natural, bias)
+        last, scores = scores, x @ natural.T + bias
+        for s, (z, radius) in enumerate(zip(homes, balls.radii, strict=True)):
+            own = slice(64 * s, 64 * s + 64)
+            gains = (scores - before - (scores - before)[:, [z]])[own].max(axis=0)
+            bound = step.gained[z, :6].astype(float) + radius * step.reached[z, :6].astype(float)
+            others = np.arange(6) != z
+            assert (gains[others] <= bound[others]).all()
+            assert gains.max() <= step.most_gained[z] + radius * step.most_apart[z]
+            gains = (scores - last - (scores - last)[:, [z]])[own].max(axis=0)
+            change = step.change[z, :6].astype(float)
+            bound = change - change[z] + radius * step.apart[z, :6] + step.rounding + 1e-6 * np.abs(change).sum()
+            assert (gains[others] <= bound[others]).all()
+
+
+@pytest.mark.parametrize("k", [1, 7, 100_000])
+def test_order_is_by_label_and_margin(k):
+    rng = np.random.default_rng(9)
+    labels = rng.integers(0, min(k, 500), 70_000).astype(np.int32)
+    margins = rng.exponential(size=len(labels)).astype(np.float32)
+    margins[[5, 6]] = np.inf, np.nan
+    found = lead_order(labels, margins, k, n_threads=2)
+    assert np.array_equal(np.sort(found), np.arange(len(labels)))
+    kernels.use("numpy")
+    assert np.array_equal(found, lead_order(labels, margins, k))
+    if k < 100:
+        assert (np.diff(labels[found]) >= 0).all()
+        for label in range(k):
+            own = found[labels[found] == label]
+            first, last = own[: len(own) // 10], own[-len(own) // 10 :]
+            assert margins[first].max() <= np.nanmin(margins[last])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_are_taken_less_a_shift_in_any_order(dtype):
+    rng = np.random.default_rng(10)
+    shift, places = rng.normal(size=3), rng.permutation(1001).astype(np.int32)
+    for table in (
+        rng.normal(size=(1001, 3)).astype(dtype),
+        np.asfortranarray(rng.normal(size=(1001, 3)).astype(dtype)),
+    ):
+        expected = packed((table - shift).astype(dtype)[places])
+        rows = PackedRows(*table.shape, dtype=dtype, n_threads=2)
+        labels = rng.integers(0, 2, len(table))
+        for order in (None, places):  # the second time over what was there before
+            rows.load_shifted(table, shift, order)
+        np.testing.assert_array_equal(rows.largest(), expected.largest())
+        np.testing.assert_array_equal(rows.label_sums(labels, 2)[1], expected.label_sums(labels, 2)[1])
+        np.testing.assert_array_equal(rows.totals()[1], expected.totals()[1])

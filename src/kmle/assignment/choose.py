@@ -29,6 +29,8 @@ PRUNE_FROM_ROWS = 100_000
 SKIP_FROM_WORK = 1000
 SKIP_FROM_COMPONENTS = 32
 SKIP_FROM_TOTAL_WORK = 400_000_000
+# Tables of all pairs of components, of so many bytes a pair, are to be small beside the rows.
+SKIP_BYTES_A_PAIR = 64
 
 ENGINES: dict[str, Callable[[Rows], Engine]] = {
     "dense": DenseEngine,
@@ -64,6 +66,7 @@ def choose(rows: Rows, n_components: int, assignment: str, hard: bool = False) -
         return PrunedEngine(rows, waits=not hard or n_components < ORDER_FROM_WORK)
     work = rows.order * n_components
     long = work >= SKIP_FROM_WORK and work * len(rows) >= SKIP_FROM_TOTAL_WORK
+    long = long and SKIP_BYTES_A_PAIR * n_components**2 <= rows.X.nbytes
     if narrow and long and backend() == "compiled" and n_components >= SKIP_FROM_COMPONENTS:
         return SkippingEngine(rows)
     return DenseEngine(rows)

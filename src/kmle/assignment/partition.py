@@ -92,19 +92,18 @@ class Reordered(Partition):
 
     values: NDArray[Any]
     places: Labels
-    changed_from: ref["Reordered"] | None = None
+    changed_from: ref[Partition] | None = None
+    n_threads: int = 1
 
     @staticmethod
-    def noted(labels: Labels, places: Labels, n_components: int, before: "Reordered | None") -> "Reordered":
+    def noted(labels: Labels, places: Labels, n_components: int, before: Partition, n_threads: int) -> "Reordered":
         """A copy of labels that others go on changing, in as few bytes as will do."""
         narrow = np.min_scalar_type(max(n_components - 1, 0))
-        return Reordered(labels.astype(narrow), places, None if before is None else ref(before))
+        return Reordered(labels.astype(narrow), places, ref(before), n_threads)
 
     @property
     def labels(self) -> Labels:
-        labels = np.empty(len(self.values), dtype=np.int32)
-        labels[self.places] = self.values
-        return labels
+        return spread_labels(GroupLabels.of_rows(self.values.astype(np.int32)), self.places, self.n_threads)
 
     def same_as(self, other: Partition) -> bool:
         if self is other:

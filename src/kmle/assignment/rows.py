@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
-from ..kernels import PackedRows, survey
+from ..kernels import PackedRows, squares, survey
 from ..numerics.arrays import Array
 from .partition import Labels
 from .threads import for_each
@@ -79,14 +79,30 @@ class Rows:
                 return np.dtype(np.float32)
         return self.X.dtype
 
-    def packed_in_order(self, places: NDArray[np.int32]) -> PackedRows:
-        """The same in another order: `places` (n,) says which row comes at each place."""
-        return self._pack(places)
+    def packed_in_order(self, places: NDArray[np.int32], packed: PackedRows | None = None) -> PackedRows:
+        """The same in another order: `places` (n,) says which row comes at each place.
 
-    def _pack(self, places: NDArray[np.int32] | None = None) -> PackedRows:
-        first, features = self.kernel_columns(slice(0, 1))
-        weights = self.weights if self.weights is None or places is None else self.weights[places]
-        packed = PackedRows(len(self.X), first.shape[1], features, weights, self.precision, self.n_threads)
+        Packed rows that nobody needs any more may be given where `repacks` says so: their memory then serves again.
+        """
+        return self._pack(places, packed)
+
+    @property
+    def repacks(self) -> bool:
+        """Whether rows can be packed into the place of others."""
+        return self._shift is not None and self.weights is None
+
+    @property
+    def _shift(self) -> Array | None:
+        return None if self.origin is None else self.family.kernel_shift(self.origin)
+
+    def _pack(self, places: NDArray[np.int32] | None = None, packed: PackedRows | None = None) -> PackedRows:
+        if packed is None:
+            first, features = self.kernel_columns(slice(0, 1))
+            weights = self.weights if self.weights is None or places is None else self.weights[places]
+            packed = PackedRows(len(self.X), first.shape[1], features, weights, self.precision, self.n_threads)
+        if self._shift is not None:
+            packed.load_shifted(self.X, self._shift, places)
+            return packed
 
         def load(rows: slice) -> None:
             packed.load(rows.start, self.kernel_columns(rows if places is None else places[rows])[0])
@@ -110,9 +126,10 @@ class Rows:
         for_each(fill, self._slices(self.X.shape[1]), self.n_threads)
         return table, features
 
-    def release_packed(self) -> None:
-        """Gives back the memory of the packed rows, for an engine that has them in another form."""
-        self.__dict__.pop("packed", None)
+    def release_packed(self) -> PackedRows | None:
+        """Lets go of the packed rows, for an engine that has them in another form; who takes them may write to them."""
+        released: PackedRows | None = self.__dict__.pop("packed", None)
+        return released
 
     def line_blocks(self) -> Iterator[slice]:
         """Blocks of rows of one column, whole ones of the kernels."""
@@ -189,6 +206,10 @@ class Rows:
         """The weighted sum of k(x), the part of the likelihood no component can change."""
         if not self.family.has_carrier:
             return 0.0
+        by_squares = self.family.carrier_by_squares(self.X.shape[1])
+        if by_squares is not None and self.origin is not None and self.weights is None:
+            factors, constant = by_squares
+            return float(factors @ squares(self.X, self.origin, self.n_threads)) + len(self.X) * constant
         blocks = list(self._slices(self.X.shape[1]))
         totals = [0.0] * len(blocks)
 

@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..kernels import Clusters, PackedRows, SkippingRows, ranks
+from ..kernels import Clusters, PackedRows, SkippingRows, lead_order
 from ..kernels.packed import Singles
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
@@ -18,13 +18,12 @@ from .partition import Labelled, Labels, Partition, Reordered
 from .rows import Rows
 from .tally import Tally
 
-# Leads last long enough to be worth knowing once a pass moves fewer than this share of the rows.
+# Leads last long enough to be worth knowing once a pass moves fewer than this share of the rows, as a sample tells.
 FEW_MOVES = 0.03
+SAMPLED_ROWS = 4096
 # Rows that have moved lie among those of other labels, where nothing is ever beyond doubt. They are put in order again
 # once so many rows, as a multiple of all, have been looked at for that reason.
 STRAYED = 10
-# Margins between which the order is by margin.
-LEAST_MARGIN, MOST_MARGIN = np.float32(1e-30), np.float32(1e30)
 
 
 class SkippingEngine:
@@ -36,6 +35,7 @@ class SkippingEngine:
         self.rows = rows
         self._tally: Tally | None = None
         self._partition: Labelled | None = None
+        self._margins: Singles | None = None
         self._ordered: _Ordered | None = None
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
@@ -45,21 +45,29 @@ class SkippingEngine:
         if self._tally is None:
             self._tally = Tally(self.rows.packed)
         clusters = self._tally.opened(len(natural))
-        first = bool(np.any(clusters.labels[:1] < 0))
-        margins = None if first else np.empty(len(self.rows), dtype=np.float32)
-        changed = self.rows.packed.hard_pass(natural, bias, clusters, margins)
+        if self._partition is not None and self._margins is not None and self._few_move(natural, bias, clusters.labels):
+            self._ordered = _Ordered(self.rows, self._tally, clusters, self._margins, self._partition)
+            self._tally = self._partition = self._margins = None
+            return self._ordered.hard_pass(natural, bias)
+        if self._margins is None:
+            self._margins = np.empty(len(self.rows), dtype=np.float32)
+        changed = self.rows.packed.hard_pass(natural, bias, clusters, self._margins)
         if changed or self._partition is None:
             before = None if self._partition is None else ref(self._partition)
             self._partition = Labelled(clusters.labels.copy(), before)
-        found = self._partition, self._tally.statistics()
-        if margins is not None and changed < FEW_MOVES * len(self.rows):
-            self._ordered = _Ordered(self.rows, self._tally, clusters, margins)
-            self._tally = self._partition = None
-        return found
+        return self._partition, self._tally.statistics()
+
+    def _few_move(self, natural: Array, bias: Array, labels: Labels) -> bool:
+        """Whether so few rows of a sample have another label with these components that knowing leads is worth it."""
+        some = np.arange(0, len(labels), max(1, len(labels) // SAMPLED_ROWS))
+        scores = self.rows.take(some) @ np.where(np.isfinite(bias), natural.T, 0.0) + bias
+        # Rows without a label move, all of them.
+        return bool(np.count_nonzero(scores.argmax(axis=1) != labels[some]) < FEW_MOVES * len(some))
 
     def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
-        return self._packed.evidence(natural, bias)
+        known = self.rows.packed if self._ordered is None else self._ordered.skipping
+        return known.evidence(natural, bias)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
@@ -74,28 +82,28 @@ class _Ordered:
     """The rows in the order of their labels and leads, and their latest labels."""
 
     packed: PackedRows
-    _skipping: SkippingRows
+    skipping: SkippingRows
 
-    def __init__(self, rows: Rows, tally: Tally, clusters: Clusters, margins: Singles) -> None:
+    def __init__(self, rows: Rows, tally: Tally, clusters: Clusters, margins: Singles, partition: Partition) -> None:
         self._rows = rows
         self._tally = tally
-        self._partition: Reordered | None = None
-        self._places = np.arange(len(rows), dtype=np.int32)
+        self._partition = partition
+        self._places: Labels | None = None
         self._put_in_order(clusters, margins)
 
     def _put_in_order(self, clusters: Clusters, margins: Singles) -> None:
-        order = like_order(clusters.labels, margins, len(clusters.counts))
-        places = np.empty_like(self._places)
-        places[order] = self._places
-        self._places = places
+        order = lead_order(clusters.labels, margins, len(clusters.counts), self._rows.n_threads)
+        self._places = order if self._places is None else self._places[order]
         self._tally.reordered(order)
-        # Those in the old order are let go of first: there is never more than one packed copy of the rows.
-        self._rows.release_packed()
-        if hasattr(self, "_skipping"):
-            del self._skipping, self.packed
-        self.packed = self._rows.packed_in_order(places)
+        old = self._rows.release_packed()
+        if hasattr(self, "packed"):
+            old = self.packed
+            del self.skipping, self.packed
+        if not self._rows.repacks:
+            old = None  # they are let go of first: there is never more than one packed copy of the rows
+        self.packed = self._rows.packed_in_order(self._places, old)
         self._tally.packed = self.packed
-        self._skipping = SkippingRows(self.packed, margins)  # all of them are written by the next pass
+        self.skipping = SkippingRows(self.packed, margins)  # all of them are written by the next pass
         self._strayed = 0
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
@@ -104,32 +112,14 @@ class _Ordered:
         if np.any(clusters.labels[:1] < 0):
             changed = self.packed.hard_pass(natural, bias, clusters)
             # All that was certain was of other labels.
-            self._skipping = SkippingRows(self.packed, self._skipping.margins)
+            self.skipping = SkippingRows(self.packed, self.skipping.margins)
         else:
             if self._strayed > STRAYED * len(clusters.labels):
-                self._put_in_order(clusters, self._skipping.margins)
-            changed, _, strayed = self._skipping.hard_pass(natural, bias, clusters)
+                self._put_in_order(clusters, self.skipping.margins)
+            changed, _, strayed = self.skipping.hard_pass(natural, bias, clusters)
             self._strayed += strayed
-        if changed or self._partition is None:
-            self._partition = Reordered.noted(clusters.labels, self._places, len(natural), self._partition)
+        if changed:
+            assert self._places is not None  # they are in order
+            noted = clusters.labels, self._places, len(natural), self._partition
+            self._partition = Reordered.noted(*noted, self._rows.n_threads)
         return self._partition, self._tally.statistics()
-
-
-def like_order(labels: Labels, margins: Singles, n_components: int) -> Labels:
-    """Where each row goes in an order by label and, nearly, by margin among those of one label.
-
-    >>> like_order(np.array([1, 0, 1, 1], np.int32), np.array([3.0, 1.0, 0.0, 9.0], np.float32), 3)
-    array([2, 0, 1, 3], dtype=int32)
-    """
-    # So few steps of the margin that the numbers are sorted without comparisons; components beyond that share some.
-    steps = max(1, (1 << 16) // n_components)
-    typical = np.clip(np.median(margins[:: max(1, len(margins) // 1000)]), LEAST_MARGIN, MOST_MARGIN)
-    # A margin that is infinite, or no number, is beyond them all.
-    share = np.fmin(margins, MOST_MARGIN)
-    share += typical
-    np.divide(np.float32(steps) * typical, share, out=share)
-    step = np.minimum(share.astype(np.uint16), np.uint16(steps - 1))
-    numbers = labels.astype(np.uint16)
-    numbers *= np.uint16(steps)
-    numbers += np.uint16(steps - 1) - step
-    return ranks(numbers)

@@ -36,12 +36,10 @@ class Tally:
         return self._clusters
 
     def reordered(self, places: NDArray[np.int32]) -> None:
-        """Lets go of the rows, which are to come in another order: `places` says where each goes."""
+        """Lets go of the rows, which are to come in another order: `places` says which comes at each place."""
         self.packed = None
         if self._clusters is not None:
-            labels = np.empty_like(self._clusters.labels)
-            labels[places] = self._clusters.labels
-            self._clusters.labels = labels
+            self._clusters.labels = self._clusters.labels[places]
 
     def statistics(self) -> ClusterStatistics:
         """What the clusters add up to after a pass."""

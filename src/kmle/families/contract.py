@@ -161,6 +161,16 @@ class FamilyContract(ABC):
         """
         return self.sufficient_statistic(X), "identity"
 
+    def kernel_shift(self, origin: Array) -> Array | None:
+        """What to take off the columns of X to have those of the kernels, seen from `origin`; None: that is not all."""
+        return None
+
+    def carrier_by_squares(self, n_columns: int) -> tuple[Array, float] | None:
+        """Factors (d,) and a constant such that k(x), to go with t seen from an origin, is the constant plus the sum of
+        the factors times the squares of the columns seen from there; None where it is not.
+        """
+        return None
+
     def sparse_log_carrier(self, X: "csr_array") -> Array:
         """k(x) of sparse rows, from the entries that are stored."""
         raise ValueError(f"{self.name} does not take sparse rows: give a dense array")

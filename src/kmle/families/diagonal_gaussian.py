@@ -71,6 +71,9 @@ class DiagonalGaussian(ExponentialFamily):
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return X, "diagonal"
 
+    def kernel_shift(self, origin: Array) -> Array:
+        return origin
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By differences to the means: no second moments, so no digits lost far from the origin."""
         mean, variance = _mean_variance(natural)

@@ -1,6 +1,7 @@
 """Gaussians with a known covariance: k-means and its Mahalanobis kin."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -58,7 +59,7 @@ class FixedCovarianceGaussian(ExponentialFamily):
 
     def _whitener(self, d: int) -> Array:
         """W with |W x|^2 = x^T S^-1 x."""
-        return np.linalg.inv(np.linalg.cholesky(self._matrix(d)))
+        return _whitener(self, d)
 
     def _log_scale(self, d: int) -> float:
         """log|2 pi S| / 2."""
@@ -76,7 +77,7 @@ class FixedCovarianceGaussian(ExponentialFamily):
         return -0.5 * np.einsum("...d,...d->...", whitened, whitened) - self._log_scale(d)
 
     def log_normalizer(self, natural: Array) -> Array:
-        return 0.5 * np.einsum("...i,ij,...j->...", natural, self._matrix(natural.shape[-1]), natural)
+        return 0.5 * np.einsum("...i,...i->...", self.moment_from_natural(natural), natural)
 
     def moment_from_natural(self, natural: Array) -> Array:
         return natural @ self._matrix(natural.shape[-1])
@@ -112,6 +113,13 @@ class FixedCovarianceGaussian(ExponentialFamily):
     def log_carrier_from(self, X: Array, origin: Array) -> Array:
         return self.log_carrier(X - origin)
 
+    def kernel_shift(self, origin: Array) -> Array:
+        return origin
+
+    def carrier_by_squares(self, n_columns: int) -> tuple[Array, float] | None:
+        table = np.asarray(self.covariance, dtype=float)
+        return None if table.ndim == 2 else (np.broadcast_to(-0.5 / table, n_columns), -self._log_scale(n_columns))
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no squares of coordinates, so no digits lost far from the origin."""
         whitener = self._whitener(X.shape[-1])
@@ -119,3 +127,11 @@ class FixedCovarianceGaussian(ExponentialFamily):
             X @ whitener.T, self.moment_from_natural(natural) @ whitener.T, "sqeuclidean"
         )
         return -0.5 * distances - self._log_scale(X.shape[-1])
+
+
+@lru_cache(maxsize=64)
+def _whitener(family: FixedCovarianceGaussian, d: int) -> Array:
+    """Found once: every update of the parameters needs it."""
+    whitener = np.linalg.inv(np.linalg.cholesky(family._matrix(d)))
+    whitener.flags.writeable = False
+    return whitener

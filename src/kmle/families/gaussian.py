@@ -95,6 +95,9 @@ class Gaussian(ExponentialFamily):
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return X, "quadratic"
 
+    def kernel_shift(self, origin: Array) -> Array:
+        return origin
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By Cholesky factors of the precisions: no second moments, so no digits lost far from the origin."""
         linear, precision = _split(natural)

@@ -4,11 +4,11 @@ A row of statistics t(x) scores <t(x), natural_j> + bias_j with component j; for
 log-density plus log-weight, up to a term of x alone.
 """
 
-from .columns import Survey, look_up, looking_once, survey, tabulate
+from .columns import Survey, look_up, looking_once, squares, survey, tabulate
 from .packed import Clusters, PackedRows
 from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
 from .serving import backend, instruction_set, use, versions
-from .skipping import SkippingRows, ranks
+from .skipping import SkippingRows, lead_order
 from .sorted import SortedRows, locate
 from .wide import WideRows
 
@@ -24,12 +24,13 @@ __all__ = [
     "WideRows",
     "backend",
     "instruction_set",
+    "lead_order",
     "locate",
     "look_up",
     "looking_once",
-    "ranks",
     "spatial_order",
     "spread_labels",
+    "squares",
     "survey",
     "tabulate",
     "use",

@@ -95,6 +95,21 @@ def _survey(table: NDArray[Any], n_threads: int) -> Survey:
     return Survey(lowest, highest, totals, all(finite for finite, _ in seen), all(whole for _, whole in seen))
 
 
+def squares(table: NDArray[Any], origin: NDArray[Any], n_threads: int = 1) -> Floats:
+    """Sums (d,) of the squares of the columns of a table (n, d), seen from an origin (d,).
+
+    >>> squares(np.array([[1.0, 2.0], [3.0, -4.0]]), np.array([1.0, 0.0]))
+    array([ 4., 20.])
+    """
+    totals = np.zeros(table.shape[1])
+    compiled: Any = compiled_module(warn=False) if table.size else None
+    if compiled is None:
+        reference.squares(table, np.asarray(origin, dtype=np.float64), totals)
+    else:
+        _typed(compiled, "squares", table)(table, np.ascontiguousarray(origin, dtype=np.float64), totals, n_threads)
+    return totals
+
+
 def tabulate(values: NDArray[Any], low: float, size: int, weights: NDArray[Any] | None = None) -> Floats:
     """How often each whole number from `low` to low + size - 1 occurs (size,), by weight where there are weights.
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import pruned_reference, reference
+from .certain import Balls, Certain, Step
 from .serving import compiled_module
 
 Floats = NDArray[np.float64]
@@ -37,35 +38,6 @@ class Clusters:
             np.zeros(n_components),
             np.zeros((n_components, order)),
         )
-
-
-@dataclass(frozen=True)
-class Balls:
-    """Balls that hold t(x) of stretches of `rows_each` rows (m of them): centres (m, D), their norms (m,), radii (m,).
-
-    Distances are measured in units of the `scale` (D,), which is in proportion to the deviations from the centres.
-    """
-
-    rows_each: int
-    centres: Singles
-    radii: Singles
-    norms: Singles
-    scale: Floats
-
-
-@dataclass(frozen=True)
-class Step:
-    """How components have moved: changes of natural parameters (D, width) and biases (width,), and what bounds them.
-
-    `apart` (k, width) says how far apart the steps of two components are, in units of the scale of balls; `rounding`
-    and, for each unit of the norm of a centre, `rounding_each` bound the rounding of a change of a lead.
-    """
-
-    natural: Singles
-    bias: Singles
-    apart: Singles
-    rounding: float
-    rounding_each: float
 
 
 class PackedRows:
@@ -119,6 +91,14 @@ class PackedRows:
         if len(rows):
             self._rows.load(first, np.asarray(rows, dtype=self.dtype))
 
+    def load_shifted(self, table: NDArray[Any], shift: ArrayLike, places: NDArray[np.int32] | None = None) -> None:
+        """Takes all rows (n, d), each column less its shift (d,); `places` (n,) says which row comes at each place."""
+        less = np.ascontiguousarray(shift, dtype=np.float64)
+        if table.shape != (self.n_rows, self.n_columns) or less.shape != (self.n_columns,):
+            raise ValueError(f"rows of shape {table.shape} are not all of ({self.n_rows}, {self.n_columns}).")
+        if self.n_rows:
+            self._rows.load_shifted(np.asarray(table, dtype=self.dtype), less, places)
+
     def column(self) -> NDArray[Any]:
         """The only column (n,) where it lies, to be written to and sorted without a copy; `measure` then loads it."""
         if self.n_columns != 1:
@@ -144,43 +124,39 @@ class PackedRows:
         _clear_empty(clusters)
         return int(changed)
 
-    def balls(self, rows_each: int) -> Balls:
-        """Balls that hold t(x) of each stretch of so many rows."""
-        count = -(-self.n_rows // rows_each)
-        centres, radii = np.empty((count, self.order), np.float32), np.empty(count, np.float32)
-        every = max(1, count // SAMPLED_STRETCHES)
+    def balls(self, rows_each: int, centres: Floats, homes: NDArray[np.int32]) -> Balls:
+        """Balls that hold t(x) of each stretch of so many rows, around one of some centres each."""
+        radii = np.empty(len(homes), np.float32)
+        every = max(1, len(homes) // SAMPLED_STRETCHES)
         squares = np.zeros(self.order)
-        self._rows.balls(rows_each, every, np.ones(self.order), centres, radii, squares)
+        self._rows.balls(rows_each, every, np.ones(self.order), centres, homes, radii, squares)
         scale = np.sqrt(squares)
         scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
-        self._rows.balls(rows_each, 1, scale, centres, radii, None)
-        # Rounded up, as the radii are.
-        norms = (np.linalg.norm(centres / scale, axis=1) * 1.000001).astype(np.float32)
-        return Balls(rows_each, centres, radii, norms, scale)
+        self._rows.balls(rows_each, 1, scale, centres, homes, radii, None)
+        return Balls(rows_each, centres, homes, radii, scale)
 
     def skipping_pass(
-        self,
-        natural: ArrayLike,
-        bias: ArrayLike,
-        clusters: Clusters,
-        margins: Singles,
-        leads: Singles,
-        balls: Balls,
-        step: Step,
+        self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, margins: Singles, certain: Certain, step: Step
     ) -> tuple[int, int, int]:
-        """A hard pass over stretches whose leads may be gone.
+        """A hard pass over stretches whose leads may be gone, after the `step`; it writes what is certain then.
 
-        `leads` (m, width) are those that are certain of the rows of a stretch over each component, before the `step`;
         `margins` (n,) receives best score minus second best, of those computed. Returns how many labels changed, how
         many scores it took, and how many rows were looked at in stretches with rows of several components.
         """
         theta, b = self.components(natural, bias)
         state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
-        around = (balls.rows_each, leads, balls.centres, balls.radii, balls.norms)
-        moved = (step.natural, step.bias, step.apart, step.rounding, step.rounding_each)
-        changed, scored, strayed = self._rows.skipping_pass(theta, b, *state, margins, *around, *moved)
+        told = self._rows.skipping_pass(theta, b, *state, margins, *certain.arrays, *step.arrays)
         _clear_empty(clusters)
+        changed, scored, strayed = told
         return int(changed), int(scored), int(strayed)
+
+    def skipping_evidence(
+        self, natural: ArrayLike, bias: ArrayLike, labels: NDArray[np.int32], certain: Certain, step: Step
+    ) -> tuple[float, float]:
+        """What `evidence` returns, of components with which a skipping pass has just been made."""
+        theta, b = self.components(natural, bias)
+        score, entropy = self._rows.skipping_evidence(theta, b, labels, *certain.arrays, *step.arrays)
+        return float(score), float(entropy)
 
     def soft_pass(self, natural: ArrayLike, bias: ArrayLike, n_kept: int | None = None) -> tuple[Floats, Floats, float]:
         """Counts (k,) and sums (k, D) by responsibility, and the weighted sum of the rows' log-sum-exp of scores.

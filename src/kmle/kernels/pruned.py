@@ -50,6 +50,11 @@ class GroupLabels:
         """Room for labels."""
         return GroupLabels(np.empty(-(-n_rows // GROUP_ROWS), dtype=np.int32), np.empty(n_rows, dtype=np.int32))
 
+    @staticmethod
+    def of_rows(labels: Integers) -> "GroupLabels":
+        """Labels of rows (n,) of which none is known to be that of its group."""
+        return GroupLabels(np.full(-(-len(labels) // GROUP_ROWS), -1, dtype=np.int32), labels)
+
     def mixed_rows(self) -> Integers:
         """The labels of all rows in groups without an owner."""
         mixed = np.flatnonzero(self.owners < 0)

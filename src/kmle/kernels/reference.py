@@ -57,6 +57,13 @@ class PackedRows:
     def load(self, first: int, rows: NDArray[Any]) -> None:
         self._values[first : first + len(rows)] = rows
 
+    def load_shifted(self, table: NDArray[Any], shift: Floats, places: NDArray[np.int32] | None) -> None:
+        """All rows at once, in the order of the places, each column less its shift."""
+        step = max(1, VALUES_PER_BLOCK // max(table.shape[1], 1))
+        for first in range(0, len(table), step):
+            rows = slice(first, first + step)
+            self._values[rows] = table[rows if places is None else places[rows]] - shift
+
     def column(self) -> NDArray[Any]:
         """The only column, where it lies."""
         return self._values[:, 0]
@@ -104,34 +111,42 @@ class PackedRows:
         margins: NDArray[np.float32],
         rows_each: int,
         leads: NDArray[np.float32],
-        centres: NDArray[np.float32],
+        limits: Floats,
+        homes: NDArray[np.int32],
         radii: NDArray[np.float32],
-        norms: NDArray[np.float32],
-        step_natural: NDArray[np.float32],
-        step_bias: NDArray[np.float32],
+        change: NDArray[np.float32],
         apart: NDArray[np.float32],
         rounding: float,
-        rounding_each: float,
+        gained: NDArray[np.float32],
+        reached: NDArray[np.float32],
+        most_gained: Floats,
+        most_apart: Floats,
     ) -> tuple[int, int, int]:
         """A hard pass: what need not be looked at changes nothing but the time."""
         return self.hard_pass(natural, bias, labels, sizes, counts, sums, margins), len(labels) * len(bias), 0
+
+    def skipping_evidence(
+        self, natural: Floats, bias: Floats, labels: NDArray[np.int32], *certain: Any
+    ) -> tuple[float, float]:
+        """The evidence: what is too far behind to count changes nothing but the time."""
+        return self.evidence(natural, bias)
 
     def balls(
         self,
         rows_each: int,
         every: int,
         scale: Floats,
-        centres: NDArray[np.float32],
+        centres: Floats,
+        homes: NDArray[np.int32],
         radii: NDArray[np.float32],
         squares: Floats | None,
     ) -> None:
-        """Means of stretches of rows, and how far rows lie from them at most, rounded up: of all stretches here."""
+        """How far the rows of stretches lie from their centres at most, rounded up: of all stretches here."""
         for rows, t in self.blocks(1, rows_each):
             starts = np.arange(0, len(t), rows_each)
             sizes = np.diff(np.append(starts, len(t)))
             own = slice(rows.start // rows_each, rows.start // rows_each + len(starts))
-            centres[own] = np.add.reduceat(t, starts) / sizes[:, np.newaxis]
-            centred = t - np.repeat(centres[own], sizes, axis=0)
+            centred = t - np.repeat(centres[homes[own]], sizes, axis=0)
             radii[own] = np.maximum.reduceat(np.sqrt(((centred / scale) ** 2).sum(axis=1)), starts) * 1.000001
             if squares is not None:
                 squares += (centred**2).sum(axis=0)
@@ -222,9 +237,11 @@ def survey(table: NDArray[Any], lowest: Floats, highest: Floats, totals: Floats)
     return finite, bool(small and all(np.array_equal(np.floor(column), column) for column in table.T))
 
 
-def ranks(numbers: NDArray[np.uint16], out: NDArray[np.int32]) -> None:
-    """Where each of some numbers goes when they are put in order; equals stay in theirs."""
-    out[np.argsort(numbers, kind="stable")] = np.arange(len(numbers), dtype=np.int32)
+def squares(table: NDArray[Any], origin: Floats, totals: Floats) -> None:
+    """Sums of the squares of the columns, seen from an origin, in double precision."""
+    step = max(1, VALUES_PER_BLOCK // table.shape[1])
+    for first in range(0, len(table), step):
+        totals += ((table[first : first + step] - origin) ** 2).sum(axis=0)
 
 
 def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: NDArray[np.int32], threads: int) -> None:

@@ -2,7 +2,8 @@
 
 For a row with label z the lead over component j changes by <t, d(theta_z - theta_j)> + d(b_z - b_j). With t written as
 centre + scale u, and |u| known for all rows of a stretch, that is bounded for all of them at once; no triangle
-inequality is needed, so any family will do.
+inequality is needed, so any family will do. Stretches share the centre of the component they started in. What is used
+up of leads is therefore added up once for all stretches of a component: most of them cost one comparison a pass.
 """
 
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import reference
-from .packed import Clusters, Floats, PackedRows, Singles, Step
+from . import skipping_reference
+from .certain import Balls, Certain, Step
+from .packed import Clusters, Floats, PackedRows, Singles
 from .serving import compiled_module
 
 # Rows the kernel looks at together; a stretch is so many or a multiple.
@@ -20,8 +22,11 @@ LOOK_ROWS = 64
 WIDTH_STEP = 16
 # Leads are to take no more than this share of the memory of the rows.
 LEADS_SHARE = 0.25
-# Distances of so many components from all are found at once.
-LINES_AT_ONCE = 256
+# What is said of a lead never counts on more than this, so that sums of it stay numbers.
+LONGEST_LEAD = 1e38
+# Margins between which the order is by margin.
+LEAST_MARGIN, MOST_MARGIN = 1e-30, 1e30
+EPSILON = float(np.finfo(float).eps)
 
 
 class SkippingRows:
@@ -44,8 +49,7 @@ class SkippingRows:
         self._packed = packed
         self.margins = margins
         self._largest = packed.largest()
-        self._leads: Singles | None = None
-        self._last: tuple[Floats, Floats] | None = None
+        self._used: Used | None = None
 
     def hard_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters) -> tuple[int, int, int]:
         """A pass from clusters in which every row has a label; returns what `PackedRows.skipping_pass` does.
@@ -53,80 +57,93 @@ class SkippingRows:
         The clusters must be as the last pass left them, if that was with as many components.
         """
         theta, b = self._packed.components(natural, bias)
-        known = self._last is not None and len(self._last[1]) == len(b)
-        if not known:
-            self._measure(len(b))
-        assert self._leads is not None
-        if self._last is None or not known or np.any(np.isfinite(b) != np.isfinite(self._last[1])):
+        if self._used is None or len(self._used.bias) != len(b):
+            self._certain = self._measured(clusters)
+            self._used = None
+        elif np.any(np.isfinite(b) != np.isfinite(self._used.bias)):
             # Nothing is certain of components that come to life, nor of the rows of those that die.
-            self._leads[:, : len(b)] = -np.inf
-            self._last = theta, b
-        step = self._step(theta, b, *self._last)
-        found = self._packed.skipping_pass(theta, b, clusters, self.margins, self._leads, self._balls, step)
-        self._last = theta.copy(), b.copy()
-        return found
+            self._certain.forget(len(b))
+            self._used = None
+        if self._used is None:
+            balls, width = self._certain.balls, self._certain.leads.shape[1]
+            self._used = Used(theta, b, balls, self._largest, width, self._packed.n_threads)
+        self._labels, self._step = clusters.labels, self._used.step(theta, b)
+        return self._packed.skipping_pass(theta, b, clusters, self.margins, self._certain, self._step)
 
-    def _measure(self, n_components: int) -> None:
+    def evidence(self, natural: ArrayLike, bias: ArrayLike) -> tuple[float, float]:
+        """What `PackedRows.evidence` returns; less has to be scored after a pass with the same components."""
+        theta, b = self._packed.components(natural, bias)
+        if self._used is None or not self._used.is_at(theta, b) or not np.isfinite(b).any():
+            return self._packed.evidence(theta, b)
+        return self._packed.skipping_evidence(theta, b, self._labels, self._certain, self._step)
+
+    def _measured(self, clusters: Clusters) -> Certain:
         """Room for leads over so many components, and balls around stretches as long as they must be for that."""
-        width = -(-n_components // WIDTH_STEP) * WIDTH_STEP
+        k = len(clusters.counts)
+        width = -(-k // WIDTH_STEP) * WIDTH_STEP
         room = LEADS_SHARE * self._packed.n_columns * self._packed.dtype.itemsize
-        self._balls = self._packed.balls(LOOK_ROWS * max(1, int(np.ceil(4 * width / LOOK_ROWS / room))))
-        self._leads = np.full((len(self._balls.radii), width), np.inf, dtype=np.float32)
-
-    def _step(self, natural: Floats, bias: Floats, before: Floats, bias_before: Floats) -> Step:
-        """From the components before to those now, rounded so that no change looks smaller than it is."""
-        assert self._leads is not None
-        alive, width = np.isfinite(bias), self._leads.shape[1]
-        k, order = natural.shape
-        moved, lifted = np.zeros((k, order)), np.zeros(k)
-        moved[alive] = natural[alive] - before[alive]
-        lifted[alive] = bias[alive] - bias_before[alive]
-        scaled = moved * self._balls.scale
-        magnitude = np.abs(natural[alive]) @ self._largest + np.abs(bias[alive])
-        rounding = 16 * np.finfo(float).eps * (order + 4) * magnitude.max(initial=0.0)
-        # A change is rounded with every term of its sum, as is the one it is compared with, and a few times more.
-        each = 4 * (order + 8) * float(np.finfo(np.float32).eps)
-        rounding_each = each * float(np.linalg.norm(np.abs(scaled).max(axis=0)))
-        with np.errstate(over="ignore"):
-            return Step(
-                _padded(moved.T, width),
-                _padded(lifted, width),
-                _apart(scaled, width),
-                1.000001 * (rounding + each * float(np.abs(lifted).max())),
-                1.000001 * rounding_each,
-            )
+        rows_each = LOOK_ROWS * max(1, int(np.ceil(4 * width / LOOK_ROWS / room)))
+        homes = clusters.labels[::rows_each].copy()
+        # Any centres will do; those of the clusters are near their rows.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = np.nan_to_num(clusters.sums / clusters.counts[:, None])
+        balls = self._packed.balls(rows_each, np.clip(means, -self._largest, self._largest), homes)
+        leads = np.full((len(homes), width), LONGEST_LEAD, dtype=np.float32)
+        certain = Certain(leads, np.empty(len(homes)), balls)
+        certain.forget(k)
+        return certain
 
 
-def ranks(numbers: NDArray[np.uint16]) -> NDArray[np.int32]:
-    """Where each number goes when they are put in order; equals stay in theirs.
+class Used:
+    """What is used up of leads, at most, as components make one step after the other.
 
-    >>> ranks(np.array([5, 2, 5, 0], np.uint16))
-    array([2, 1, 3, 0], dtype=int32)
+    All of it is rounded so that no change looks smaller than it is.
     """
-    out = np.empty(len(numbers), dtype=np.int32)
-    serving: Any = compiled_module() or reference
-    serving.ranks(numbers, out)
-    return out
+
+    def __init__(
+        self, natural: Floats, bias: Floats, balls: Balls, largest: Floats, width: int, n_threads: int
+    ) -> None:
+        k = len(bias)
+        self.natural, self.bias = natural.copy(), bias.copy()
+        self._balls, self._largest, self._n_threads = balls, largest, n_threads
+        self._lines = [np.zeros((k, width), dtype=np.float32) for _ in range(4)]
+        self._most = np.zeros(k), np.zeros(k)
+        self._serving: Any = compiled_module() or skipping_reference
+
+    def is_at(self, natural: Floats, bias: Floats) -> bool:
+        """Whether the last step was to these components."""
+        return np.array_equal(bias, self.bias) and np.array_equal(natural, self.natural, equal_nan=True)
+
+    def step(self, natural: Floats, bias: Floats) -> Step:
+        """The step to these components, and all so far; it holds until the next."""
+        alive, order = np.isfinite(bias), natural.shape[1]
+        moved = np.where(alive[:, None], natural - self.natural, 0.0)
+        with np.errstate(invalid="ignore"):
+            lifted = np.where(alive, bias - self.bias, 0.0)
+        rounding = 16 * EPSILON * (order + 4) * max(self._size(natural, bias), self._size(self.natural, self.bias))
+        self.natural, self.bias = natural.copy(), bias.copy()
+        change, apart, gained, reached = self._lines
+        steps = np.ascontiguousarray(moved.T), lifted
+        around = self._balls.centres, self._balls.scale
+        self._serving.use_up(*steps, *around, rounding, *self._lines, *self._most, self._n_threads)
+        return Step(change, apart, 1.000001 * rounding, gained, reached, *self._most)
+
+    def _size(self, natural: Floats, bias: Floats) -> float:
+        """How large the terms of a score can be."""
+        alive = np.isfinite(bias)
+        return float((np.abs(natural[alive]) @ self._largest + np.abs(bias[alive])).max(initial=0.0))
 
 
-def _apart(steps: Floats, width: int) -> Singles:
-    """How far apart any two steps (k, D) are, rounded up (k, width); some rows at a time, as there may be many."""
-    k, order = steps.shape
-    squares = (steps**2).sum(axis=1)
-    # What the difference of squares loses by rounding, as a share of its terms.
-    lost = np.sqrt((order + 4) * np.finfo(float).eps)
-    out = np.zeros((k, width), dtype=np.float32)
-    for first in range(0, k, LINES_AT_ONCE):
-        some = slice(first, first + LINES_AT_ONCE)
-        terms = squares[some, None] + squares
-        apart = np.sqrt(np.maximum(terms - 2 * steps[some] @ steps.T, 0.0))
-        out[some, :k] = 1.000001 * (apart + lost * np.sqrt(terms))
-    np.fill_diagonal(out, 0.0)
-    return out
+def lead_order(labels: NDArray[np.int32], margins: Singles, n_components: int, n_threads: int = 1) -> NDArray[np.int32]:
+    """Which row comes at each place in an order by label and, nearly, by margin among those of one label.
 
-
-def _padded(values: Floats, width: int) -> Singles:
-    """In single precision, with zeros up to a width."""
-    out = np.zeros((*values.shape[:-1], width), dtype=np.float32)
-    out[..., : values.shape[-1]] = values
-    return out
+    >>> lead_order(np.array([1, 0, 1, 1], np.int32), np.array([3.0, 1.0, 0.0, 9.0], np.float32), 3)
+    array([1, 2, 0, 3], dtype=int32)
+    """
+    # So few steps of the margin that the numbers are sorted without comparisons; components beyond that share some.
+    steps = max(1, (1 << 16) // n_components)
+    typical = np.clip(np.median(margins[:: max(1, len(margins) // 1000)]), LEAST_MARGIN, MOST_MARGIN)
+    places = np.empty(len(labels), dtype=np.int32)
+    serving: Any = compiled_module() or skipping_reference
+    serving.lead_order(labels, margins, steps, float(typical), MOST_MARGIN, places, n_threads)
+    return places

@@ -95,6 +95,37 @@ std::pair<bool, bool> survey(const nb::ndarray<const T, nb::ndim<2>, nb::c_conti
     return {finite, whole};
 }
 
+// Sums of the squares of the columns, seen from an origin, in pieces whose number depends on the sizes alone.
+template <class T>
+void squares(const nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>& table, const Contiguous<1>& origin,
+             const Vector<double>& totals, std::size_t threads) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t rows = table.shape(0), columns = table.shape(1);
+    const std::size_t step = std::max<std::size_t>(1, (1 << 15) / columns), count = rounded_up(rows, step) / step;
+    std::vector<double> parts(count * columns, 0.0);
+    Pool::run(count, threads, [&](std::size_t t) {
+        // Neighbours by turns, so that none waits for the one before.
+        std::vector<double> sums(2 * columns, 0.0);
+        for (std::size_t i = t * step; i < std::min(rows, (t + 1) * step); ++i) {
+            const T* row = table.data() + static_cast<std::int64_t>(i) * table.stride(0);
+            const std::int64_t stride = table.stride(1);
+            double* own = sums.data() + i % 2 * columns;
+            const auto add = [&](std::int64_t each) {
+                for (std::size_t a = 0; a < columns; ++a) {
+                    const double value = static_cast<double>(row[static_cast<std::int64_t>(a) * each]) - origin.data()[a];
+                    own[a] += value * value;
+                }
+            };
+            if (stride == 1)
+                add(1);
+            else
+                add(stride);
+        }
+        for (std::size_t a = 0; a < columns; ++a) parts[t * columns + a] = sums[a] + sums[columns + a];
+    });
+    for (std::size_t c = 0; c < parts.size(); ++c) totals.data()[c % columns] += parts[c];
+}
+
 // How often each whole number from `low` on occurs, by weight where there are weights.
 template <class T>
 void tabulate(const nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>& values, double low,
@@ -131,6 +162,8 @@ void define_for(nb::module_& module, const char* suffix) {
                nb::arg("highest").noconvert(), nb::arg("totals").noconvert(), nb::arg("threads"));
     module.def(named("tabulate").c_str(), &tabulate<T>, nb::arg("values").noconvert(), nb::arg("low"),
                nb::arg("weights").noconvert().none(), nb::arg("counts").noconvert());
+    module.def(named("squares").c_str(), &squares<T>, nb::arg("table").noconvert(), nb::arg("origin").noconvert(),
+               nb::arg("totals").noconvert(), nb::arg("threads"));
     module.def(named("spatial_order").c_str(), &spatial_order<T>, nb::arg("rows").noconvert(), nb::arg("leaf"),
                nb::arg("places").noconvert(), nb::arg("threads"));
     module.def(named("look_up").c_str(), &look_up<T>, nb::arg("values").noconvert(), nb::arg("low"),

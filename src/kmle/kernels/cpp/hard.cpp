@@ -75,7 +75,8 @@ private:
         work_.best.find(statistics(b, end), raised_.model(), work_.scores.get());
         seen_ += count;
         // Whole blocks, as nearly all are, are compared with their labels at once.
-        const bool at_once = !task_.margins && count == wide;
+        const bool at_once = count == wide;
+        if (at_once && task_.margins) work_.best.margins(task_.margins + first);
         const std::int32_t* before = task_.fresh ? nullptr : task_.labels + first;
         if (at_once && (!work_.best.settle(before, raised_.largest_doubt()) || !work_.best.settle(before, raised_.doubts()))) {
             if (task_.fresh) work_.best.write(task_.labels + first);

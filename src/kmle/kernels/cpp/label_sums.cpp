@@ -11,6 +11,24 @@ namespace KMLE_INSTRUCTION_SET {
 // one to the sums of their component.
 constexpr std::size_t few_sums = 256;
 
+// Adds a whole block of rows of one label, as most are where rows lie in the order of their labels.
+template <class T>
+void add_alike(const Packed<T>& packed, std::size_t first, const double* statistics, std::int32_t label, SumsTask& task) {
+    constexpr std::size_t rows = block_rows<T>;
+    alignas(64) double weights[rows];
+    if (packed.weights)
+        std::copy_n(packed.weights + first, rows, weights);
+    else
+        std::fill_n(weights, rows, 1.0);
+    for (const double weight : weights) task.counts[label] += weight;
+    double* sums = task.sums + static_cast<std::size_t>(label) * packed.order;
+    for (std::size_t f = 0; f < packed.order; ++f) {
+        Vec<double> sum{};
+        for (std::size_t r = 0; r < rows; r += lanes<double>) sum += load(weights + r) * load(statistics + f * rows + r);
+        sums[f] += sum_of_lanes(sum);
+    }
+}
+
 template <class T>
 void label_sums(const Packed<T>& packed, SumsTask& task) {
     constexpr std::size_t rows = block_rows<T>;
@@ -29,7 +47,9 @@ void label_sums(const Packed<T>& packed, SumsTask& task) {
         else
             std::fill_n(labels, count, 0);
         std::fill(labels + count, labels + rows, -1);  // rows past the last are no one's
-        if (by_lane)
+        if (!by_lane && count == rows && std::equal(labels + 1, labels + rows, labels))
+            add_alike(packed, first, statistics, labels[0], task);
+        else if (by_lane)
             lanes.add(labels, statistics, packed.weights ? packed.weights + first : nullptr, count);
         else
             add_by_row(packed, first, count, statistics, labels, task.counts, task.sums);

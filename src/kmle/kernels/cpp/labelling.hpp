@@ -65,6 +65,14 @@ struct Best {
         return any_lane(any);
     }
 
+    // How far the best are ahead of the second best.
+    void margins(float* out) const {
+        for (std::size_t r = 0; r < block_rows<T>; ++r) {
+            const double margin = static_cast<double>(score[r]) - static_cast<double>(second[r]);
+            out[r] = static_cast<float>(margin < largest_float ? margin : largest_float);
+        }
+    }
+
     // Marks the rows of a whole block whose lead is no larger than the doubt about their label, or whose label is not
     // the one before (null: there is none); returns if there are any.
     bool settle(const std::int32_t* before, const T* doubts) {
@@ -227,7 +235,8 @@ inline void label_rows(const Packed<double>& packed, const Model<double>& model,
     }
     work.best.find(statistics, model, work.scores.get());
     // A whole block in its place, as nearly all are, is compared with its labels at once.
-    const bool at_once = !places && !task.margins && count == rows;
+    const bool at_once = !places && count == rows;
+    if (at_once && task.margins) work.best.margins(task.margins + first);
     if (at_once && !work.best.settle(task.fresh ? nullptr : task.labels + first, doubt)) {
         if (task.fresh) work.best.write(task.labels + first);
         return;

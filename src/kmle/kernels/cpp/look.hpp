@@ -35,12 +35,12 @@ public:
     std::vector<std::int32_t> names;     // of the components to be scored, `named` of them
     std::size_t named = 0, present = 0;  // those that are some row's own come first
     std::vector<float> leads;            // by which the rows' own lead over each, at least
-    alignas(64) std::int32_t before[look_rows], winner[look_rows], open[look_rows];
+    alignas(64) std::int32_t before[look_rows], open[look_rows];
     alignas(64) float own[look_rows], top[look_rows], second[look_rows];
 
     explicit Look(const Model<float>& model)
         : names(model.components + 1), leads(model.components + group), model_(model),
-          scores_(rounded_up(model.components, group) * strip * lanes<float>), nothing_(model.order * group) {}
+          scores_(rounded_up(model.components, group) * look_rows), nothing_(model.order * group) {}
 
     // The best and the second best of the components named, and by how much the rows' own lead over each.
     void score(const float* statistics, const std::int32_t* labels, std::size_t count) {
@@ -54,10 +54,18 @@ public:
         std::int32_t any = 0;
         for (std::size_t r = 0; r < look_rows; ++r) {
             const bool sure = top[r] - second[r] > doubt;
-            open[r] = !(sure & (winner[r] == before[r])) & (r < count);
+            open[r] = !(sure & !(top[r] > own[r])) & (r < count);
             any |= open[r];
         }
         return any != 0;
+    }
+
+    // The component with the highest score of a row that has one alone.
+    std::int32_t winner(std::size_t r) {
+        if (!(top[r] > own[r])) return before[r];
+        std::size_t n = 0;
+        while (n + 1 < named && *score_of(n, r) != top[r]) ++n;
+        return names[n];
     }
 
     // By how much the rows' own components lead over one of those named.
@@ -87,12 +95,11 @@ private:
     }
 
     void score_strip(const float* statistics, std::size_t r, std::size_t count) {
-        constexpr std::size_t width = strip * lanes<float>;
         const Line lowest = broadcast(-std::numeric_limits<float>::infinity());
         Line own_now[strip], best[strip], next[strip], scores[group][strip];
-        Names label[strip], leader[strip];
+        Names label[strip];
         for (std::size_t v = 0; v < strip; ++v) {
-            label[v] = leader[v] = taken<Names>(before + r + v * lanes<float>);
+            label[v] = taken<Names>(before + r + v * lanes<float>);
             own_now[v] = next[v] = lowest;
         }
         // First those that are some row's own; with them, where they leave room, some others.
@@ -101,29 +108,26 @@ private:
             score_named(statistics, n, scores);
             for (std::size_t g = 0; g < group; ++g)
                 for (std::size_t v = 0; v < strip; ++v) {
-                    store(scores_.get() + (n + g) * width + v * lanes<float>, scores[g][v]);
+                    store(score_of(n + g, r) + v * lanes<float>, scores[g][v]);
                     if (n + g < present) own_now[v] = label[v] == Names{} + names[n + g] ? scores[g][v] : own_now[v];
                 }
         }
         for (std::size_t v = 0; v < strip; ++v) best[v] = own_now[v];
-        if (r + width > count)  // rows past the last have no rivals
+        if (r + strip * lanes<float> > count)  // rows past the last have no rivals
             for (std::size_t v = 0; v < strip; ++v)
                 for (std::size_t l = 0; l < lanes<float>; ++l)
                     if (r + v * lanes<float> + l >= count) own_now[v][l] = std::numeric_limits<float>::infinity();
-        const auto compare = [&](std::size_t n, std::size_t v, Line score, Line& lead) {
-            const Line gap = own_now[v] - score;
+        const auto compare = [&](std::size_t v, Line score, Line& lead) {
+            const Line gap = own_now[v] - score, loser = score < best[v] ? score : best[v];
             lead = gap < lead ? gap : lead;
-            const Names better = score > best[v];
-            const Line loser = better ? best[v] : score;
             next[v] = loser > next[v] ? loser : next[v];
-            best[v] = better ? score : best[v];
-            leader[v] = better ? Names{} + names[n] : leader[v];
+            best[v] = score > best[v] ? score : best[v];
         };
         for (std::size_t n = 0; n < early; ++n) {
             Line lead = -lowest;
             for (std::size_t v = 0; v < strip; ++v) {
-                const Line score = load(scores_.get() + n * width + v * lanes<float>);
-                compare(n, v, label[v] == Names{} + names[n] ? lowest : score, lead);
+                const Line score = load(score_of(n, r) + v * lanes<float>);
+                compare(v, label[v] == Names{} + names[n] ? lowest : score, lead);
             }
             leads[n] = std::min(leads[n], smallest(lead));
         }
@@ -131,8 +135,11 @@ private:
             score_named(statistics, n, scores);
             for (std::size_t g = 0; g < group; ++g) {
                 Line lead = -lowest;
-                // Names past the last have scores of -inf: they never win, and any name will do.
-                for (std::size_t v = 0; v < strip; ++v) compare(std::min(n + g, named - 1), v, scores[g][v], lead);
+                // Names past the last have scores of -inf: they never win.
+                for (std::size_t v = 0; v < strip; ++v) {
+                    store(score_of(n + g, r) + v * lanes<float>, scores[g][v]);
+                    compare(v, scores[g][v], lead);
+                }
                 leads[n + g] = std::min(leads[n + g], smallest(lead));
             }
         }
@@ -141,9 +148,11 @@ private:
             store(own + place, own_now[v]);
             store(top + place, best[v]);
             store(second + place, next[v]);
-            std::memcpy(winner + place, &leader[v], sizeof leader[v]);
         }
     }
+
+    // Scores of rows from r on with the nth of those named.
+    float* score_of(std::size_t n, std::size_t r) { return scores_.get() + n * look_rows + r; }
 
     const Model<float>& model_;
     Buffer<float> scores_, nothing_;

@@ -40,6 +40,8 @@ void define(nb::module_& module, const char* name) {
              nb::arg("rows"), nb::arg("columns"), nb::arg("features"), nb::arg("weights").noconvert().none(),
              nb::arg("threads"))
         .def("load", &Rows::load, nb::arg("first"), nb::arg("rows").noconvert())
+        .def("load_shifted", &Rows::load_shifted, nb::arg("table").noconvert(), nb::arg("shift").noconvert(),
+             nb::arg("places").noconvert().none())
         .def("column",
              [](nb::handle self) {
                  Rows& rows = nb::cast<Rows&>(self);
@@ -60,11 +62,19 @@ void define(nb::module_& module, const char* name) {
         .def("skipping_pass", &Rows::skipping_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
-             nb::arg("centres").noconvert(), nb::arg("radii").noconvert(), nb::arg("norms").noconvert(),
-             nb::arg("step_natural").noconvert(), nb::arg("step_bias").noconvert(), nb::arg("apart").noconvert(),
-             nb::arg("rounding"), nb::arg("rounding_each"))
+             nb::arg("limits").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
+             nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("rounding"),
+             nb::arg("gained").noconvert(), nb::arg("reached").noconvert(), nb::arg("most_gained").noconvert(),
+             nb::arg("most_apart").noconvert())
+        .def("skipping_evidence", &Rows::skipping_evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("labels").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
+             nb::arg("limits").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
+             nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("rounding"),
+             nb::arg("gained").noconvert(), nb::arg("reached").noconvert(), nb::arg("most_gained").noconvert(),
+             nb::arg("most_apart").noconvert())
         .def("balls", &Rows::balls, nb::arg("rows_each"), nb::arg("every"), nb::arg("scale").noconvert(),
-             nb::arg("centres").noconvert(), nb::arg("radii").noconvert(), nb::arg("squares").noconvert().none())
+             nb::arg("centres").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
+             nb::arg("squares").noconvert().none())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
         .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())
@@ -105,6 +115,52 @@ private:
     Line line_;
 };
 
+// What a step of the components uses up of leads (see passes.hpp).
+void use_up(const Contiguous<2>& moved, const Contiguous<1>& lifted, const Contiguous<2>& centres, const Contiguous<1>& scale,
+            double rounding, const Matrix<float>& change, const Matrix<float>& apart, const Matrix<float>& gained,
+            const Matrix<float>& reached, const Vector<double>& most_gained, const Vector<double>& most_apart,
+            std::size_t threads) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t k = lifted.shape(0), order = scale.shape(0);
+    const std::size_t step = std::max<std::size_t>(1, (1 << 20) / (k * order));  // few are done before others wake up
+    const Moves moves = {k,           order,          change.shape(1), moved.data(),  lifted.data(),  centres.data(),     scale.data(),
+                         rounding,    change.data(),  apart.data(),    gained.data(), reached.data(), most_gained.data(), most_apart.data()};
+    Pool::run(rounded_up(k, step) / step, threads,
+              [&](std::size_t task) { chosen->use_up(moves, task * step, std::min(k, (task + 1) * step)); });
+}
+
+// Which row comes at each place in an order by label and, in so many steps, by margin: those with the least lead first.
+// Rows of the same step stay in their order. Numbers of all steps are below 2^16, so none need be compared.
+void lead_order(const Vector<const std::int32_t>& labels, const Vector<const float>& margins, std::size_t steps,
+                float typical, float most, const Vector<std::int32_t>& places, std::size_t threads) {
+    const nb::gil_scoped_release unlocked;
+    constexpr std::size_t numbers = 1 << 16, pieces = 8;
+    const std::size_t n = labels.shape(0);
+    std::vector<std::uint16_t> number(n);
+    std::vector<std::int32_t> next(pieces * numbers, 0);
+    Pool::run(pieces, threads, [&](std::size_t piece) {
+        const float top = static_cast<float>(steps) * typical;
+        for (std::size_t i = n * piece / pieces; i < n * (piece + 1) / pieces; ++i) {
+            // A margin that is no number is beyond them all.
+            const float margin = margins.data()[i] < most ? margins.data()[i] : most;
+            const std::size_t step = std::min(steps - 1, static_cast<std::size_t>(top / (margin + typical)));
+            number[i] = static_cast<std::uint16_t>(static_cast<std::size_t>(labels.data()[i]) * steps + steps - 1 - step);
+            ++next[piece * numbers + number[i]];
+        }
+    });
+    std::int32_t before = 0;
+    for (std::size_t c = 0; c < numbers; ++c)
+        for (std::size_t piece = 0; piece < pieces; ++piece) {
+            const std::int32_t count = next[piece * numbers + c];
+            next[piece * numbers + c] = before;
+            before += count;
+        }
+    Pool::run(pieces, threads, [&](std::size_t piece) {
+        for (std::size_t i = n * piece / pieces; i < n * (piece + 1) / pieces; ++i)
+            places.data()[next[piece * numbers + number[i]]++] = static_cast<std::int32_t>(i);
+    });
+}
+
 }  // namespace
 }  // namespace kmle
 
@@ -119,17 +175,13 @@ NB_MODULE(_compiled, module) {
         .def(nb::init<const PackedRows<double>&>(), nb::arg("packed"), nb::keep_alive<1, 2>())
         .def("hard_pass", &SortedRows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
-    // Where each of some numbers below 2^16 goes when they are put in order; equals stay in theirs.
-    module.def(
-        "ranks",
-        [](const Vector<const std::uint16_t>& numbers, const Vector<std::int32_t>& out) {
-            const nb::gil_scoped_release unlocked;
-            std::vector<std::int32_t> next((1 << 16) + 1, 0);
-            for (std::size_t i = 0; i < numbers.shape(0); ++i) ++next[numbers.data()[i] + 1u];
-            for (std::size_t number = 1; number < next.size(); ++number) next[number] += next[number - 1];
-            for (std::size_t i = 0; i < numbers.shape(0); ++i) out.data()[i] = next[numbers.data()[i]]++;
-        },
-        nb::arg("numbers").noconvert(), nb::arg("out").noconvert());
+    module.def("use_up", &use_up, nb::arg("moved").noconvert(), nb::arg("lifted").noconvert(),
+               nb::arg("centres").noconvert(), nb::arg("scale").noconvert(), nb::arg("rounding"),
+               nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("gained").noconvert(),
+               nb::arg("reached").noconvert(), nb::arg("most_gained").noconvert(), nb::arg("most_apart").noconvert(),
+               nb::arg("threads"));
+    module.def("lead_order", &lead_order, nb::arg("labels").noconvert(), nb::arg("margins").noconvert(),
+               nb::arg("steps"), nb::arg("typical"), nb::arg("most"), nb::arg("places").noconvert(), nb::arg("threads"));
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const Passes* passes : usable_passes()) names.emplace_back(passes->name);

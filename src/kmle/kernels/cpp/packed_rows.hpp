@@ -21,7 +21,7 @@ inline const Passes* chosen = nullptr;
 // Partial results of all tasks together stay below this.
 constexpr std::size_t partial_bytes = 64 << 20;
 constexpr std::size_t most_tasks = 64, fewest_pruned_tasks = 16;
-constexpr std::size_t fewest_rows_a_task = 2048;
+constexpr std::size_t fewest_rows_a_task = 2048, fewest_visits = 32;
 
 template <class T>
 class PackedRows {
@@ -56,6 +56,38 @@ public:
                 place(i++, row, rows.stride(1));
             }
         }
+    }
+
+    // Takes all rows at once from a table, each column less its shift, in the order of the places where they are given.
+    // The shift is taken off in double precision and the difference rounded, as NumPy does it.
+    void load_shifted(const Matrix<const T>& table, const Contiguous<1>& shift,
+                      const std::optional<Vector<const std::int32_t>>& places) {
+        const nb::gil_scoped_release unlocked;
+        constexpr std::size_t rows = block_rows<T>, step = 16;
+        const std::int64_t row_stride = table.stride(0), stride = table.stride(1);
+        const auto row_at = [&](std::size_t i) {
+            return table.data() + (places ? std::int64_t{places->data()[i]} : static_cast<std::int64_t>(i)) * row_stride;
+        };
+        Pool::run(rounded_up(blocks(), step) / step, threads_, [&](std::size_t task) {
+            std::vector<T> tile(rows * columns_);
+            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
+                const std::size_t first = b * rows, count = std::min(rows, rows_ - first);
+                for (std::size_t r = 0; r < count; ++r) {
+                    if (first + r + ahead < rows_) {  // rows in any order are on their way while others are taken
+                        const T* next = row_at(first + r + ahead);
+                        for (std::size_t a = 0; a < columns_; a += 64 / sizeof(T))
+                            __builtin_prefetch(next + static_cast<std::int64_t>(a) * stride);
+                        __builtin_prefetch(next + static_cast<std::int64_t>(columns_ - 1) * stride);
+                    }
+                    shifted(row_at(first + r), stride, shift.data(), tile.data() + r * columns_);
+                }
+                std::fill_n(largest_.begin() + static_cast<long>(b * columns_), columns_, 0.0);
+                if (count == rows)
+                    place_block(b, tile.data(), static_cast<std::int64_t>(columns_), 1);
+                else
+                    for (std::size_t r = 0; r < count; ++r) place(first + r, tile.data() + r * columns_, 1);
+            }
+        });
     }
 
     // The values of the only column: its blocks lie one after the other, so they are an array in the order of the rows.
@@ -105,19 +137,35 @@ public:
     std::tuple<std::int64_t, std::int64_t, std::int64_t> skipping_pass(
         const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<std::int32_t>& labels,
         const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
-        const Vector<float>& margins, std::size_t rows_each,
-        const Matrix<float>& leads, const Lines<2>& centres, const Lines<1>& radii, const Lines<1>& norms, const Lines<2>& step_natural,
-        const Lines<1>& step_bias, const Lines<2>& apart, float rounding, float rounding_each) {
+        const Vector<float>& margins, std::size_t rows_each, const Matrix<float>& leads, const Vector<double>& limits,
+        const Vector<const std::int32_t>& homes, const Lines<1>& radii, const Lines<2>& change, const Lines<2>& apart,
+        float rounding, const Lines<2>& gained, const Lines<2>& reached, const Contiguous<1>& most_gained,
+        const Contiguous<1>& most_apart) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
         const Model<double> precise = in_double.view();
-        const Stretches stretches = {rows_each, leads.shape(1), leads.data(), centres.data(), radii.data(), norms.data()};
-        const Step step = {step_natural.data(), step_bias.data(), apart.data(), rounding, rounding_each};
+        Stretches stretches = {rows_each,    leads.shape(1), leads.data(), limits.data(),
+                               homes.data(), radii.data(),   nullptr};
+        const Step step = {change.data(),  apart.data(),       rounding,         gained.data(),
+                           reached.data(), most_gained.data(), most_apart.data()};
+        // Without branches: it cannot be foretold which are to be visited.
+        std::vector<std::size_t> visits(limits.shape(0) + 1);
+        std::size_t visited = 0;
+        for (std::size_t s = 0; s < limits.shape(0); ++s) {
+            visits[visited] = s;
+            visited += static_cast<std::size_t>(!(stretches.limits[s] > used_at_most(stretches, step, s)));
+        }
+        visits.resize(visited);
+        stretches.visits = visits.data();
+        // Setting out with many components costs as much as a few visits of each.
+        const std::size_t components = precise.components, worthwhile = visits.size() / (fewest_visits + components) + 1;
+        const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * components * (order() + 1)));
+        const std::size_t count = std::min({most_tasks, affordable, worthwhile});
+        std::vector<std::size_t> edges;
+        for (std::size_t t = 0; t <= count; ++t) edges.push_back(visits.size() * t / count);
         std::atomic<std::int64_t> scored{0}, strayed{0};
-        const std::size_t components = precise.components;
-        const std::vector<std::size_t> edges = tasks(components * (order() + 1), rows_each / block_rows<T>);
         const std::int64_t changed =
             moved(components, edges, labels, sizes, counts, sums, margins, [&](HardTask& task) {
                 if constexpr (sizeof(T) == 8)
@@ -130,11 +178,38 @@ public:
         return {changed, scored, strayed};
     }
 
-    // Balls around one in so many stretches of rows (see passes.hpp), and squares of the statistics about their centres.
-    void balls(std::size_t rows_each, std::size_t every, const Contiguous<1>& scale, const Matrix<float>& centres,
-               const Vector<float>& radii, const std::optional<Vector<double>>& squares) const {
+    // The evidence of components with which a skipping pass has just been made.
+    std::pair<double, double> skipping_evidence(
+        const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<const std::int32_t>& labels,
+        std::size_t rows_each, const Matrix<float>& leads, const Vector<double>& limits,
+        const Vector<const std::int32_t>& homes, const Lines<1>& radii, const Lines<2>& change, const Lines<2>& apart,
+        float rounding, const Lines<2>& gained, const Lines<2>& reached, const Contiguous<1>& most_gained,
+        const Contiguous<1>& most_apart) {
         const nb::gil_scoped_release unlocked;
-        const Balls balls = {rows_each, every, scale.data(), centres.data(), radii.data()};
+        const GroupedModel<double> grouped(natural, bias);
+        const Model<double> model = grouped.view();
+        const Stretches stretches = {rows_each,    leads.shape(1), leads.data(), limits.data(),
+                                     homes.data(), radii.data(),   nullptr};
+        const Step step = {change.data(),  apart.data(),       rounding,         gained.data(),
+                           reached.data(), most_gained.data(), most_apart.data()};
+        const std::vector<std::size_t> edges = tasks(1, rows_each / block_rows<T>);
+        std::vector<SoftTask> work(edges.size() - 1);
+        Pool::run(work.size(), threads_, [&](std::size_t t) {
+            work[t] = {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0};
+            if constexpr (sizeof(T) == 8)
+                chosen->skipping_evidence64(view(), model, stretches, step, labels.data(), work[t]);
+            else
+                chosen->skipping_evidence32(view(), model, stretches, step, labels.data(), work[t]);
+        });
+        return total_evidence(work);
+    }
+
+    // Balls that hold one in so many stretches of rows (see passes.hpp), and squares of the statistics about the centres.
+    void balls(std::size_t rows_each, std::size_t every, const Contiguous<1>& scale, const Contiguous<2>& centres,
+               const Vector<const std::int32_t>& homes, const Vector<float>& radii,
+               const std::optional<Vector<double>>& squares) const {
+        const nb::gil_scoped_release unlocked;
+        const Balls balls = {rows_each, every, scale.data(), centres.data(), homes.data(), radii.data()};
         const std::size_t stretches = radii.shape(0), steps = rounded_up(stretches, every) / every;
         const std::size_t tasks = std::min(steps, most_tasks);
         std::vector<double> partial(squares ? tasks * order() : 0, 0.0);
@@ -258,12 +333,7 @@ public:
         run_soft(model, work, [&](std::size_t t) -> SoftTask {
             return {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0};
         });
-        double score = 0.0, entropy = 0.0;
-        for (const SoftTask& task : work) {
-            score += task.score;
-            entropy += task.entropy;
-        }
-        return {score, entropy};
+        return total_evidence(work);
     }
 
     // Counts and sums of given labels; without labels, all rows are those of the first component.
@@ -296,6 +366,17 @@ public:
 
 private:
     std::size_t blocks() const { return rounded_up(rows_, block_rows<T>) / block_rows<T>; }
+
+    // Rows so far ahead are fetched while others are taken.
+    static constexpr std::size_t ahead = 16;
+
+    void shifted(const T* row, std::int64_t stride, const double* shift, T* out) const {
+        if (stride == 1)
+            for (std::size_t a = 0; a < columns_; ++a) out[a] = static_cast<T>(static_cast<double>(row[a]) - shift[a]);
+        else
+            for (std::size_t a = 0; a < columns_; ++a)
+                out[a] = static_cast<T>(static_cast<double>(row[static_cast<std::int64_t>(a) * stride]) - shift[a]);
+    }
 
     static double sum(const double* values, std::size_t size) {
         constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
@@ -375,6 +456,15 @@ private:
         const std::size_t first = task.first_block * block_rows<T>, last = std::min(rows_, task.last_block * block_rows<T>);
         for (std::size_t i = first; i < last; ++i) ++task.sizes[task.labels[i]];
         task.changed = static_cast<std::int64_t>(last - first);
+    }
+
+    static std::pair<double, double> total_evidence(const std::vector<SoftTask>& work) {
+        double score = 0.0, entropy = 0.0;
+        for (const SoftTask& task : work) {
+            score += task.score;
+            entropy += task.entropy;
+        }
+        return {score, entropy};
     }
 
     // Runs the tasks of a hard pass and adds what they book; returns how many labels changed.

@@ -6,11 +6,15 @@
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
-// In hard.cpp, label_sums.cpp, pruned.cpp, skipping.cpp, stretches.cpp, soft.cpp and survey.cpp.
+// In hard.cpp, label_sums.cpp, pruned.cpp, skipping.cpp, skipping_evidence.cpp, soft.cpp, stretches.cpp, survey.cpp and
+// used.cpp.
 template <class T>
 void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&);
 template <class T>
 void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&, HardTask&);
+template <class T>
+void skipping_evidence(const Packed<T>&, const Model<double>&, const Stretches&, const Step&, const std::int32_t*, SoftTask&);
+void use_up(const Moves&, std::size_t, std::size_t);
 template <class T>
 void balls(const Packed<T>&, const Balls&, std::size_t, std::size_t, double*);
 template <class T>
@@ -35,6 +39,9 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &pruned<float>,
         &skipping<double>,
         &skipping<float>,
+        &skipping_evidence<double>,
+        &skipping_evidence<float>,
+        &use_up,
         &balls<double>,
         &balls<float>,
         &label_sums<double>,

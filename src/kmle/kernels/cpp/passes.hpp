@@ -61,7 +61,7 @@ struct Model {
     std::size_t padded() const { return rounded_up(components, group); }
 };
 
-// A stretch of blocks and where to put what they add up to. Counts and sums start at zero.
+// A stretch of blocks (in skipping passes: of visits), and where to put what they add up to. Counts and sums start at zero.
 struct HardTask {
     std::size_t first_block, last_block;
     std::int32_t* labels;  // read and written; negative: no label yet
@@ -107,32 +107,58 @@ struct PrunedTask {
 };
 
 // What is certain of stretches of rows that belong together: by how much, at least, the component of each row leads over
-// every other one; and balls around the statistics of their rows.
+// every other one; and balls that hold the statistics of their rows, around the centre of the component they started in,
+// their home. A stretch all of whose rows are at home is settled. Its leads are written as if none had been used up since
+// the beginning, and there is a limit up to which none can be gone; the leads of others are as the last pass left them.
 struct Stretches {
     std::size_t rows_each;  // a multiple of `look_rows`, the last stretch perhaps excepted
-    std::size_t width;      // of a line of leads: components, rounded up; leads over those that do not exist are infinite
+    std::size_t width;      // of a line of leads: components, rounded up; leads over those that do not exist are endless
     float* leads;           // [stretch][width]; -inf or NaN: nothing is known
-    const float* centres;   // [stretch][statistic]
-    const float* radii;     // [stretch]: in units of a scale for each statistic
-    const float* norms;     // [stretch]: of the centres, in the same units
+    double* limits;         // [stretch]; -inf: not settled
+    const std::int32_t* homes;  // [stretch]
+    const float* radii;         // [stretch]: in units of a scale for each statistic
+    const std::size_t* visits;  // those that a pass has to visit, as their limits are reached
 };
 
-// Where to put balls around stretches.
+// Balls that hold the statistics of stretches, around centres that are given.
 struct Balls {
     std::size_t rows_each, every;  // the ball of one stretch in so many
     const double* scale;           // [statistic]: the unit of distances
-    float* centres;                // [stretch][statistic]
+    const double* centres;         // [centre][statistic]
+    const std::int32_t* homes;     // [stretch]: which of them is its own
     float* radii;                  // [stretch]
 };
 
-// How the components have moved since leads were written down.
+// How the components have moved: in the last step, and since the beginning. What they gain on a component is at its
+// centre; elsewhere it may be more by the radius times how far apart their steps were.
 struct Step {
-    const float* natural;  // [statistic][width]
-    const float* bias;     // [width]
-    const float* apart;    // [component][width]: how far apart the steps of two are, times the scale of each statistic
-    float rounding;        // of the difference of two scores, and of two changes of them
-    float rounding_each;   // of the latter, for each unit of the norm of a centre
+    const float* change;        // [home][width]: of the scores of the home's centre, in the last step
+    const float* apart;         // [component][width]: how far apart the last steps of two are, times the scale
+    float rounding;             // of the difference of two changes, for any row
+    const float* gained;        // [component][width]: by each on this one, since the beginning
+    const float* reached;       // [component][width]: how far apart steps were, all added up
+    const double* most_gained;  // [component]: the sum over all steps of what any has gained at most
+    const double* most_apart;   // [component]: and of how far apart steps were at most
 };
+
+// A step of all components, and where to put what follows from it (those of the same names in Step).
+struct Moves {
+    std::size_t components, order, width;
+    const double* moved;    // [statistic][component]: of natural parameters
+    const double* lifted;   // [component]: of biases
+    const double* centres;  // [home][statistic]
+    const double* scale;    // [statistic]: the unit of radii
+    double rounding;
+    float *change, *apart;         // written
+    float *gained, *reached;       // added to
+    double *most_gained, *most_apart;
+};
+
+// By how much any component may have gained on the home of a stretch since the beginning.
+inline double used_at_most(const Stretches& stretches, const Step& step, std::size_t s) {
+    const std::size_t z = static_cast<std::size_t>(stretches.homes[s]);
+    return step.most_gained[z] + static_cast<double>(stretches.radii[s]) * step.most_apart[z];
+}
 
 // Rows that are looked at together.
 constexpr std::size_t look_rows = 64;
@@ -171,6 +197,13 @@ struct Passes {
                        HardTask&);
     void (*skipping32)(const Packed<float>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&,
                        HardTask&);
+    // The evidence, after a skipping pass with the same components.
+    void (*skipping_evidence64)(const Packed<double>&, const Model<double>&, const Stretches&, const Step&,
+                                const std::int32_t* labels, SoftTask&);
+    void (*skipping_evidence32)(const Packed<float>&, const Model<double>&, const Stretches&, const Step&,
+                                const std::int32_t* labels, SoftTask&);
+    // For the components from one to another.
+    void (*use_up)(const Moves&, std::size_t first, std::size_t last);
     // Balls around some of the stretches from one to another; squares about their centres are added up unless null.
     void (*balls64)(const Packed<double>&, const Balls&, std::size_t first, std::size_t last, double* squares);
     void (*balls32)(const Packed<float>&, const Balls&, std::size_t first, std::size_t last, double* squares);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "look.hpp"
+#include "leads.hpp"
 
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
@@ -20,114 +20,86 @@ public:
           in_single_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
           in_double_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
           refiner_(packed, precise, task), booking_(packed.order, single.components), look_(single),
-          statistics_(packed.order * look_rows), change_(stretches.width), last_seen_(single.components, 0),
+          statistics_(packed.order * look_rows), leads_(stretches, step), last_seen_(stretches.width, 0),
           top_(*std::max_element(precise.largest, precise.largest + packed.order)) {}
 
     void run() {
-        const std::size_t blocks_each = stretches_.rows_each / rows;
-        for (std::size_t b = task_.first_block; b < task_.last_block; b += blocks_each) {
-            const std::size_t s = b / blocks_each;
-            if (b + ahead * blocks_each < task_.last_block) {
-                const std::size_t next = s + ahead;
-                fetch(stretches_.leads + next * stretches_.width, stretches_.width);
-                fetch(stretches_.centres + next * packed_.order, packed_.order);
-                fetch(task_.labels + first_row(next), stretches_.rows_each);
+        for (std::size_t v = task_.first_block; v < task_.last_block; ++v) {
+            const std::size_t s = stretches_.visits[v];
+            if (v + 1 < task_.last_block) fetch_stretch(stretches_.visits[v + 1]);
+            const bool settled = leads_.is_settled(s);
+            find_present(s, settled);
+            const bool doubtful =
+                settled ? leads_.take_settled(s) : leads_.take_mixed(s, look_.names.data(), look_.present);
+            bool open = false;
+            if (doubtful) {
+                find_doubtful(s);
+                open = look_at(s);
             }
-            find_present(s);
-            if (!may_change(s)) continue;
-            find_doubtful(s);
-            look_at(s);
+            if (settled && !doubtful)
+                leads_.write_limit(s);
+            else if (!open && all_at_home(s))
+                leads_.write_settled(s);
+            else
+                leads_.write_mixed(s);
         }
         refiner_.finish();
     }
 
 private:
-    static constexpr std::size_t rows = block_rows<T>, ahead = 2;
-
+    static constexpr std::size_t rows = block_rows<T>;
     std::size_t first_row(std::size_t s) const { return s * stretches_.rows_each; }
     std::size_t last_row(std::size_t s) const { return std::min(packed_.rows, first_row(s) + stretches_.rows_each); }
 
-    // The components that rows of this stretch have for a label come first among those to be scored. From the highest
-    // on, one comparison of all labels for each: quicker than to ask of each label whether it is known.
-    void find_present(std::size_t s) {
+    bool all_at_home(std::size_t s) const {
         const std::int32_t* labels = task_.labels + first_row(s);
-        const std::size_t count = last_row(s) - first_row(s);
-        std::int32_t lowest = labels[0], next = labels[0];
-        for (std::size_t r = 0; r < count; ++r) {
-            lowest = std::min(lowest, labels[r]);
-            next = std::max(next, labels[r]);
-        }
-        for (look_.present = 0;;) {
-            look_.names[look_.present++] = next;
-            last_seen_[static_cast<std::size_t>(next)] = s + 1;
-            if (next == lowest) break;
-            const std::int32_t previous = next;
-            next = lowest;
-            for (std::size_t r = 0; r < count; ++r) next = std::max(next, labels[r] < previous ? labels[r] : lowest);
+        std::int32_t others = 0;
+        for (std::size_t r = 0; r < last_row(s) - first_row(s); ++r) others |= labels[r] ^ stretches_.homes[s];
+        return others == 0;
+    }
+
+    // The components that rows of this stretch have for a label come first among those to be scored. From the first row
+    // on, one comparison of all labels for each: quicker than to ask of each label whether it is known.
+    void find_present(std::size_t s, bool settled) {
+        look_.present = 0;
+        if (settled) add_present(s, stretches_.homes[s]);
+        for (std::size_t i = first_row(s); !settled && i < last_row(s); i += look_rows) {
+            const std::size_t count = std::min(look_rows, last_row(s) - i);
+            alignas(64) std::int32_t labels[look_rows];
+            std::copy_n(task_.labels + i, count, labels);
+            std::fill(labels + count, labels + look_rows, labels[0]);
+            for (std::uint64_t rest = ~std::uint64_t{0}; rest;) {
+                const std::int32_t label = labels[__builtin_ctzll(rest)];
+                for (std::size_t r = 0; r < look_rows; r += lanes<float>)
+                    rest &= ~(std::uint64_t{bits_of<float>(taken<Names>(labels + r) == label)} << r);
+                if (last_seen_[static_cast<std::size_t>(label)] != s + 1) add_present(s, label);
+            }
         }
         look_.named = look_.present;
     }
 
-    // How the scores of the centre of a stretch have changed, several registers at a time.
-    template <std::size_t registers>
-    void follow(const float* centre, std::size_t j) {
-        Line sums[registers];
-        for (std::size_t v = 0; v < registers; ++v) sums[v] = taken<Line>(step_.bias + j + v * lanes<float>);
-        for (std::size_t f = 0; f < packed_.order; ++f)
-            for (std::size_t v = 0; v < registers; ++v)
-                sums[v] += broadcast(centre[f]) * taken<Line>(step_.natural + f * stretches_.width + j + v * lanes<float>);
-        for (std::size_t v = 0; v < registers; ++v) store(change_.get() + j + v * lanes<float>, sums[v]);
+    void add_present(std::size_t s, std::int32_t label) {
+        look_.names[look_.present++] = label;
+        last_seen_[static_cast<std::size_t>(label)] = s + 1;
     }
 
-    // What is left of the leads; whether some may be gone.
-    bool may_change(std::size_t s) {
-        constexpr std::size_t several = 4;
-        const std::size_t width = stretches_.width;
-        const float* centre = stretches_.centres + s * packed_.order;
-        std::size_t at = 0;
-        for (; at + several * lanes<float> <= width; at += several * lanes<float>) follow<several>(centre, at);
-        for (; at < width; at += lanes<float>) follow<1>(centre, at);
-        const Line radius = broadcast(stretches_.radii[s]);
-        const Line slack = broadcast(step_.rounding + step_.rounding_each * stretches_.norms[s]);
-        float *change = change_.get(), *leads = stretches_.leads + s * width;
-        Names gone{};
-        for (std::size_t j = 0; j < width; j += lanes<float>) {
-            Line lost = broadcast(-std::numeric_limits<float>::infinity());
-            for (std::size_t p = 0; p < look_.present; ++p) {
-                const std::size_t z = static_cast<std::size_t>(look_.names[p]);
-                const Line drift = load(change + j) - broadcast(change[z]) + radius * taken<Line>(step_.apart + z * width + j);
-                lost = drift > lost ? drift : lost;
-            }
-            const Line left = taken<Line>(leads + j) - lost - slack;
-            // Rounded down, so that what is left of a lead is never more than it was.
-            const Line rounded_down = left * (left > Line{} ? broadcast(0.999999f) : broadcast(1.000001f));
-            std::memcpy(leads + j, &rounded_down, sizeof rounded_down);
-            gone |= ~(rounded_down > Line{});  // NaN too
-        }
-        std::int32_t any = 0;
-        for (std::size_t lane = 0; lane < lanes<float>; ++lane) any |= gone[lane];
-        return any != 0;
-    }
-
-    // The components whose leads may be gone are to be scored too. Without branches: it cannot be foretold which.
+    // The components whose leads may be gone are to be scored too.
     void find_doubtful(std::size_t s) {
-        const float* leads = stretches_.leads + s * stretches_.width;
-        for (std::size_t j = 0; j < single_.components; ++j) {
-            look_.names[look_.named] = static_cast<std::int32_t>(j);
-            look_.named += static_cast<std::size_t>(!(leads[j] > 0.0f) & (last_seen_[j] != s + 1));
+        for (std::size_t j = 0; j < single_.components; j += lanes<float>) {
+            const Names gone = ~(load(leads_.left() + j) > Line{});
+            for (unsigned bits = bits_of<float>(gone); bits; bits &= bits - 1) {
+                const std::size_t name = j + static_cast<std::size_t>(__builtin_ctz(bits));
+                look_.names[look_.named] = static_cast<std::int32_t>(name);
+                look_.named += static_cast<std::size_t>((name < single_.components) & (last_seen_[name] != s + 1));
+            }
         }
     }
 
-    void look_at(std::size_t s) {
-        // Where one stretch is looked at the next one often is.
-        if (last_row(s) < packed_.rows) {
-            const std::size_t next = last_row(s) / rows;
-            fetch(packed_.block(next), std::min(packed_.blocks() - next, stretches_.rows_each / rows) * packed_.columns * rows);
-            fetch(packed_.largest + next * packed_.columns, packed_.columns);
-            fetch(task_.margins + last_row(s), stretches_.rows_each);
-        }
+    // Scores the rows with the components named; whether some are left to be decided later.
+    bool look_at(std::size_t s) {
         std::fill_n(look_.leads.begin(), rounded_up(look_.named, group), std::numeric_limits<float>::infinity());
         double stretch_doubt = 0.0;
+        refined_ = false;
         const std::size_t last = last_row(s);
         for (std::size_t i = first_row(s); i < last; i += look_rows) {
             const std::size_t count = std::min(look_rows, last - i);
@@ -141,11 +113,21 @@ private:
             for (std::size_t r = 0; r < count; ++r) task_.margins[i + r] = look_.top[r] - look_.second[r];
             if (look_.settle(count, static_cast<float>(doubt * 1.000001))) decide_rows(i, count, doubt);
         }
-        float* leads = stretches_.leads + s * stretches_.width;
+        const float doubt = static_cast<float>(std::min(stretch_doubt * 1.000001, largest_float));
         for (std::size_t n = 0; n < look_.named; ++n) {
-            const double lead = static_cast<double>(look_.leads[n]) - stretch_doubt;
-            leads[look_.names[n]] = static_cast<float>(std::min(lead * (lead > 0 ? 0.999999 : 1.000001), largest_float));
+            const float lead = look_.leads[n] - doubt, rounded = lead * (lead > 0 ? 0.999999f : 1.000001f);
+            leads_.left()[look_.names[n]] = rounded > Leads::longest ? Leads::longest : rounded;
         }
+        return refined_;
+    }
+
+    void fetch_stretch(std::size_t s) const {
+        const std::size_t block = first_row(s) / rows;
+        fetch(stretches_.leads + s * stretches_.width, stretches_.width);
+        fetch(task_.labels + first_row(s), stretches_.rows_each);
+        fetch(packed_.block(block), std::min(packed_.blocks() - block, stretches_.rows_each / rows) * packed_.columns * rows);
+        fetch(packed_.largest + block * packed_.columns, packed_.columns);
+        fetch(task_.margins + first_row(s), stretches_.rows_each);
     }
 
     // What is wanted soon is on its way meanwhile.
@@ -183,10 +165,11 @@ private:
     // Row i of block b, the rth that is looked at.
     void decide(std::size_t b, std::size_t i, std::size_t r, double doubt) {
         const double margin = static_cast<double>(look_.top[r]) - static_cast<double>(look_.second[r]);
-        const std::int32_t label = look_.winner[r], before = look_.before[r];
+        const std::int32_t label = look_.winner(r), before = look_.before[r];
         if (!(margin > doubt)) {  // NaN is in doubt too
             // Double precision may decide against either, and then nothing is known of the lead over it.
             look_.lead_of(label) = look_.lead_of(before) = -std::numeric_limits<float>::infinity();
+            refined_ = true;
             refiner_.add(i, packed_.block(b) + i % rows, rows, near_tie(in_double_, precise_, b));
             return;
         }
@@ -207,9 +190,11 @@ private:
     Refiner refiner_;
     Workspace<T> booking_;
     Look look_;
-    Buffer<float> statistics_, change_;
+    Buffer<float> statistics_;
+    Leads leads_;
     std::vector<std::size_t> last_seen_;  // one more than the stretch in which each component was present
     double top_;
+    bool refined_ = false;  // whether rows of the stretch at hand are left to double precision
 };
 
 }  // namespace

@@ -50,18 +50,11 @@ private:
 template <class T>
 void balls(const Packed<T>& packed, const Balls& balls, std::size_t first, std::size_t last, double* squares) {
     Stretch<T> stretch(packed, balls.rows_each);
-    std::vector<double> totals(packed.order), distances(balls.rows_each);
+    std::vector<double> distances(balls.rows_each);
     for (std::size_t s = first; s < last; s += balls.every) {
         const std::size_t count = stretch.load(s);
-        float* centre = balls.centres + s * packed.order;
-        std::fill(totals.begin(), totals.end(), 0.0);
+        const double* centre = balls.centres + static_cast<std::size_t>(balls.homes[s]) * packed.order;
         std::fill(distances.begin(), distances.end(), 0.0);
-        stretch.each(count, [&](const double* values, std::size_t f, std::size_t, std::size_t) {
-            Vec<double> sum{};  // rows past the last are zero
-            for (std::size_t r = 0; r < block_rows<T>; r += lanes<double>) sum += load(values + r);
-            for (std::size_t lane = 0; lane < lanes<double>; ++lane) totals[f] += sum[lane];
-        });
-        for (std::size_t f = 0; f < packed.order; ++f) centre[f] = static_cast<float>(totals[f] / static_cast<double>(count));
         stretch.each(count, [&](const double* values, std::size_t f, std::size_t place, std::size_t rows) {
             const double middle = centre[f], unit = 1 / balls.scale[f];
             double* own = distances.data() + place;
