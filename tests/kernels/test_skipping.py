@@ -201,13 +201,13 @@ def test_order_is_by_label_and_margin(k):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_rows_are_taken_less_a_shift_in_any_order(dtype):
+@pytest.mark.parametrize("given", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [3, 64, 150])
+def test_rows_are_taken_less_a_shift_in_any_order(d, given, dtype):
     rng = np.random.default_rng(10)
-    shift, places = rng.normal(size=3), rng.permutation(1001).astype(np.int32)
-    for table in (
-        rng.normal(size=(1001, 3)).astype(dtype),
-        np.asfortranarray(rng.normal(size=(1001, 3)).astype(dtype)),
-    ):
+    shift, places = rng.normal(size=d), rng.permutation(1001).astype(np.int32)
+    rows_given = rng.normal(size=(1001, d)).astype(given)
+    for table in (rows_given, np.asfortranarray(rows_given)):
         expected = packed((table - shift).astype(dtype)[places])
         rows = PackedRows(*table.shape, dtype=dtype, n_threads=2)
         labels = rng.integers(0, 2, len(table))

@@ -72,8 +72,7 @@ class Rows:
     @cached_property
     def precision(self) -> np.dtype[Any]:
         """That of packed rows: single where the data are, or where it holds every value, such as counts, exactly."""
-        block = self.seen_from_origin(slice(0, 1))
-        if self.origin is None and self.family.kernel_columns(block)[0] is block:
+        if self._as_given:
             seen = survey(self.X)
             if seen.whole and seen.lowest.min() >= -WHOLE_IN_SINGLE and seen.highest.max() <= WHOLE_IN_SINGLE:
                 return np.dtype(np.float32)
@@ -91,8 +90,17 @@ class Rows:
         """Whether rows can be packed into the place of others."""
         return self._shift is not None and self.weights is None
 
-    @property
+    @cached_property
+    def _as_given(self) -> bool:
+        """Whether the columns of the kernels are those of X."""
+        block = self.X[:1]
+        return self.origin is None and self.family.kernel_columns(block)[0] is block
+
+    @cached_property
     def _shift(self) -> Array | None:
+        """What to take off the columns of X to have those of the kernels; None: that is not all."""
+        if self._as_given:
+            return np.zeros(self.X.shape[1])
         return None if self.origin is None else self.family.kernel_shift(self.origin)
 
     def _pack(self, places: NDArray[np.int32] | None = None, packed: PackedRows | None = None) -> PackedRows:

@@ -97,7 +97,8 @@ class PackedRows:
         if table.shape != (self.n_rows, self.n_columns) or less.shape != (self.n_columns,):
             raise ValueError(f"rows of shape {table.shape} are not all of ({self.n_rows}, {self.n_columns}).")
         if self.n_rows:
-            self._rows.load_shifted(np.asarray(table, dtype=self.dtype), less, places)
+            given = table if table.dtype == np.float32 else np.asarray(table, dtype=np.float64)
+            self._rows.load_shifted(given, less, places)
 
     def column(self) -> NDArray[Any]:
         """The only column (n,) where it lies, to be written to and sorted without a copy; `measure` then loads it."""

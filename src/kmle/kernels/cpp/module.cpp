@@ -40,8 +40,10 @@ void define(nb::module_& module, const char* name) {
              nb::arg("rows"), nb::arg("columns"), nb::arg("features"), nb::arg("weights").noconvert().none(),
              nb::arg("threads"))
         .def("load", &Rows::load, nb::arg("first"), nb::arg("rows").noconvert())
-        .def("load_shifted", &Rows::load_shifted, nb::arg("table").noconvert(), nb::arg("shift").noconvert(),
-             nb::arg("places").noconvert().none())
+        .def("load_shifted", &Rows::template load_shifted<double>, nb::arg("table").noconvert(),
+             nb::arg("shift").noconvert(), nb::arg("places").noconvert().none())
+        .def("load_shifted", &Rows::template load_shifted<float>, nb::arg("table").noconvert(),
+             nb::arg("shift").noconvert(), nb::arg("places").noconvert().none())
         .def("column",
              [](nb::handle self) {
                  Rows& rows = nb::cast<Rows&>(self);

@@ -50,7 +50,8 @@ public:
         for (std::size_t i = first; i < first + rows.shape(0);) {
             const T* row = rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0);
             if (i % block_rows<T> == 0 && i + block_rows<T> <= first + rows.shape(0)) {
-                place_block(i / block_rows<T>, row, rows.stride(0), rows.stride(1));
+                for (std::size_t a = 0; a < columns_; ++a)
+                    place_column(i / block_rows<T>, a, row + static_cast<std::int64_t>(a) * rows.stride(1), rows.stride(0));
                 i += block_rows<T>;
             } else {
                 place(i++, row, rows.stride(1));
@@ -60,32 +61,31 @@ public:
 
     // Takes all rows at once from a table, each column less its shift, in the order of the places where they are given.
     // The shift is taken off in double precision and the difference rounded, as NumPy does it.
-    void load_shifted(const Matrix<const T>& table, const Contiguous<1>& shift,
-                      const std::optional<Vector<const std::int32_t>>& places) {
+    template <class From>
+    void load_shifted(const Matrix<const From>& table, const Contiguous<1>& shift, const std::optional<Names>& places) {
         const nb::gil_scoped_release unlocked;
-        constexpr std::size_t rows = block_rows<T>, step = 16;
+        constexpr std::size_t rows = block_rows<T>, step = 16, columns_at_once = 64;
         const std::int64_t row_stride = table.stride(0), stride = table.stride(1);
-        const auto row_at = [&](std::size_t i) {
-            return table.data() + (places ? std::int64_t{places->data()[i]} : static_cast<std::int64_t>(i)) * row_stride;
+        const auto row_at = [&](std::size_t i, std::size_t a) {
+            const std::int64_t place = places ? std::int64_t{places->data()[i]} : static_cast<std::int64_t>(i);
+            return table.data() + place * row_stride + static_cast<std::int64_t>(a) * stride;
         };
         Pool::run(rounded_up(blocks(), step) / step, threads_, [&](std::size_t task) {
-            std::vector<T> tile(rows * columns_);
+            T tile[rows * columns_at_once];
             for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
                 const std::size_t first = b * rows, count = std::min(rows, rows_ - first);
-                for (std::size_t r = 0; r < count; ++r) {
-                    if (first + r + ahead < rows_) {  // rows in any order are on their way while others are taken
-                        const T* next = row_at(first + r + ahead);
-                        for (std::size_t a = 0; a < columns_; a += 64 / sizeof(T))
-                            __builtin_prefetch(next + static_cast<std::int64_t>(a) * stride);
-                        __builtin_prefetch(next + static_cast<std::int64_t>(columns_ - 1) * stride);
+                for (std::size_t a = 0; a < columns_; a += columns_at_once) {
+                    const std::size_t width = std::min(columns_at_once, columns_ - a);
+                    for (std::size_t r = 0; r < count; ++r) {
+                        if (first + r + ahead < rows_)  // rows in any order are on their way while others are taken
+                            for (std::size_t c = 0; c < width; c += 64 / sizeof(From))
+                                __builtin_prefetch(row_at(first + r + ahead, a + c));
+                        shifted(row_at(first + r, a), stride, shift.data() + a, width, tile + r * width);
                     }
-                    shifted(row_at(first + r), stride, shift.data(), tile.data() + r * columns_);
+                    std::fill(tile + count * width, tile + rows * width, T(0));
+                    for (std::size_t c = 0; c < width; ++c)
+                        place_column(b, a + c, tile + c, static_cast<std::int64_t>(width));
                 }
-                std::fill_n(largest_.begin() + static_cast<long>(b * columns_), columns_, 0.0);
-                if (count == rows)
-                    place_block(b, tile.data(), static_cast<std::int64_t>(columns_), 1);
-                else
-                    for (std::size_t r = 0; r < count; ++r) place(first + r, tile.data() + r * columns_, 1);
             }
         });
     }
@@ -370,11 +370,12 @@ private:
     // Rows so far ahead are fetched while others are taken.
     static constexpr std::size_t ahead = 16;
 
-    void shifted(const T* row, std::int64_t stride, const double* shift, T* out) const {
+    template <class From>
+    static void shifted(const From* row, std::int64_t stride, const double* shift, std::size_t width, T* out) {
         if (stride == 1)
-            for (std::size_t a = 0; a < columns_; ++a) out[a] = static_cast<T>(static_cast<double>(row[a]) - shift[a]);
+            for (std::size_t a = 0; a < width; ++a) out[a] = static_cast<T>(static_cast<double>(row[a]) - shift[a]);
         else
-            for (std::size_t a = 0; a < columns_; ++a)
+            for (std::size_t a = 0; a < width; ++a)
                 out[a] = static_cast<T>(static_cast<double>(row[static_cast<std::int64_t>(a) * stride]) - shift[a]);
     }
 
@@ -401,23 +402,21 @@ private:
         }
     }
 
-    void place_block(std::size_t b, const T* rows, std::int64_t row_stride, std::int64_t stride) {
+    // A column of a whole block, whose values lie so far apart.
+    void place_column(std::size_t b, std::size_t a, const T* column, std::int64_t stride) {
         constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
-        for (std::size_t a = 0; a < columns_; ++a) {
-            T* out = values_.get() + (b * columns_ + a) * block_rows<T>;
-            const T* column = rows + static_cast<std::int64_t>(a) * stride;
-            if (row_stride == 1)  // as one copy
-                std::copy_n(column, block_rows<T>, out);
-            else
-                for (std::size_t r = 0; r < block_rows<T>; ++r) out[r] = column[static_cast<std::int64_t>(r) * row_stride];
-            T tops[apart] = {};
-            for (std::size_t r = 0; r < block_rows<T>; r += apart)
-                for (std::size_t l = 0; l < apart; ++l) {
-                    const T size = std::abs(out[r + l]);
-                    tops[l] = tops[l] < size ? size : tops[l];
-                }
-            largest_[b * columns_ + a] = *std::max_element(tops, tops + apart);
-        }
+        T* out = values_.get() + (b * columns_ + a) * block_rows<T>;
+        if (stride == 1)  // as one copy
+            std::copy_n(column, block_rows<T>, out);
+        else
+            for (std::size_t r = 0; r < block_rows<T>; ++r) out[r] = column[static_cast<std::int64_t>(r) * stride];
+        T tops[apart] = {};
+        for (std::size_t r = 0; r < block_rows<T>; r += apart)
+            for (std::size_t l = 0; l < apart; ++l) {
+                const T size = std::abs(out[r + l]);
+                tops[l] = tops[l] < size ? size : tops[l];
+            }
+        largest_[b * columns_ + a] = *std::max_element(tops, tops + apart);
     }
 
     // Edges of the tasks, in blocks and multiples of `step`: as many as memory for `cells` partial results each allows,
