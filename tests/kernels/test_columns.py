@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kmle.kernels import look_up, looking_once, survey, tabulate
+from kmle.kernels import look_up, looking_once, squares, survey, tabulate
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -17,6 +17,18 @@ def test_extremes_and_totals(shape, dtype):
     np.testing.assert_allclose(seen.totals, table.sum(axis=0, dtype=float), rtol=1e-9, atol=1e-9)
     assert seen.finite
     assert not seen.whole
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 2), (1000, 17), (50_003, 3)])
+def test_squares_seen_from_an_origin(shape, dtype):
+    rng = np.random.default_rng(1)
+    table, origin = (100 + rng.normal(size=shape)).astype(dtype), 100 + rng.normal(size=shape[1])
+    expected = ((table - origin) ** 2).sum(axis=0)
+    for lying in (table, np.asfortranarray(table), np.repeat(table, 2, axis=0)[::2]):
+        found = squares(lying, origin, 2)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        np.testing.assert_array_equal(found, squares(lying, origin, 1))
 
 
 def test_a_table_is_looked_at_once_and_others_by_themselves():

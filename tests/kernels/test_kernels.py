@@ -294,6 +294,19 @@ def test_sums_of_given_labels(features, d, k, in_order, weighted, dtype):
     np.testing.assert_allclose(totals, w @ t, rtol=1e-11, atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sums_of_labels_in_order(dtype):
+    x, _, _, rng = drawn(8, 3001, 3, 1, "identity")
+    x = x.astype(dtype)
+    labels = np.sort(rng.integers(0, 5, 3001)).astype(np.int32)
+    labels[[70, 1500]] = 4, 0  # but for a few
+    found = [packed(x, n_threads=threads).label_sums(labels, 6) for threads in (1, 2)]
+    expected = plain_sums(x.astype(float), (labels[:, None] == np.arange(6)).astype(float))
+    np.testing.assert_array_equal(found[0][0], expected[0])
+    np.testing.assert_allclose(found[0][1], expected[1], rtol=1e-11, atol=1e-10)
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
 def test_wrong_arguments_are_refused():
     rows = packed(np.zeros((4, 2)))
     with pytest.raises(ValueError, match="natural must have shape"):

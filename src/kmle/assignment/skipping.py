@@ -36,6 +36,7 @@ class SkippingEngine:
         self._tally: Tally | None = None
         self._partition: Labelled | None = None
         self._margins: Singles | None = None
+        self._sample: Rows | None = None
         self._ordered: _Ordered | None = None
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
@@ -47,7 +48,7 @@ class SkippingEngine:
         clusters = self._tally.opened(len(natural))
         if self._partition is not None and self._margins is not None and self._few_move(natural, bias, clusters.labels):
             self._ordered = _Ordered(self.rows, self._tally, clusters, self._margins, self._partition)
-            self._tally = self._partition = self._margins = None
+            self._tally = self._partition = self._margins = self._sample = None
             return self._ordered.hard_pass(natural, bias)
         if self._margins is None:
             self._margins = np.empty(len(self.rows), dtype=np.float32)
@@ -59,10 +60,14 @@ class SkippingEngine:
 
     def _few_move(self, natural: Array, bias: Array, labels: Labels) -> bool:
         """Whether so few rows of a sample have another label with these components that knowing leads is worth it."""
-        some = np.arange(0, len(labels), max(1, len(labels) // SAMPLED_ROWS))
-        scores = self.rows.take(some) @ np.where(np.isfinite(bias), natural.T, 0.0) + bias
+        places = np.arange(0, len(labels), max(1, len(labels) // SAMPLED_ROWS))
+        if self._sample is None:
+            self._sample = self.rows.subset(places)
+        before = labels[places]
+        found = Clusters.empty(len(places), len(natural), self._sample.order)
+        self._sample.packed.hard_pass(natural, bias, found)
         # Rows without a label move, all of them.
-        return bool(np.count_nonzero(scores.argmax(axis=1) != labels[some]) < FEW_MOVES * len(some))
+        return bool(np.count_nonzero(found.labels != before) < FEW_MOVES * len(places))
 
     def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""

@@ -108,6 +108,7 @@ class Used:
         self._balls, self._largest, self._n_threads = balls, largest, n_threads
         self._lines = [np.zeros((k, width), dtype=np.float32) for _ in range(4)]
         self._most = np.zeros(k), np.zeros(k)
+        self._last_size = self._size(natural, bias)
         self._serving: Any = compiled_module() or skipping_reference
 
     def is_at(self, natural: Floats, bias: Floats) -> bool:
@@ -120,8 +121,9 @@ class Used:
         moved = np.where(alive[:, None], natural - self.natural, 0.0)
         with np.errstate(invalid="ignore"):
             lifted = np.where(alive, bias - self.bias, 0.0)
-        rounding = 16 * EPSILON * (order + 4) * max(self._size(natural, bias), self._size(self.natural, self.bias))
-        self.natural, self.bias = natural.copy(), bias.copy()
+        size = self._size(natural, bias)
+        rounding = 16 * EPSILON * (order + 4) * max(size, self._last_size)
+        self.natural, self.bias, self._last_size = natural.copy(), bias.copy(), size
         change, apart, gained, reached = self._lines
         steps = np.ascontiguousarray(moved.T), lifted
         around = self._balls.centres, self._balls.scale

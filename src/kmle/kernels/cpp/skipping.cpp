@@ -26,7 +26,7 @@ public:
     void run() {
         for (std::size_t v = task_.first_block; v < task_.last_block; ++v) {
             const std::size_t s = stretches_.visits[v];
-            if (v + 1 < task_.last_block) fetch_stretch(stretches_.visits[v + 1]);
+            if (v + ahead < task_.last_block) fetch_stretch(stretches_.visits[v + ahead]);
             const bool settled = leads_.is_settled(s);
             find_present(s, settled);
             const bool doubtful =
@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t rows = block_rows<T>;
+    static constexpr std::size_t rows = block_rows<T>, ahead = 2;
     std::size_t first_row(std::size_t s) const { return s * stretches_.rows_each; }
     std::size_t last_row(std::size_t s) const { return std::min(packed_.rows, first_row(s) + stretches_.rows_each); }
 
