@@ -1,4 +1,4 @@
-// Rows packed once, then passed over as often as needed.
+// Passes over packed rows.
 //
 // Work is cut into tasks whose number depends on the sizes alone, and their results are added in order: nothing depends
 // on the threads.
@@ -6,12 +6,10 @@
 #pragma once
 
 #include <atomic>
-#include <optional>
 #include <tuple>
 #include <utility>
 
-#include "grouped_model.hpp"
-#include "pool.hpp"
+#include "packing.hpp"
 
 namespace kmle {
 
@@ -24,91 +22,11 @@ constexpr std::size_t most_tasks = 64, fewest_pruned_tasks = 16;
 constexpr std::size_t fewest_rows_a_task = 2048, fewest_visits = 32;
 
 template <class T>
-class PackedRows {
+class PackedRows : public Packing<T> {
 public:
-    PackedRows(std::size_t rows, std::size_t columns, int features, const std::optional<Vector<const double>>& weights,
-               std::size_t threads)
-        : rows_(rows),
-          columns_(columns),
-          features_(static_cast<Features>(features)),
-          threads_(threads),
-          values_(aligned<T>(blocks() * columns_ * block_rows<T>)),
-          largest_(blocks() * columns_, 0.0) {
-        // Rows past the last are zero; the others are on their way.
-        if (rows_ % block_rows<T>)
-            std::fill_n(values_.get() + (blocks() - 1) * columns_ * block_rows<T>, columns_ * block_rows<T>, T(0));
-        if (weights) {
-            weights_.resize(rows_);
-            for (std::size_t i = 0; i < rows_; ++i)
-                weights_[i] = weights->data()[static_cast<std::int64_t>(i) * weights->stride(0)];
-        }
-    }
-
-    // Copies rows into their places, from row `first` on. Different blocks may be loaded by different threads.
-    void load(std::size_t first, const Matrix<const T>& rows) {
-        const nb::gil_scoped_release unlocked;
-        for (std::size_t i = first; i < first + rows.shape(0);) {
-            const T* row = rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0);
-            if (i % block_rows<T> == 0 && i + block_rows<T> <= first + rows.shape(0)) {
-                for (std::size_t a = 0; a < columns_; ++a)
-                    place_column(i / block_rows<T>, a, row + static_cast<std::int64_t>(a) * rows.stride(1), rows.stride(0));
-                i += block_rows<T>;
-            } else {
-                place(i++, row, rows.stride(1));
-            }
-        }
-    }
-
-    // Takes all rows at once from a table, each column less its shift, in the order of the places where they are given.
-    // The shift is taken off in double precision and the difference rounded, as NumPy does it.
-    template <class From>
-    void load_shifted(const Matrix<const From>& table, const Contiguous<1>& shift, const std::optional<Names>& places) {
-        const nb::gil_scoped_release unlocked;
-        constexpr std::size_t rows = block_rows<T>, step = 16, columns_at_once = 64;
-        const std::int64_t row_stride = table.stride(0), stride = table.stride(1);
-        const auto row_at = [&](std::size_t i, std::size_t a) {
-            const std::int64_t place = places ? std::int64_t{places->data()[i]} : static_cast<std::int64_t>(i);
-            return table.data() + place * row_stride + static_cast<std::int64_t>(a) * stride;
-        };
-        Pool::run(rounded_up(blocks(), step) / step, threads_, [&](std::size_t task) {
-            T tile[rows * columns_at_once];
-            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
-                const std::size_t first = b * rows, count = std::min(rows, rows_ - first);
-                for (std::size_t a = 0; a < columns_; a += columns_at_once) {
-                    const std::size_t width = std::min(columns_at_once, columns_ - a);
-                    for (std::size_t r = 0; r < count; ++r) {
-                        if (first + r + ahead < rows_)  // rows in any order are on their way while others are taken
-                            for (std::size_t c = 0; c < width; c += 64 / sizeof(From))
-                                __builtin_prefetch(row_at(first + r + ahead, a + c));
-                        shifted(row_at(first + r, a), stride, shift.data() + a, width, tile + r * width);
-                    }
-                    std::fill(tile + count * width, tile + rows * width, T(0));
-                    for (std::size_t c = 0; c < width; ++c)
-                        place_column(b, a + c, tile + c, static_cast<std::int64_t>(width));
-                }
-            }
-        });
-    }
-
-    // The values of the only column: its blocks lie one after the other, so they are an array in the order of the rows.
-    T* column() { return values_.get(); }
-    std::size_t rows() const { return rows_; }
-
-    // Takes what was written into the only column as loaded.
-    void measure() {
-        const nb::gil_scoped_release unlocked;
-        const std::size_t step = fewest_rows_a_task / block_rows<T>, count = rounded_up(blocks(), step) / step;
-        Pool::run(count, threads_, [&](std::size_t task) {
-            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
-                const T* values = values_.get() + b * block_rows<T>;
-                T largest = 0;
-                for (std::size_t r = 0; r < block_rows<T>; ++r) largest = std::max(largest, std::abs(values[r]));
-                largest_[b] = static_cast<double>(largest);
-            }
-        });
-    }
-
-    std::size_t order() const { return order_of(features_, columns_); }
+    using Packing<T>::Packing;
+    using Packing<T>::order;
+    using Packing<T>::view;
 
     std::int64_t hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
                            const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
@@ -350,34 +268,13 @@ public:
             add(partial.data() + t * cells, partial.data() + t * cells + components, components, counts, sums);
     }
 
-    Packed<T> view() const {
-        return {values_.get(), largest_.data(), weights_.empty() ? nullptr : weights_.data(), rows_, columns_, order(),
-                features_};
-    }
-
-    std::size_t threads() const { return threads_; }
-
-    // The largest |value| of each column.
-    void largest(const Vector<double>& out) const {
-        for (std::size_t b = 0; b < blocks(); ++b)
-            for (std::size_t a = 0; a < columns_; ++a)
-                out.data()[a] = std::max(out.data()[a], largest_[b * columns_ + a]);
-    }
-
 private:
-    std::size_t blocks() const { return rounded_up(rows_, block_rows<T>) / block_rows<T>; }
-
-    // Rows so far ahead are fetched while others are taken.
-    static constexpr std::size_t ahead = 16;
-
-    template <class From>
-    static void shifted(const From* row, std::int64_t stride, const double* shift, std::size_t width, T* out) {
-        if (stride == 1)
-            for (std::size_t a = 0; a < width; ++a) out[a] = static_cast<T>(static_cast<double>(row[a]) - shift[a]);
-        else
-            for (std::size_t a = 0; a < width; ++a)
-                out[a] = static_cast<T>(static_cast<double>(row[static_cast<std::int64_t>(a) * stride]) - shift[a]);
-    }
+    using Packing<T>::rows_;
+    using Packing<T>::columns_;
+    using Packing<T>::features_;
+    using Packing<T>::threads_;
+    using Packing<T>::weights_;
+    using Packing<T>::blocks;
 
     static double sum(const double* values, std::size_t size) {
         constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
@@ -389,34 +286,6 @@ private:
         double total = 0.0;
         for (const double part : sums) total += part;
         return total;
-    }
-
-    void place(std::size_t i, const T* row, std::int64_t stride) {
-        const std::size_t b = i / block_rows<T>;
-        T* out = values_.get() + b * columns_ * block_rows<T> + i % block_rows<T>;
-        for (std::size_t a = 0; a < columns_; ++a) {
-            const T value = row[static_cast<std::int64_t>(a) * stride];
-            out[a * block_rows<T>] = value;
-            double& largest = largest_[b * columns_ + a];
-            largest = std::max(largest, static_cast<double>(std::abs(value)));
-        }
-    }
-
-    // A column of a whole block, whose values lie so far apart.
-    void place_column(std::size_t b, std::size_t a, const T* column, std::int64_t stride) {
-        constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
-        T* out = values_.get() + (b * columns_ + a) * block_rows<T>;
-        if (stride == 1)  // as one copy
-            std::copy_n(column, block_rows<T>, out);
-        else
-            for (std::size_t r = 0; r < block_rows<T>; ++r) out[r] = column[static_cast<std::int64_t>(r) * stride];
-        T tops[apart] = {};
-        for (std::size_t r = 0; r < block_rows<T>; r += apart)
-            for (std::size_t l = 0; l < apart; ++l) {
-                const T size = std::abs(out[r + l]);
-                tops[l] = tops[l] < size ? size : tops[l];
-            }
-        largest_[b * columns_ + a] = *std::max_element(tops, tops + apart);
     }
 
     // Edges of the tasks, in blocks and multiples of `step`: as many as memory for `cells` partial results each allows,
@@ -495,12 +364,6 @@ private:
         for (std::size_t j = 0; j < components; ++j) counts.data()[j] += part_counts[j];
         for (std::size_t c = 0; c < components * order(); ++c) sums.data()[c] += part_sums[c];
     }
-
-    std::size_t rows_, columns_;
-    Features features_;
-    std::size_t threads_;
-    std::unique_ptr<T[], AlignedDelete<T>> values_;
-    std::vector<double> largest_, weights_;
 };
 
 }  // namespace kmle
