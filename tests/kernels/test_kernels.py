@@ -212,6 +212,16 @@ def test_components_far_below_the_best_add_nothing(spread):
     check_soft(x, "identity", spread * natural, bias, weights=rng.random(len(x)))
 
 
+def test_small_responsibilities_are_right_to_the_last_digits():
+    """One row, whose second component lies below the first by as much as a number can tell."""
+    row = packed(np.zeros((1, 1)), "identity")
+    below = np.concatenate([np.linspace(0.0, 707.9, 1771), np.log(2) * np.arange(1, 1021) / 32])
+    shares = np.array([row.soft_pass(np.zeros((2, 1)), np.array([0.0, -b]))[0][1] for b in below])
+    np.testing.assert_allclose(shares, scipy.special.expit(-below), rtol=1e-15)
+    for nothing in (709.0, 1e5, INF):
+        assert row.soft_pass(np.zeros((2, 1)), np.array([0.0, -nothing]))[0][1] < 1e-307
+
+
 def test_extreme_values_stay_finite():
     x = np.array([[1e150, -1e150], [0.0, 1e-300], [1e8, 1e8 + 1]])
     natural = np.array([[1e-150, 0.0], [0.0, 1e-150], [1.0, -1.0]])

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "tile.hpp"
 
@@ -66,13 +67,39 @@ private:
     double rest_ = 0.0, rest_below_ = 0.0;
 };
 
-inline Vec<double> highest_of(const double* scores, std::size_t components) {
-    Vec<double> highest = load(scores);
-    for (std::size_t j = 1; j < components; ++j) {
-        const Vec<double> s = load(scores + j * soft_rows);
-        highest = s > highest ? s : highest;
+// Calls `work(first, members)` for groups of 0, 1, 2, ... up to `count`; the size of a group is known when compiling.
+template <class Work>
+inline void in_groups(std::size_t count, const Work& work) {
+    const std::size_t whole = count / group * group;
+    for (std::size_t first = 0; first < whole; first += group) work(first, std::integral_constant<std::size_t, group>());
+    switch (count - whole) {
+        case 3: return work(whole, std::integral_constant<std::size_t, 3>());
+        case 2: return work(whole, std::integral_constant<std::size_t, 2>());
+        case 1: return work(whole, std::integral_constant<std::size_t, 1>());
     }
-    return highest;
+}
+
+// Scores [component][row] of `soft_rows` rows with components in groups.
+inline void score_rows(const double* statistics, std::size_t order, const double* grouped, const double* bias,
+                       std::size_t components, double* scores) {
+    for (std::size_t r = 0; r < soft_rows; r += strip * lanes<double>)
+        in_groups(components, [&](std::size_t j, auto members) {
+            Vec<double> found[members][strip];
+            score(statistics + r, soft_rows, order, grouped + j * order, bias + j, found);
+            for (std::size_t g = 0; g < members; ++g)
+                for (std::size_t v = 0; v < strip; ++v)
+                    store(scores + (j + g) * soft_rows + r + v * lanes<double>, found[g][v]);
+        });
+}
+
+// The highest score of each row of a strip.
+inline void highest_of(const double* scores, std::size_t components, Vec<double> (&highest)[strip]) {
+    for (std::size_t v = 0; v < strip; ++v) highest[v] = load(scores + v * lanes<double>);
+    for (std::size_t j = 1; j < components; ++j)
+        for (std::size_t v = 0; v < strip; ++v) {
+            const Vec<double> s = load(scores + j * soft_rows + v * lanes<double>);
+            highest[v] = s > highest[v] ? s : highest[v];
+        }
 }
 
 // Scores so far below the highest add nothing to a sum in double precision.
@@ -80,25 +107,36 @@ constexpr double negligible = -45.0;
 
 // Only the evidence of rows, without responsibilities.
 inline void add_evidence(const double* scores, std::size_t components, const double* weights, std::size_t count,
-                  Evidence& evidence) {
+                         Evidence& evidence) {
     constexpr std::size_t width = lanes<double>;
-    for (std::size_t r = 0; r < count; r += width) {
-        const Vec<double> top = highest_of(scores + r, components);
-        Vec<double> total{}, below{};
+    for (std::size_t r = 0; r < count; r += strip * width) {
+        Vec<double> top[strip], total[strip]{}, below[strip]{};
+        highest_of(scores + r, components, top);
         for (std::size_t j = 0; j < components; ++j) {
-            const Vec<double> distance = load(scores + j * soft_rows + r) - top;
-            const IntVec<double> counts = distance > broadcast(negligible);
-            if (!any(counts)) continue;
-            const Vec<double> bounded = counts ? distance : broadcast(negligible);  // -inf times zero is no number
-            const Vec<double> e = exp_negative(bounded);
-            total += e;
-            below += e * bounded;
+            Vec<double> bounded[strip], e[strip];
+            IntVec<double> near{};
+            for (std::size_t v = 0; v < strip; ++v) {
+                const Vec<double> distance = load(scores + j * soft_rows + r + v * width) - top[v];
+                const IntVec<double> counts = distance > broadcast(negligible);
+                near |= counts;
+                e[v] = bounded[v] = counts ? distance : broadcast(negligible);  // -inf times zero is no number
+            }
+            if (!any(near)) continue;
+            exp_negative(e);
+            for (std::size_t v = 0; v < strip; ++v) {
+                total[v] += e[v];
+                below[v] += e[v] * bounded[v];
+            }
         }
-        if (!weights && r + width <= count)
-            evidence.add(top, total, below);
-        else
-            for (std::size_t lane = 0; lane < std::min(width, count - r); ++lane)
-                evidence.add_row(weights ? weights[r + lane] : 1.0, top[lane], total[lane], below[lane]);
+        for (std::size_t v = 0; v < strip && r + v * width < count; ++v) {
+            const std::size_t first = r + v * width;
+            if (!weights && first + width <= count)
+                evidence.add(top[v], total[v], below[v]);
+            else
+                for (std::size_t lane = 0; lane < std::min(width, count - first); ++lane)
+                    evidence.add_row(weights ? weights[first + lane] : 1.0, top[v][lane], total[v][lane],
+                                     below[v][lane]);
+        }
     }
 }
 

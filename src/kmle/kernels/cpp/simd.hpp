@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 
@@ -151,40 +152,66 @@ inline void store_chosen(float* to, Vec<double> from, unsigned bits) {
     write_chosen<lanes<double>>(to, values, bits);
 }
 
-// e^x for x <= 0, zero below -708; within two units in the last place.
-inline Vec<double> exp_negative(Vec<double> x) {
+// How e^x is taken apart: x is a whole number of `parts`-ths of log(2), and a small rest r with e^r = 1 + r P(r). Then
+// e^x = 2^(whole / parts) e^r, and powers of two of fractions stand in a table where registers can hold it.
+#if KMLE_VECTOR_BYTES == 64
+struct Exponential {
+    static constexpr double parts_a_unit = 23.083120654223414;  // 16 / log(2)
+    static constexpr double unit = 4.33216987803461961e-02, unit_rest = 4.65038569375774803e-12;
+    static constexpr std::size_t exponent_at = 48;  // sixteenths stand four bits below the exponent
+    // |r| <= log(2) / 32: interpolated at Chebyshev's nodes, which leaves 2e-17.
+    static constexpr double coefficients[] = {0x1.6c17ed4cc4834p-10, 0x1.11123cf1dba3ap-7, 0x1.55555554e9468p-5,
+                                              0x1.555555547d378p-3, 0x1.0000000000001p-1, 0x1.0000000000003p+0};
+
+    // 2^(i / 16) for the i in the lowest four bits, less what those bits will add above `exponent_at`.
+    static IntVec<double> power(IntVec<double> whole) {
+        const __m512i low = _mm512_set_epi64(
+            0x3feeab07dd485429, 0x3feebfdad5362a27, 0x3feedea64c123422, 0x3fef06fe0a31b715,
+            0x3fef387a6e756238, 0x3fef72b83c7d517b, 0x3fefb5586cf9890f, 0x3ff0000000000000);
+        const __m512i high = _mm512_set_epi64(
+            0x3fefa4afa2a490da, 0x3fef5818dcfba487, 0x3fef199bdd85529c, 0x3feee89f995ad3ad,
+            0x3feec49182a3f090, 0x3feeace5422aa0db, 0x3feea11473eb0187, 0x3feea09e667f3bcd);
+        return (IntVec<double>)_mm512_permutex2var_epi64(low, (__m512i)whole, high);
+    }
+};
+#else
+struct Exponential {
+    static constexpr double parts_a_unit = 1.4426950408889634;
+    static constexpr double unit = 6.93147180369123816e-01, unit_rest = 1.90821492927058770e-10;
+    static constexpr std::size_t exponent_at = 52;
+    // |r| <= log(2) / 2: Taylor's series, which leaves 2e-17.
+    static constexpr double coefficients[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
+                                              1.0 / 40320,     1.0 / 5040,     1.0 / 720,     1.0 / 120,
+                                              1.0 / 24,        1.0 / 6,        0.5,           1.0};
+
+    static IntVec<double> power(IntVec<double>) { return (IntVec<double>)broadcast(1.0); }
+};
+#endif
+
+// e^x for numbers x <= 0, zero below -708; within two units in the last place. Several vectors take each step together: a
+// single one would spend its time waiting for the step before.
+template <std::size_t count>
+inline void exp_negative(Vec<double> (&x)[count]) {
     const Vec<double> shifter = broadcast(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to a whole number
-    const Vec<double> log2e = broadcast(1.4426950408889634074);
-    const IntVec<double> tiny = x < broadcast(-708.0);
-    x = tiny ? broadcast(-708.0) : x;
-    const Vec<double> shifted = x * log2e + shifter;
-    const Vec<double> n = shifted - shifter;
-    Vec<double> r = x - n * broadcast(6.93147180369123816490e-01);
-    r = r - n * broadcast(1.90821492927058770002e-10);
-    // Taylor's series to the twelfth power; |r| <= log(2) / 2 leaves 2e-17.
-    Vec<double> p = broadcast(1.0 / 479001600);
-    p = p * r + broadcast(1.0 / 39916800);
-    p = p * r + broadcast(1.0 / 3628800);
-    p = p * r + broadcast(1.0 / 362880);
-    p = p * r + broadcast(1.0 / 40320);
-    p = p * r + broadcast(1.0 / 5040);
-    p = p * r + broadcast(1.0 / 720);
-    p = p * r + broadcast(1.0 / 120);
-    p = p * r + broadcast(1.0 / 24);
-    p = p * r + broadcast(1.0 / 6);
-    p = p * r + broadcast(0.5);
-    p = p * r + broadcast(1.0);
-    p = p * r + broadcast(1.0);
-    // 2^n: n stands in the low bits of the shifted number; moved up, it adds to the exponent.
-    IntVec<double> bits;
-    std::memcpy(&bits, &shifted, sizeof bits);
-    bits <<= 52;
-    IntVec<double> value;
-    std::memcpy(&value, &p, sizeof value);
-    value += bits;
-    Vec<double> result;
-    std::memcpy(&result, &value, sizeof result);
-    return tiny ? Vec<double>{} : result;
+    const Vec<double> lowest = broadcast(-708.0);
+    Vec<double> r[count], p[count];
+    IntVec<double> tiny[count], whole[count];
+    for (std::size_t v = 0; v < count; ++v) {
+        tiny[v] = x[v] < lowest;
+        x[v] = tiny[v] ? lowest : x[v];
+        const Vec<double> shifted = x[v] * broadcast(Exponential::parts_a_unit) + shifter;
+        whole[v] = (IntVec<double>)shifted;  // its lowest bits are the whole number
+        r[v] = x[v] - (shifted - shifter) * broadcast(Exponential::unit);
+        r[v] -= (shifted - shifter) * broadcast(Exponential::unit_rest);
+        p[v] = broadcast(Exponential::coefficients[0]);
+    }
+    for (std::size_t c = 1; c < std::size(Exponential::coefficients); ++c)
+        for (std::size_t v = 0; v < count; ++v) p[v] = p[v] * r[v] + broadcast(Exponential::coefficients[c]);
+    for (std::size_t v = 0; v < count; ++v) {
+        const Vec<double> power = (Vec<double>)(Exponential::power(whole[v]) + (whole[v] << Exponential::exponent_at));
+        const Vec<double> value = power * (r[v] * p[v]) + power;
+        x[v] = tiny[v] ? Vec<double>{} : value;
+    }
 }
 
 }  // namespace KMLE_INSTRUCTION_SET

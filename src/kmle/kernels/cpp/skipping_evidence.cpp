@@ -32,15 +32,7 @@ public:
 
     // Scores [component][row] of `soft_rows` rows.
     void score(const double* statistics, double* scores) const {
-        for (std::size_t r = 0; r < soft_rows; r += strip * lanes<double>)
-            for (std::size_t n = 0; n < count; n += group) {
-                Vec<double> found[group][strip];
-                kmle::KMLE_INSTRUCTION_SET::score(statistics + r, soft_rows, model_.order,
-                                                  grouped_.get() + n * model_.order, bias_.get() + n, found);
-                for (std::size_t g = 0; g < group; ++g)
-                    for (std::size_t v = 0; v < strip; ++v)
-                        store(scores + (n + g) * soft_rows + r + v * lanes<double>, found[g][v]);
-            }
+        score_rows(statistics, model_.order, grouped_.get(), bias_.get(), count, scores);
     }
 
 private:

@@ -33,98 +33,118 @@ void to_responsibilities(double* scores, std::size_t components, const double* w
                          Evidence& evidence) {
     constexpr std::size_t width = lanes<double>;
     const bool whole = !weights && count == soft_rows;
-    for (std::size_t r = 0; r < soft_rows; r += width) {
-        const Vec<double> top = highest_of(scores + r, components);
-        Vec<double> total{}, weight = broadcast(1.0);
+    for (std::size_t r = 0; r < soft_rows; r += strip * width) {
+        Vec<double> top[strip], total[strip]{}, factor[strip];
+        highest_of(scores + r, components, top);
         for (std::size_t j = 0; j < components; ++j) {
             double* place = scores + j * soft_rows + r;
-            const Vec<double> e = exp_negative(load(place) - top);
-            store(place, e);
-            total += e;
-        }
-        if (whole)
-            evidence.add(top, total);
-        else
-            for (std::size_t lane = 0; lane < width; ++lane) {
-                weight[lane] = r + lane >= count ? 0.0 : weights ? weights[r + lane] : 1.0;
-                if (r + lane < count) evidence.add_row(weight[lane], top[lane], total[lane]);
+            Vec<double> e[strip];
+            for (std::size_t v = 0; v < strip; ++v) e[v] = load(place + v * width) - top[v];
+            exp_negative(e);
+            for (std::size_t v = 0; v < strip; ++v) {
+                store(place + v * width, e[v]);
+                total[v] += e[v];
             }
-        const Vec<double> factor = weight / total;
-        for (std::size_t j = 0; j < components; ++j) {
-            double* place = scores + j * soft_rows + r;
-            store(place, load(place) * factor);
         }
+        for (std::size_t v = 0; v < strip; ++v) {
+            Vec<double> weight = broadcast(1.0);
+            if (whole)
+                evidence.add(top[v], total[v]);
+            else
+                for (std::size_t lane = 0, i = r + v * width; lane < width; ++lane, ++i) {
+                    weight[lane] = i >= count ? 0.0 : weights ? weights[i] : 1.0;
+                    if (i < count) evidence.add_row(weight[lane], top[v][lane], total[v][lane]);
+                }
+            factor[v] = weight / total[v];
+        }
+        for (std::size_t j = 0; j < components; ++j)
+            for (std::size_t v = 0; v < strip; ++v) {
+                double* place = scores + j * soft_rows + r + v * width;
+                store(place, load(place) * factor[v]);
+            }
     }
 }
 
-// sums[j][f] += sum over rows of responsibility_j * statistic_f, lane by lane; added across lanes at the end.
-void add_products(const double* responsibilities, const double* statistics, std::size_t padded, std::size_t features,
-                  double* sums) {
+// Tiles of `soft_rows` rows, one after the other in memory: of each the statistics and the responsibilities, or scores.
+struct Tiles {
+    const double *responsibilities, *statistics;
+    std::size_t components, features, count;
+};
+
+// For so many components and statistics: sums[j][f] += sum over rows of responsibility_j * statistic_f, lane by lane.
+template <std::size_t components, std::size_t features>
+void add_products_of(const Tiles& tiles, std::size_t first_component, std::size_t first_feature, double* all_sums) {
     constexpr std::size_t width = lanes<double>;
-    for (std::size_t j = 0; j < padded; j += group)
-        for (std::size_t f = 0; f < features; f += group) {
-            Vec<double> sum[group][group];
-            for (std::size_t a = 0; a < group; ++a)
-                for (std::size_t b = 0; b < group; ++b) sum[a][b] = load(sums + ((j + a) * features + f + b) * width);
-            for (std::size_t r = 0; r < soft_rows; r += width) {
+    double* sums = all_sums + (first_component * tiles.features + first_feature) * width;
+    Vec<double> sum[components][features];
+    for (std::size_t j = 0; j < components; ++j)
+        for (std::size_t f = 0; f < features; ++f) sum[j][f] = load(sums + (j * tiles.features + f) * width);
+    for (std::size_t tile = 0; tile < tiles.count; ++tile) {
+        const double* shares = tiles.responsibilities + (tile * tiles.components + first_component) * soft_rows;
+        const double* statistics = tiles.statistics + (tile * tiles.features + first_feature) * soft_rows;
+        for (std::size_t r = 0; r < soft_rows; r += width) {
 #pragma GCC unroll 4
-                for (std::size_t a = 0; a < group; ++a) {
-                    const Vec<double> share = load(responsibilities + (j + a) * soft_rows + r);
+            for (std::size_t j = 0; j < components; ++j) {
+                const Vec<double> share = load(shares + j * soft_rows + r);
 #pragma GCC unroll 4
-                    for (std::size_t b = 0; b < group; ++b)
-                        sum[a][b] += share * load(statistics + (f + b) * soft_rows + r);
-                }
+                for (std::size_t f = 0; f < features; ++f) sum[j][f] += share * load(statistics + f * soft_rows + r);
             }
-            for (std::size_t a = 0; a < group; ++a)
-                for (std::size_t b = 0; b < group; ++b) store(sums + ((j + a) * features + f + b) * width, sum[a][b]);
         }
+    }
+    for (std::size_t j = 0; j < components; ++j)
+        for (std::size_t f = 0; f < features; ++f) store(sums + (j * tiles.features + f) * width, sum[j][f]);
 }
+
+// The same for all of them; the sums [component][statistic][lane] are added across lanes at the end.
+void add_products(const Tiles& tiles, double* sums) {
+    in_groups(tiles.features, [&](std::size_t f, auto columns) {
+        in_groups(tiles.components, [&](std::size_t j, auto rows) {
+            add_products_of<decltype(rows)::value, decltype(columns)::value>(tiles, j, f, sums);
+        });
+    });
+}
+
+// Sums are fetched and put back once for so many tiles.
+constexpr std::size_t tiles_at_once = 8;
 
 }  // namespace
 
 template <class T>
 void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
-    const std::size_t order = packed.order, padded = model.padded();
-    // One more statistic, always one, gathers the counts.
-    const std::size_t features = rounded_up(order + 1, group);
+    const std::size_t order = packed.order, components = model.components;
+    const std::size_t features = order + 1;  // one more statistic, always one, gathers the counts
     const bool wanted = task.counts != nullptr;
-    Buffer<double> statistics(features * soft_rows), scores(padded * soft_rows), scratch(model.components);
-    Buffer<double> sums(wanted ? padded * features * lanes<double> : 0);
-    std::fill_n(statistics.get() + order * soft_rows, soft_rows, 1.0);
+    Buffer<double> statistics(tiles_at_once * features * soft_rows), scores(tiles_at_once * components * soft_rows);
+    Buffer<double> scratch(components), sums(wanted ? components * features * lanes<double> : 0);
+    for (std::size_t tile = 0; tile < tiles_at_once; ++tile)
+        std::fill_n(statistics.get() + (tile * features + order) * soft_rows, soft_rows, 1.0);
+    Tiles tiles{scores.get(), statistics.get(), components, features, 0};
     Evidence evidence;
-    for (std::size_t b = task.first_block; b < task.last_block; ++b)
-        for (std::size_t part = 0; part < block_rows<T>; part += soft_rows) {
-            const std::size_t first = b * block_rows<T> + part;
-            if (first >= packed.rows) break;
-            const std::size_t count = std::min(soft_rows, packed.rows - first);
-            for (std::size_t a = 0; a < packed.columns; ++a)
-                std::copy_n(packed.block(b) + a * block_rows<T> + part, soft_rows, statistics.get() + a * soft_rows);
-            build_statistics(packed.features, packed.columns, soft_rows, statistics.get());
-            for (std::size_t r = 0; r < soft_rows; r += strip * lanes<double>)
-                for (std::size_t j = 0; j < padded; j += group) {
-                    Vec<double> block_scores[group][strip];
-                    score(statistics.get() + r, soft_rows, order, model.grouped + j * order, model.grouped_bias + j,
-                          block_scores);
-                    for (std::size_t g = 0; g < group; ++g)
-                        for (std::size_t v = 0; v < strip; ++v)
-                            store(scores.get() + (j + g) * soft_rows + r + v * lanes<double>, block_scores[g][v]);
-                }
-            if (task.kept < model.components)
-                for (std::size_t r = 0; r < count; ++r)
-                    keep_largest(scores.get() + r, model.components, task.kept, scratch.get());
-            const double* weights = packed.weights ? packed.weights + first : nullptr;
-            if (!wanted) {
-                add_evidence(scores.get(), model.components, weights, count, evidence);
-                continue;
-            }
-            to_responsibilities(scores.get(), model.components, weights, count, evidence);
-            // What fills up the last group has no share in any row.
-            std::fill_n(scores.get() + model.components * soft_rows, (padded - model.components) * soft_rows, 0.0);
-            add_products(scores.get(), statistics.get(), padded, features, sums.get());
+    const std::size_t last = std::min(packed.rows, task.last_block * block_rows<T>);
+    for (std::size_t first = task.first_block * block_rows<T>; first < last; first += soft_rows) {
+        const std::size_t count = std::min(soft_rows, last - first);
+        double* t = statistics.get() + tiles.count * features * soft_rows;
+        double* s = scores.get() + tiles.count * components * soft_rows;
+        const T* values = packed.block(first / block_rows<T>) + first % block_rows<T>;
+        for (std::size_t a = 0; a < packed.columns; ++a)
+            std::copy_n(values + a * block_rows<T>, soft_rows, t + a * soft_rows);
+        build_statistics(packed.features, packed.columns, soft_rows, t);
+        score_rows(t, order, model.grouped, model.grouped_bias, components, s);
+        if (task.kept < components)
+            for (std::size_t r = 0; r < count; ++r) keep_largest(s + r, components, task.kept, scratch.get());
+        const double* weights = packed.weights ? packed.weights + first : nullptr;
+        if (!wanted) {
+            add_evidence(s, components, weights, count, evidence);
+            continue;
         }
+        to_responsibilities(s, components, weights, count, evidence);
+        if (++tiles.count < tiles_at_once && first + soft_rows < last) continue;
+        add_products(tiles, sums.get());
+        tiles.count = 0;
+    }
     evidence.finish(task);
     if (!wanted) return;
-    for (std::size_t j = 0; j < model.components; ++j)
+    for (std::size_t j = 0; j < components; ++j)
         for (std::size_t f = 0; f <= order; ++f)
             (f < order ? task.sums[j * order + f] : task.counts[j]) =
                 sum_of_lanes(load(sums.get() + (j * features + f) * lanes<double>));

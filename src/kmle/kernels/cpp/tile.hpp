@@ -60,13 +60,14 @@ const double* statistics_of(const Packed<T>& packed, std::size_t block, Buffer<d
     return room.get();
 }
 
-// Scores of one strip of rows with one group of components, as far as the statistics given: the innermost loop of all.
-template <class T>
+// Scores of one strip of rows with (the first of) a group of components, as far as the statistics given: the innermost
+// loop of all.
+template <class T, std::size_t members>
 inline void add_scores(const T* statistics, std::size_t rows, std::size_t count, const T* natural,
-                       Vec<T> (&scores)[group][strip]) {
+                       Vec<T> (&scores)[members][strip]) {
     for (std::size_t f = 0; f < count; ++f, statistics += rows, natural += group) {
 #pragma GCC unroll 4
-        for (std::size_t j = 0; j < group; ++j) {
+        for (std::size_t j = 0; j < members; ++j) {
             const Vec<T> coefficient = broadcast(natural[j]);
 #pragma GCC unroll 4
             for (std::size_t v = 0; v < strip; ++v) scores[j][v] += coefficient * load(statistics + v * lanes<T>);
@@ -74,10 +75,10 @@ inline void add_scores(const T* statistics, std::size_t rows, std::size_t count,
     }
 }
 
-template <class T>
+template <class T, std::size_t members>
 inline void score(const T* statistics, std::size_t rows, std::size_t order, const T* natural, const T* bias,
-                  Vec<T> (&scores)[group][strip]) {
-    for (std::size_t j = 0; j < group; ++j)
+                  Vec<T> (&scores)[members][strip]) {
+    for (std::size_t j = 0; j < members; ++j)
         for (std::size_t v = 0; v < strip; ++v) scores[j][v] = broadcast(bias[j]);
     add_scores(statistics, rows, order, natural, scores);
 }
