@@ -79,12 +79,13 @@ inline void in_groups(std::size_t count, const Work& work) {
     }
 }
 
-// Scores [component][row] of `soft_rows` rows with components in groups.
+// Scores [component][row] of `soft_rows` rows with components in groups; what is wanted next is fetched on the way.
 inline void score_rows(const double* statistics, std::size_t order, const double* grouped, const double* bias,
-                       std::size_t components, double* scores) {
+                       std::size_t components, double* scores, Fetching& next) {
     for (std::size_t r = 0; r < soft_rows; r += strip * lanes<double>)
         in_groups(components, [&](std::size_t j, auto members) {
             Vec<double> found[members][strip];
+            next.step();
             score(statistics + r, soft_rows, order, grouped + j * order, bias + j, found);
             for (std::size_t g = 0; g < members; ++g)
                 for (std::size_t v = 0; v < strip; ++v)

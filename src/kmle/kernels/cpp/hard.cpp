@@ -72,7 +72,9 @@ private:
 
     void screen(std::size_t b, std::size_t end) {
         const std::size_t first = b * rows, count = std::min(end * rows, packed_.rows) - first;
-        work_.best.find(statistics(b, end), raised_.model(), work_.scores.get());
+        const Model<float>& model = raised_.model();
+        const Fetching next(packed_.block(b + blocks), packed_.columns * wide, Best<float>::steps(model));
+        work_.best.find(statistics(b, end), model, work_.scores.get(), next);
         seen_ += count;
         // Whole blocks, as nearly all are, are compared with their labels at once.
         const bool at_once = count == wide;

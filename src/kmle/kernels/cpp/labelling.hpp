@@ -19,8 +19,9 @@ struct Best {
     alignas(64) Integer label[block_rows<T>];
     alignas(64) Integer unsettled[block_rows<T>];  // rows that move or nearly tie, see settle
 
-    // `scratch` holds the scores of a strip with all components, where there are many statistics.
-    void find(const T* statistics, const Model<T>& model, T* scratch) {
+    // `scratch` holds the scores of a strip with all components, where there are many statistics. What is wanted next is
+    // fetched on the way.
+    void find(const T* statistics, const Model<T>& model, T* scratch, Fetching next = {}) {
         constexpr std::size_t rows = block_rows<T>, width = strip * lanes<T>;
         const bool wide = model.order > statistics_at_once;
         for (std::size_t r = 0; r < rows; r += width) {
@@ -33,6 +34,7 @@ struct Best {
             if (wide) score_all(statistics + r, rows, model, scratch);
             for (std::size_t j = 0; j < model.padded(); j += group) {
                 Vec<T> scores[group][strip];
+                next.step();
                 if (wide)
                     for (std::size_t g = 0; g < group; ++g)
                         for (std::size_t v = 0; v < strip; ++v)
@@ -55,6 +57,11 @@ struct Best {
                 std::memcpy(label + r + v * lanes<T>, &winner[v], sizeof winner[v]);
             }
         }
+    }
+
+    // In how many steps of work a block is labelled.
+    static std::size_t steps(const Model<T>& model) {
+        return model.padded() / group * (block_rows<T> / (strip * lanes<T>));
     }
 
     // Whether some row's lead is no larger than this, or not a number.
@@ -225,7 +232,7 @@ private:
 // the rows (null: they are those of the block from `first` on).
 inline void label_rows(const Packed<double>& packed, const Model<double>& model, const double* values, std::size_t first,
                        const std::size_t* places, std::size_t count, double doubt, Workspace<double>& work,
-                       HardTask& task) {
+                       HardTask& task, Fetching next = {}) {
     constexpr std::size_t rows = block_rows<double>;
     const double* statistics = values;
     if (packed.features != Features::identity) {
@@ -233,7 +240,7 @@ inline void label_rows(const Packed<double>& packed, const Model<double>& model,
         build_statistics(packed.features, packed.columns, rows, work.statistics.get());
         statistics = work.statistics.get();
     }
-    work.best.find(statistics, model, work.scores.get());
+    work.best.find(statistics, model, work.scores.get(), next);
     // A whole block in its place, as nearly all are, is compared with its labels at once.
     const bool at_once = !places && count == rows;
     if (at_once && task.margins) work.best.margins(task.margins + first);
@@ -271,7 +278,8 @@ inline void Refiner::flush() {
 inline void visit(const Packed<double>& packed, const Model<double>& model, std::size_t b, Workspace<double>& work,
                   HardTask& task) {
     const std::size_t first = b * block_rows<double>, count = std::min(block_rows<double>, packed.rows - first);
-    label_rows(packed, model, packed.block(b), first, nullptr, count, near_tie(packed, model, b), work, task);
+    const Fetching next(packed.block(b + 1), packed.columns * block_rows<double>, Best<double>::steps(model));
+    label_rows(packed, model, packed.block(b), first, nullptr, count, near_tie(packed, model, b), work, task, next);
 }
 
 }  // namespace KMLE_INSTRUCTION_SET

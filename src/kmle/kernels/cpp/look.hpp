@@ -42,6 +42,8 @@ public:
         : names(model.components + 1), leads(model.components + group), model_(model),
           scores_(rounded_up(model.components, group) * look_rows), nothing_(model.order * group) {}
 
+    Fetching next;  // what is wanted soon is fetched while scores are computed
+
     // The best and the second best of the components named, and by how much the rows' own lead over each.
     void score(const float* statistics, const std::int32_t* labels, std::size_t count) {
         std::copy_n(labels, count, before);
@@ -75,7 +77,8 @@ public:
 
 private:
     // Scores of a strip of rows with some of the components named, from the nth on.
-    void score_named(const float* statistics, std::size_t n, Line (&scores)[group][strip]) const {
+    void score_named(const float* statistics, std::size_t n, Line (&scores)[group][strip]) {
+        next.step();
         const float* natural[group];
         for (std::size_t g = 0; g < group; ++g) {
             const std::size_t j = n + g < named ? static_cast<std::size_t>(names[n + g]) : 0;

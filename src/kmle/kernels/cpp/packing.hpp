@@ -64,9 +64,11 @@ public:
                 for (std::size_t a = 0; a < columns_; a += columns_at_once) {
                     const std::size_t width = std::min(columns_at_once, columns_ - a);
                     for (std::size_t r = 0; r < count; ++r) {
-                        if (first + r + ahead < rows_)  // rows in any order are on their way while others are taken
+                        if (first + r + ahead < rows_) {  // rows in any order are on their way while others are taken
                             for (std::size_t c = 0; c < width; c += 64 / sizeof(From))
                                 __builtin_prefetch(row_at(first + r + ahead, a + c));
+                            __builtin_prefetch(row_at(first + r + ahead, a + width - 1));  // it may begin within a line
+                        }
                         shifted(row_at(first + r, a), stride, shift.data() + a, width, tile + r * width);
                     }
                     std::fill(tile + count * width, tile + rows * width, T(0));
@@ -122,7 +124,7 @@ protected:
 
 private:
     // Rows so far ahead are fetched while others are taken.
-    static constexpr std::size_t ahead = 16;
+    static constexpr std::size_t ahead = 32;
 
     template <class From>
     static void shifted(const From* row, std::int64_t stride, const double* shift, std::size_t width, T* out) {

@@ -48,6 +48,7 @@ public:
 
 private:
     static constexpr std::size_t rows = block_rows<T>, ahead = 2;
+    static constexpr std::size_t fetching_steps = 8;  // few components are scored, mostly
     std::size_t first_row(std::size_t s) const { return s * stretches_.rows_each; }
     std::size_t last_row(std::size_t s) const { return std::min(packed_.rows, first_row(s) + stretches_.rows_each); }
 
@@ -121,16 +122,17 @@ private:
         return refined_;
     }
 
-    void fetch_stretch(std::size_t s) const {
-        const std::size_t block = first_row(s) / rows;
+    // What is wanted soon is on its way meanwhile: little of it at once, the rows bit by bit.
+    void fetch_stretch(std::size_t s) {
+        const std::size_t block = first_row(s) / rows, blocks = std::min(packed_.blocks() - block, stretches_.rows_each / rows);
+        look_.next.finish();
+        look_.next = Fetching(packed_.block(block), blocks * packed_.columns * rows, fetching_steps);
         fetch(stretches_.leads + s * stretches_.width, stretches_.width);
         fetch(task_.labels + first_row(s), stretches_.rows_each);
-        fetch(packed_.block(block), std::min(packed_.blocks() - block, stretches_.rows_each / rows) * packed_.columns * rows);
         fetch(packed_.largest + block * packed_.columns, packed_.columns);
         fetch(task_.margins + first_row(s), stretches_.rows_each);
     }
 
-    // What is wanted soon is on its way meanwhile.
     template <class S>
     static void fetch(const S* values, std::size_t count) {
         for (std::size_t i = 0; i < count; i += 64 / sizeof(S)) __builtin_prefetch(values + i);

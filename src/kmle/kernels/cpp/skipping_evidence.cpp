@@ -32,7 +32,8 @@ public:
 
     // Scores [component][row] of `soft_rows` rows.
     void score(const double* statistics, double* scores) const {
-        score_rows(statistics, model_.order, grouped_.get(), bias_.get(), count, scores);
+        Fetching nothing;
+        score_rows(statistics, model_.order, grouped_.get(), bias_.get(), count, scores, nothing);
     }
 
 private:

@@ -120,16 +120,21 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
         std::fill_n(statistics.get() + (tile * features + order) * soft_rows, soft_rows, 1.0);
     Tiles tiles{scores.get(), statistics.get(), components, features, 0};
     Evidence evidence;
+    Fetching next;
     const std::size_t last = std::min(packed.rows, task.last_block * block_rows<T>);
     for (std::size_t first = task.first_block * block_rows<T>; first < last; first += soft_rows) {
         const std::size_t count = std::min(soft_rows, last - first);
         double* t = statistics.get() + tiles.count * features * soft_rows;
         double* s = scores.get() + tiles.count * components * soft_rows;
-        const T* values = packed.block(first / block_rows<T>) + first % block_rows<T>;
+        const std::size_t block = first / block_rows<T>, place = first % block_rows<T>;
+        const T* values = packed.block(block) + place;
+        if (place == 0)
+            next = Fetching(packed.block(block + 1), packed.columns * block_rows<T>,
+                            rounded_up(components, group) / group * (block_rows<T> / (strip * lanes<double>)));
         for (std::size_t a = 0; a < packed.columns; ++a)
             std::copy_n(values + a * block_rows<T>, soft_rows, t + a * soft_rows);
         build_statistics(packed.features, packed.columns, soft_rows, t);
-        score_rows(t, order, model.grouped, model.grouped_bias, components, s);
+        score_rows(t, order, model.grouped, model.grouped_bias, components, s, next);
         if (task.kept < components)
             for (std::size_t r = 0; r < count; ++r) keep_largest(s + r, components, task.kept, scratch.get());
         const double* weights = packed.weights ? packed.weights + first : nullptr;

@@ -16,7 +16,7 @@ namespace KMLE_INSTRUCTION_SET {
 constexpr std::size_t strip = vector_bytes == 64 ? 4 : 2;
 
 // So many statistics of a block stay in the nearest cache while all components are scored with them.
-constexpr std::size_t statistics_at_once = 64;
+constexpr std::size_t statistics_at_once = 96;
 
 // Memory aligned for the widest vectors.
 template <class T>
@@ -34,6 +34,27 @@ public:
 
 private:
     T* data_;
+};
+
+// Memory that is wanted soon, fetched a little at each step of other work: all at once, its arrival would hold that up.
+class Fetching {
+public:
+    Fetching() = default;
+    template <class T>
+    Fetching(const T* values, std::size_t count, std::size_t steps)
+        : next_(reinterpret_cast<const char*>(values)), end_(next_ + count * sizeof(T)),
+          each_(rounded_up(count * sizeof(T) / std::max<std::size_t>(steps, 1), line) + line) {}
+    void step() { fetch(std::min(next_ + each_, end_)); }
+    void finish() { fetch(end_); }
+
+private:
+    void fetch(const char* until) {
+        for (; next_ < until; next_ += line) __builtin_prefetch(next_);
+    }
+
+    static constexpr std::size_t line = 64;
+    const char *next_ = nullptr, *end_ = nullptr;
+    std::size_t each_ = 0;
 };
 
 // Statistics of `rows` neighbouring rows, [statistic][row], from columns laid out likewise.
