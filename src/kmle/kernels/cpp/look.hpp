@@ -39,8 +39,17 @@ public:
     alignas(64) float own[look_rows], top[look_rows], second[look_rows];
 
     explicit Look(const Model<float>& model)
-        : names(model.components + 1), leads(model.components + group), model_(model),
+        : names(model.components + lanes<float>), leads(model.components + group), model_(model),
           scores_(rounded_up(model.components, group) * look_rows), nothing_(model.order * group) {}
+
+    // Names those of the components from j on whose bits are set.
+    void add_names(std::size_t j, unsigned bits) {
+        if (bits == 0) return;
+        Names numbers;
+        for (std::size_t lane = 0; lane < lanes<float>; ++lane) numbers[lane] = static_cast<std::int32_t>(j + lane);
+        store_chosen(reinterpret_cast<float*>(names.data()) + named, (Line)numbers, bits);  // bits as they are
+        named += static_cast<std::size_t>(__builtin_popcount(bits));
+    }
 
     Fetching next;  // what is wanted soon is fetched while scores are computed
 

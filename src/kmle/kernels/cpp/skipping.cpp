@@ -33,7 +33,7 @@ public:
                 settled ? leads_.take_settled(s) : leads_.take_mixed(s, look_.names.data(), look_.present);
             bool open = false;
             if (doubtful) {
-                find_doubtful(s);
+                find_doubtful();
                 open = look_at(s);
             }
             if (settled && !doubtful)
@@ -84,15 +84,13 @@ private:
         last_seen_[static_cast<std::size_t>(label)] = s + 1;
     }
 
-    // The components whose leads may be gone are to be scored too.
-    void find_doubtful(std::size_t s) {
+    // The components whose leads may be gone are to be scored too. Those present are named already.
+    void find_doubtful() {
+        for (std::size_t n = 0; n < look_.present; ++n) leads_.left()[look_.names[n]] = Leads::longest;
         for (std::size_t j = 0; j < single_.components; j += lanes<float>) {
-            const Names gone = ~(load(leads_.left() + j) > Line{});
-            for (unsigned bits = bits_of<float>(gone); bits; bits &= bits - 1) {
-                const std::size_t name = j + static_cast<std::size_t>(__builtin_ctz(bits));
-                look_.names[look_.named] = static_cast<std::int32_t>(name);
-                look_.named += static_cast<std::size_t>((name < single_.components) & (last_seen_[name] != s + 1));
-            }
+            unsigned gone = bits_of<float>(~(load(leads_.left() + j) > Line{}));
+            if (single_.components - j < lanes<float>) gone &= (1u << (single_.components - j)) - 1;
+            look_.add_names(j, gone);
         }
     }
 
@@ -115,10 +113,12 @@ private:
             if (look_.settle(count, static_cast<float>(doubt * 1.000001))) decide_rows(i, count, doubt);
         }
         const float doubt = static_cast<float>(std::min(stretch_doubt * 1.000001, largest_float));
+        float* found = look_.leads.data();
         for (std::size_t n = 0; n < look_.named; ++n) {
-            const float lead = look_.leads[n] - doubt, rounded = lead * (lead > 0 ? 0.999999f : 1.000001f);
-            leads_.left()[look_.names[n]] = rounded > Leads::longest ? Leads::longest : rounded;
+            const float lead = found[n] - doubt, rounded = lead * (lead > 0 ? 0.999999f : 1.000001f);
+            found[n] = rounded > Leads::longest ? Leads::longest : rounded;
         }
+        for (std::size_t n = 0; n < look_.named; ++n) leads_.left()[look_.names[n]] = found[n];
         return refined_;
     }
 

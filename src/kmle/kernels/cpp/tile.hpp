@@ -127,6 +127,28 @@ void score_all(const T* statistics, std::size_t rows, const Model<T>& model, T* 
     }
 }
 
+// The sum of products, some apart from others, so that none waits for the one before.
+inline double dot(const double* a, const double* b, std::size_t count) {
+    constexpr std::size_t apart = 8;
+    double sums[apart] = {};
+    std::size_t i = 0;
+    for (; i + apart <= count; i += apart)
+        for (std::size_t l = 0; l < apart; ++l) sums[l] += a[i + l] * b[i + l];
+    for (; i < count; ++i) sums[0] += a[i] * b[i];
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+// The largest of numbers that are not negative, likewise.
+inline double largest_of(const double* a, std::size_t count) {
+    constexpr std::size_t apart = 8;
+    double tops[apart] = {};
+    std::size_t i = 0;
+    for (; i + apart <= count; i += apart)
+        for (std::size_t l = 0; l < apart; ++l) tops[l] = a[i + l] > tops[l] ? a[i + l] : tops[l];
+    for (; i < count; ++i) tops[0] = a[i] > tops[0] ? a[i] : tops[0];
+    return *std::max_element(tops, tops + apart);
+}
+
 // A bound on the rounding error of the difference of any two scores of rows whose columns are at most `largest`, in the
 // precision of T. Of each score, every term is rounded at most four times before it is added (coefficient, column,
 // product, weight) and once with every addition after it, by half an epsilon each. In double precision the label such
@@ -134,8 +156,7 @@ void score_all(const T* statistics, std::size_t rows, const Model<T>& model, T* 
 template <class T>
 double near_tie(const Packed<T>& packed, const Model<T>& model, const double* largest) {
     const std::size_t d = packed.columns;
-    double magnitude = model.largest_bias;
-    for (std::size_t a = 0; a < d; ++a) magnitude += largest[a] * model.largest[a];
+    double magnitude = model.largest_bias + dot(largest, model.largest, d);
     if (packed.features == Features::diagonal)
         for (std::size_t a = 0; a < d; ++a) magnitude += largest[a] * largest[a] * model.largest[d + a];
     if (packed.features == Features::quadratic) {
@@ -170,7 +191,7 @@ inline double lost_in_single(std::size_t order, double column, double top) {
 // A bound on the rounding of the difference of two scores in single precision of rows that may be in double, with
 // coefficients up to `top`; infinite where scores may overflow.
 inline double single_doubt(const Packed<float>& packed, const Model<float>& model, const double* largest, double top) {
-    const double column = *std::max_element(largest, largest + packed.columns);
+    const double column = largest_of(largest, packed.columns);
     if (column > largest_column || top > largest_coefficient) return std::numeric_limits<double>::infinity();
     return near_tie(packed, model, largest) + 2 * lost_in_single(packed.order, column, top);
 }
