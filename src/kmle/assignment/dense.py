@@ -4,7 +4,7 @@ from weakref import ref
 
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .partition import Labelled, Partition
+from .partition import Labelled, Partition, noted
 from .rows import Rows
 from .tally import Tally
 
@@ -26,9 +26,8 @@ class DenseEngine:
         clusters = self._tally.opened(len(natural))
         moved = self.rows.packed.hard_pass(natural, bias, clusters)
         if moved or self._partition is None:
-            self._partition = Labelled(
-                clusters.labels.copy(), None if self._partition is None else ref(self._partition)
-            )
+            before = None if self._partition is None else ref(self._partition)
+            self._partition = Labelled(noted(clusters.labels, len(natural)), before)
         return self._partition, self._tally.statistics()
 
     def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:

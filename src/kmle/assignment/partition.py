@@ -61,19 +61,24 @@ class Remembered(Partition):
         return self.digest == other.digest
 
 
+def noted(labels: Labels, n_components: int) -> NDArray[Any]:
+    """A copy of labels that others go on changing, in as few bytes as will do."""
+    return labels.astype(np.min_scalar_type(max(n_components - 1, 0)))
+
+
 @dataclass(frozen=True, eq=False)
 class Labelled(Partition):
-    """One label a row. An engine whose pass changed nothing gives the very same object again.
+    """One label a row, in whole numbers of any size. An engine whose pass changed nothing gives the same object again.
 
     `changed_from` is the one before, from which some label is known to differ.
     """
 
-    values: Labels
+    values: NDArray[Any]
     changed_from: ref["Labelled"] | None = None
 
     @property
     def labels(self) -> Labels:
-        return self.values
+        return self.values.astype(np.int32, copy=False)
 
     def same_as(self, other: Partition) -> bool:
         if self is other:
@@ -94,12 +99,6 @@ class Reordered(Partition):
     places: Labels
     changed_from: ref[Partition] | None = None
     n_threads: int = 1
-
-    @staticmethod
-    def noted(labels: Labels, places: Labels, n_components: int, before: Partition, n_threads: int) -> "Reordered":
-        """A copy of labels that others go on changing, in as few bytes as will do."""
-        narrow = np.min_scalar_type(max(n_components - 1, 0))
-        return Reordered(labels.astype(narrow), places, ref(before), n_threads)
 
     @property
     def labels(self) -> Labels:

@@ -14,7 +14,7 @@ from ..kernels import Clusters, PackedRows, SkippingRows, lead_order
 from ..kernels.packed import Singles
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .partition import Labelled, Labels, Partition, Reordered
+from .partition import Labelled, Labels, Partition, Reordered, noted
 from .rows import Rows
 from .tally import Tally
 
@@ -55,7 +55,7 @@ class SkippingEngine:
         changed = self.rows.packed.hard_pass(natural, bias, clusters, self._margins)
         if changed or self._partition is None:
             before = None if self._partition is None else ref(self._partition)
-            self._partition = Labelled(clusters.labels.copy(), before)
+            self._partition = Labelled(noted(clusters.labels, len(natural)), before)
         return self._partition, self._tally.statistics()
 
     def _few_move(self, natural: Array, bias: Array, labels: Labels) -> bool:
@@ -125,6 +125,6 @@ class _Ordered:
             self._strayed += strayed
         if changed:
             assert self._places is not None  # they are in order
-            noted = clusters.labels, self._places, len(natural), self._partition
-            self._partition = Reordered.noted(*noted, self._rows.n_threads)
+            values = noted(clusters.labels, len(natural))
+            self._partition = Reordered(values, self._places, ref(self._partition), self._rows.n_threads)
         return self._partition, self._tally.statistics()

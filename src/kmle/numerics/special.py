@@ -86,8 +86,8 @@ class ScaledBessel(NamedTuple):
     ratio_gap: Array  # 1 - I_{v+1}(x) / I_v(x), accurate also when tiny
 
 
-_DEBYE_TERMS = 14
-_DEBYE_ORDER = 32.0
+_DEBYE_TERMS = 18
+_DEBYE_ORDER = 16.0
 
 
 @lru_cache(maxsize=1)
@@ -140,7 +140,7 @@ def _debye_series(p: Array, order: float) -> tuple[Array, Array]:
 def scaled_bessel(order: float, x: Array) -> ScaledBessel:
     """I_v(x) and its ratio for v >= 0, x >= 0, from v = 0 to tens of thousands and x = 0 to 1e12.
 
-    Debye's uniform expansion at an order of at least 32, then the stable downward recurrence
+    Debye's uniform expansion at an order of at least 16, then the stable downward recurrence
     q_v = 1 / (2(v+1) + x^2 q_{v+1}) for the quotients q_v = I_{v+1} / (x I_v).
     """
     x = np.asarray(x, dtype=float)
