@@ -292,6 +292,7 @@ def test_sums_of_given_labels(features, d, k, in_order, weighted, dtype):
     x, _, _, rng = drawn(7, 3001, d, 1, features)
     x = x.astype(dtype)
     labels, weights = rng.integers(0, k - 1, 3001), rng.random(3001) if weighted else None
+    labels[rng.integers(3001, size=20)] = labels[500:700] = -1  # no one's: single rows, and whole blocks
     labels = np.sort(labels) if in_order else labels
     rows = packed(x, features, weights, 2)
     counts, sums = rows.label_sums(np.repeat(labels, 2)[::2], k)  # not one after the other
@@ -325,8 +326,9 @@ def test_wrong_arguments_are_refused():
         rows.soft_pass(np.zeros((3, 2)), np.zeros(2))
     with pytest.raises(ValueError, match="do not fit"):
         rows.load(3, np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="labels must lie in"):
-        rows.label_sums(np.array([0, 1, 2, 3]), 3)
+    for wrong in (3, -2):
+        with pytest.raises(ValueError, match="labels must lie in"):
+            rows.label_sums(np.array([0, 1, 2, wrong]), 3)
     with pytest.raises(ValueError, match="weights must have shape"):
         PackedRows(4, 2, weights=np.ones(3))
     with pytest.raises(TypeError, match="float32 or float64"):

@@ -6,16 +6,17 @@ from numpy.typing import NDArray
 from ..kernels import Clusters, PackedRows
 from ..statistics import ClusterStatistics
 
-# Sums are gathered afresh after this many passes, whenever a cluster has shrunk to this share of what it was, and
-# always while that costs next to nothing: what rounding leaves behind must stay small beside the sums themselves.
+# Sums are gathered afresh after this many passes, those of a cluster whenever it has shrunk to this share of what it
+# was, and all of them always while that costs next to nothing: what rounding leaves behind must stay small beside the
+# sums themselves.
 PASSES = 50
 SHRUNK = 0.1
 SMALL = 1 << 18
 
 
-def shrunken(sizes: NDArray[np.int64], peak: NDArray[np.int64]) -> bool:
-    """Whether a cluster that still has rows has far fewer than at its peak."""
-    return bool(np.any((sizes > 0) & (sizes <= SHRUNK * peak)))
+def shrunken(sizes: NDArray[np.int64], peak: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each cluster (k,) that still has rows has far fewer than at its peak."""
+    return (sizes > 0) & (sizes <= SHRUNK * peak)
 
 
 class Tally:
@@ -48,9 +49,13 @@ class Tally:
         assert self.packed is not None  # over these
         self._passes += 1
         small = self.packed.n_rows * self.packed.order <= SMALL
-        if small or shrunken(clusters.sizes, self._peak) or self._passes % PASSES == 0:
-            counts, sums = self.packed.label_sums(clusters.labels, len(clusters.counts))
-            clusters.counts[:], clusters.sums[:] = counts, sums
-            self._peak = clusters.sizes.copy()
+        all_afresh = small or self._passes % PASSES == 0
+        afresh = np.full(len(clusters.sizes), True) if all_afresh else shrunken(clusters.sizes, self._peak)
+        if afresh.any():
+            names = np.where(afresh, np.arange(len(afresh)), -1).astype(np.int32)
+            labels = clusters.labels if all_afresh else names[clusters.labels]
+            counts, sums = self.packed.label_sums(labels, len(afresh))
+            clusters.counts[afresh], clusters.sums[afresh] = counts[afresh], sums[afresh]
+            self._peak[afresh] = clusters.sizes[afresh]
         np.maximum(self._peak, clusters.sizes, out=self._peak)
         return ClusterStatistics(clusters.counts.copy(), clusters.sums.copy(), 0.0)

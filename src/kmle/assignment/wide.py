@@ -72,7 +72,7 @@ class WideEngine:
         before = self._labels.copy()
         changed = self._turned.hard_pass(natural, bias, self._labels)
         sizes = np.bincount(self._labels, minlength=k)
-        refresh = regular or shrunken(sizes, self._peak)
+        refresh = regular or bool(shrunken(sizes, self._peak).any())
         if refresh:
             # Sums are gathered afresh now and then, so that what rounding leaves in them stays small.
             self._peak = sizes

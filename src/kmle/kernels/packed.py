@@ -196,12 +196,12 @@ class PackedRows:
         return columns
 
     def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Floats, Floats]:
-        """Counts (k,) and sums (k, D) of given labels in 0..k-1."""
+        """Counts (k,) and sums (k, D) of given labels in 0..k-1; rows labelled -1 are no one's."""
         given = np.asarray(labels)
         if given.shape != (self.n_rows,) or not np.issubdtype(given.dtype, np.integer):
             raise ValueError(f"labels must be {self.n_rows} whole numbers, got {given.dtype} of shape {given.shape}.")
-        if self.n_rows and (given.min() < 0 or given.max() >= n_labels):
-            raise ValueError(f"labels must lie in 0..{n_labels - 1}, got {given.min()}..{given.max()}.")
+        if self.n_rows and (given.min() < -1 or given.max() >= n_labels):
+            raise ValueError(f"labels must lie in -1..{n_labels - 1}, got {given.min()}..{given.max()}.")
         counts, sums = np.zeros(n_labels), np.zeros((n_labels, self.order))
         self._rows.label_sums(np.ascontiguousarray(given, dtype=np.int32), counts, sums)
         return counts, sums

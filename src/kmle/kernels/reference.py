@@ -190,7 +190,8 @@ class PackedRows:
         for rows, t in self.blocks(1):
             nowhere = np.full(len(t), -1, dtype=np.int32)
             own = nowhere + 1 if labels is None else labels[rows]
-            self._move(t, np.arange(len(t)), nowhere, own, self.weights_of(rows), sizes, counts, sums)
+            named = np.flatnonzero(own >= 0)
+            self._move(t, named, nowhere[named], own[named], self.weights_of(rows), sizes, counts, sums)
 
     def blocks(self, n_components: int, multiple: int = 1) -> Iterator[tuple[slice, Floats]]:
         """Blocks of rows and their statistics, small enough for both and the scores; so many rows or a multiple."""

@@ -84,9 +84,14 @@ private:
             if (task_.fresh) work_.best.write(task_.labels + first);
             return;
         }
+        std::uint64_t open = at_once && !task_.fresh ? work_.best.open_rows() : ~std::uint64_t{0} >> (wide - count);
         for (std::size_t c = b; c < end; ++c) {
-            for (std::size_t r = 0; r < std::min(rows, packed_.rows - c * rows); ++r)
-                if (!at_once || task_.fresh || work_.best.unsettled[(c - b) * rows + r]) decide(c, r, (c - b) * rows + r);
+            const std::size_t past = (c + 1 - b) * rows;
+            for (; open; open &= open - 1) {
+                const std::size_t place = static_cast<std::size_t>(__builtin_ctzll(open));
+                if (place >= past) break;
+                decide(c, place - (c - b) * rows, place);
+            }
             if (booking_.move_count == 0) continue;
             task_.changed += static_cast<std::int64_t>(booking_.move_count);
             book(packed_, packed_.block(c), booking_, task_);

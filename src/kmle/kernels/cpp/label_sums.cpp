@@ -40,13 +40,14 @@ void label_sums(const Packed<T>& packed, SumsTask& task) {
     Buffer<double> room(packed.order * rows);
     for (std::size_t b = task.first_block; b < task.last_block; ++b) {
         const std::size_t first = b * rows, count = std::min(rows, packed.rows - first);
-        const double* statistics = statistics_of(packed, b, room);
         std::int32_t labels[rows];
         if (task.labels)
             std::copy_n(task.labels + first, count, labels);
         else
             std::fill_n(labels, count, 0);
         std::fill(labels + count, labels + rows, -1);  // rows past the last are no one's
+        if (std::all_of(labels, labels + rows, [](std::int32_t label) { return label < 0; })) continue;
+        const double* statistics = statistics_of(packed, b, room);
         if (!by_lane && count == rows && std::equal(labels + 1, labels + rows, labels))
             add_alike(packed, first, statistics, labels[0], task);
         else if (by_lane)

@@ -93,6 +93,17 @@ struct Best {
         return settle(before);
     }
 
+    // One bit for each row of the block that is not settled.
+    std::uint64_t open_rows() const {
+        std::uint64_t bits = 0;
+        for (std::size_t r = 0; r < block_rows<T>; r += lanes<T>) {
+            IntVec<T> open;
+            std::memcpy(&open, unsettled + r, sizeof open);
+            bits |= std::uint64_t{bits_of<T>(open)} << r;
+        }
+        return bits;
+    }
+
     // All labels of a block.
     void write(std::int32_t* to) const {
         for (std::size_t r = 0; r < block_rows<T>; ++r) to[r] = static_cast<std::int32_t>(label[r]);

@@ -7,16 +7,18 @@
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
-// Adds rows of a block, from row `first` of all on, to the counts and sums of their labels. Where there are many
+// Adds rows of a block, from row `first` of all on, to the counts and sums of their labels, where they have one. Where there are many
 // statistics they are taken some at a time, so that what is fetched of them serves every row.
 template <class T>
 void add_by_row(const Packed<T>& packed, std::size_t first, std::size_t count, const double* statistics,
                 const std::int32_t* labels, double* counts, double* sums) {
     constexpr std::size_t rows = block_rows<T>;
-    for (std::size_t r = 0; r < count; ++r) counts[labels[r]] += packed.weight(first + r);
+    for (std::size_t r = 0; r < count; ++r)
+        if (labels[r] >= 0) counts[labels[r]] += packed.weight(first + r);
     for (std::size_t f = 0; f < packed.order; f += statistics_at_once) {
         const std::size_t size = std::min(statistics_at_once, packed.order - f);
         for (std::size_t r = 0; r < count; ++r) {
+            if (labels[r] < 0) continue;
             const double weight = packed.weight(first + r), *row = statistics + f * rows + r;
             double* own = sums + static_cast<std::size_t>(labels[r]) * packed.order + f;
             for (std::size_t a = 0; a < size; ++a) own[a] += weight * row[a * rows];

@@ -166,7 +166,7 @@ constexpr std::size_t look_rows = 64;
 // Rows to add up by their labels. Counts and sums start at zero.
 struct SumsTask {
     std::size_t first_block, last_block, components;
-    const std::int32_t* labels;  // one for each row; null: all belong to the first component
+    const std::int32_t* labels;  // one for each row, negative: no one's; null: all belong to the first component
     double* counts;
     double* sums;
 };
