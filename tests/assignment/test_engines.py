@@ -70,6 +70,13 @@ def assert_same(rows, engine, natural, bias):
     return partition
 
 
+@pytest.fixture(params=[16, 1024])
+def run_values(request, monkeypatch):
+    """How many values runs have: with few, there are so many runs that most are never put in order."""
+    monkeypatch.setattr("kmle.kernels.sorted.RUN_VALUES", request.param)
+
+
+@pytest.mark.usefixtures("run_values")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", LINES)
 def test_sorted(case, weighted):
@@ -93,6 +100,7 @@ def test_sorted(case, weighted):
     assert soft.score == pytest.approx(expected.score, rel=1e-12)
 
 
+@pytest.mark.usefixtures("run_values")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("digits", [0, 1, 2, 3])
 @pytest.mark.parametrize("case", ["gaussian", "gamma", "log-normal", "exponential"])

@@ -143,7 +143,7 @@ class Rows:
         """Blocks of rows of one column, whole ones of the kernels."""
         return self._slices(1, KERNEL_ROWS)
 
-    def along_line(self, rows: slice) -> Array:
+    def along_line(self, rows: slice | NDArray[np.integer[Any]]) -> Array:
         """What rows of one column are sorted by (m,): t(x) if that is all, else x seen from the origin."""
         values = self.take(rows) if self.order == 1 else self.seen_from_origin(rows).astype(float, copy=False)
         return values[:, 0]

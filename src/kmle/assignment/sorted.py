@@ -1,21 +1,28 @@
-"""The sorted engine: one column sorted once, so that cells are intervals and a pass hardly depends on n.
+"""The sorted engine: one column put in order once, so that cells are intervals and a pass hardly depends on n.
+
+Its order is that of runs of values; a run is sorted when a pass first asks for that, and few ever are.
 
 This is the explicit cell diagram of the paper's section on proximity structures, for univariate data.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..kernels import PackedRows, SortedRows
+from ..kernels import PackedRows, Runs, SortedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
 from .line import BLOCK_ROWS, first_places, multiplicities
 from .partition import Intervals, Partition
 from .rows import Rows
-from .threads import BLOCKS_A_THREAD, for_each
+from .threads import for_each
 
 # Values that repeat are merged where at most this share of the line is left: the weights they then have take memory.
 MERGED_SHARE = 0.25
+# So many runs tell how often values repeat, about.
+SAMPLED_RUNS = 8
+# Of a line that is sorted altogether, a run is a stretch of so many values.
+SORTED_RUN = 1024
 
 
 def can_sort(rows: Rows) -> bool:
@@ -30,41 +37,52 @@ class SortedEngine:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self._line, self._packed = self._sorted_line()
-        self._sorted = SortedRows(self._packed)
+        self._line, self._packed, starts = self._ordered_line()
+        self._sorted = SortedRows(self._packed, self._line, starts)
         alone = self._sorted.hard_pass(np.zeros((1, rows.order)), np.zeros(1))
         assert alone is not None  # one component has no rival
         rows.summary = alone[3][0] / alone[2][0], self._packed.largest()
         self._dense: DenseEngine | None = None
 
-    def _sorted_line(self) -> tuple[Array, PackedRows]:
-        """The line in order, and in the kernels' layout: where they hold it, if that is all they are to hold."""
-        weights = self.rows.weights
+    def _ordered_line(self) -> tuple[Array, PackedRows, NDArray[np.intp]]:
+        """The line in runs, in the kernels' layout too (where they hold it, if that is all they hold), and the runs."""
         probe = self.rows.along_line(slice(0, 1))[:, None]
         columns, features = self._kernel_columns(probe)
         packed: PackedRows | None = None
-        if columns is probe and weights is None:
+        if columns is probe and self.rows.weights is None:
             packed = PackedRows(len(self.rows), 1, features, n_threads=self.rows.n_threads)
         line = np.empty(len(self.rows)) if packed is None else packed.column()
-
-        def fill(block: slice) -> None:
-            line[block] = self.rows.along_line(block)
-
-        for_each(fill, self.rows.line_blocks(), self.rows.n_threads)
-        if weights is None:
-            _sort(line, self.rows.n_threads)
-        else:
-            order = np.argsort(line, kind="stable")
-            line, weights = line[order], weights[order]
-        starts = first_places(line, most=MERGED_SHARE * len(line))
-        if starts is not None:
-            weights = multiplicities(starts, len(line)) if weights is None else np.add.reduceat(weights, starts)
-            line, packed = line[starts], None
+        weights, starts = self._in_runs(line)
+        merged = _merged(line, weights, starts)
+        if merged is not None:
+            (line, weights, starts), packed = merged, None
         if packed is None:
             packed = self._packed_line(line, weights)
         else:
             packed.measure()
-        return line, packed
+        return line, packed, starts
+
+    def _in_runs(self, line: Array) -> tuple[Array | None, NDArray[np.intp]]:
+        """Fills the line; returns the weights in its order, and where runs begin."""
+        rows, n_threads = self.rows, self.rows.n_threads
+        drawn = np.random.default_rng(0).integers(len(rows), size=Runs.sample_size(len(rows)))
+        runs = Runs(rows.along_line(drawn), len(rows), BLOCK_ROWS)
+        weights = None if rows.weights is None else np.empty(len(rows))
+
+        def block(start: int) -> slice:
+            return slice(start, start + BLOCK_ROWS)
+
+        starts = range(0, len(rows), BLOCK_ROWS)
+        for_each(lambda start: runs.count(start, rows.along_line(block(start))), starts, n_threads)
+        runs.lay_out()
+        for_each(
+            lambda start: runs.place(
+                start, rows.along_line(block(start)), line, rows.weights_of(block(start)), weights
+            ),
+            starts,
+            n_threads,
+        )
+        return weights, runs.finish(line, weights, n_threads)
 
     def _kernel_columns(self, line: Array) -> tuple[Array, str]:
         """What the kernels pack of values (m, 1) of the line, which is that of t(x) if that is a number, else of x."""
@@ -98,12 +116,23 @@ class SortedEngine:
         return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
 
 
-def _sort(line: Array, n_threads: int) -> None:
-    """In place; of long lines each thread sorts a part of its own, after all values have come to their parts."""
-    parts = min(n_threads, len(line) // (BLOCKS_A_THREAD * BLOCK_ROWS))
-    if parts < 2:
+def _merged(
+    line: Array, weights: Array | None, starts: NDArray[np.intp]
+) -> tuple[Array, Array, NDArray[np.intp]] | None:
+    """A line whose values mostly repeat: each but once, sorted, with the weight of all its copies; else None."""
+    runs = np.linspace(0, len(starts) - 2, min(SAMPLED_RUNS, len(starts) - 1)).astype(np.intp)
+    looked_at = sum(starts[run + 1] - starts[run] for run in runs)
+    distinct = sum(len(np.unique(line[starts[run] : starts[run + 1]])) for run in runs)
+    if distinct > 2 * MERGED_SHARE * looked_at:
+        return None
+    # Sorted altogether it lies in the same runs, whatever follows.
+    if weights is None:
         line.sort()
-        return
-    edges = np.linspace(0, len(line), parts + 1).astype(np.intp)
-    line.partition(edges[1:-1])
-    for_each(lambda part: line[edges[part] : edges[part + 1]].sort(), range(parts), parts, 1)
+    else:
+        order = np.argsort(line, kind="stable")
+        line[:], weights[:] = line[order], weights[order]
+    first = first_places(line, most=MERGED_SHARE * len(line))
+    if first is None:
+        return None
+    weight = multiplicities(first, len(line)) if weights is None else np.add.reduceat(weights, first)
+    return line[first], weight, np.append(np.arange(0, len(first), SORTED_RUN), len(first))

@@ -9,7 +9,7 @@ from .packed import Clusters, PackedRows
 from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
 from .serving import backend, instruction_set, use, versions
 from .skipping import SkippingRows, lead_order
-from .sorted import SortedRows, locate
+from .sorted import Runs, SortedRows, locate
 from .wide import WideRows
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Level",
     "PackedRows",
     "PrunedRows",
+    "Runs",
     "SkippingRows",
     "SortedRows",
     "Survey",

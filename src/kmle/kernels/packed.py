@@ -206,10 +206,10 @@ class PackedRows:
         self._rows.label_sums(np.ascontiguousarray(given, dtype=np.int32), counts, sums)
         return counts, sums
 
-    def sorted_passes(self) -> Any:
-        """The passes for rows in the order of a line (see SortedRows)."""
+    def sorted_passes(self, line: Floats, starts: list[int]) -> Any:
+        """The passes for rows in runs along a line (see SortedRows)."""
         serving: Any = reference if isinstance(self._rows, reference.PackedRows) else compiled_module()
-        return serving.SortedRows(self._rows)
+        return serving.SortedRows(self._rows, line, starts)
 
     def pruned_passes(self) -> Any:
         """The passes for rows in the order of their places in space (see PrunedRows)."""

@@ -250,10 +250,41 @@ def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: ND
     labels[:] = owners[np.searchsorted(firsts, values, side="right")]
 
 
-class SortedRows:
-    """Rows in the order of one column and their cells, found the slow way: every row's label."""
+class Runs:
+    """Values along a line, put in order altogether: as one run."""
 
-    def __init__(self, packed: PackedRows) -> None:
+    def __init__(self, sample: Floats, rows: int, rows_a_block: int) -> None:
+        self._rows = rows
+
+    def count(self, first: int, values: Floats) -> None:
+        """There is one run only."""
+
+    def lay_out(self) -> None:
+        """So nothing has to be told apart."""
+
+    def place(
+        self, first: int, values: Floats, weights: Floats | None, line: Floats, line_weights: Floats | None
+    ) -> None:
+        line[first : first + len(values)] = values
+        if line_weights is not None:
+            line_weights[first : first + len(values)] = weights
+
+    def finish(self, line: Floats, weights: Floats | None, threads: int) -> list[int]:
+        if weights is None:
+            line.sort()
+        else:
+            order = np.argsort(line, kind="stable")
+            line[:], weights[:] = line[order], weights[order]
+        return [0, self._rows]
+
+
+class SortedRows:
+    """Rows in the order of one column and their cells, found the slow way: every row's label.
+
+    `Runs` of this module have put all rows in order.
+    """
+
+    def __init__(self, packed: PackedRows, line: Floats, starts: list[int]) -> None:
         self._rows = packed
 
     def hard_pass(self, natural: Floats, bias: Floats, counts: Floats, sums: Floats) -> tuple[list[int], list[int]]:

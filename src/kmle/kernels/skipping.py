@@ -41,8 +41,9 @@ class SkippingRows:
     >>> packed.hard_pass(natural, np.array([0.0, -2.5]), clusters)
     4
     >>> rows = SkippingRows(packed, np.empty(4, np.float32))
-    >>> rows.hard_pass(natural, np.array([0.0, -4.5]), clusters), clusters.labels
-    ((1, 8, 4), array([0, 0, 0, 1], dtype=int32))
+    >>> changed, scored, strayed = rows.hard_pass(natural, np.array([0.0, -4.5]), clusters)
+    >>> changed, clusters.labels
+    (1, array([0, 0, 0, 1], dtype=int32))
     """
 
     def __init__(self, packed: PackedRows, margins: Singles) -> None:

@@ -11,23 +11,82 @@ from .serving import compiled_module
 
 Floats = NDArray[np.float64]
 
+# Values of a run, about: so few that putting them in order takes no time, so many that runs are few.
+RUN_VALUES = 1024
+MOST_RUNS = 4096
+SAMPLED_A_RUN = 4
+
+
+class Runs:
+    """Values put into runs: all of a run are above those of the runs before it, and its least comes first.
+
+    Values come in blocks, each of them twice: to be counted, and when all are, to be placed on the line. Different
+    threads may work on different blocks. A sample of the values tells where runs begin, about.
+
+    >>> values = np.array([5.0, 1.0, 4.0, 1.0])
+    >>> runs, line = Runs(values, 4, 4), np.empty(4)
+    >>> runs.count(0, values)
+    >>> runs.lay_out()
+    >>> runs.place(0, values, line)
+    >>> runs.finish(line)
+    array([0, 4])
+    >>> line[0]
+    np.float64(1.0)
+    """
+
+    def __init__(self, sample: ArrayLike, n_values: int, values_a_block: int) -> None:
+        serving: Any = compiled_module() or reference
+        self._runs = serving.Runs(np.sort(np.asarray(sample, dtype=np.float64)), n_values, values_a_block)
+
+    @staticmethod
+    def sample_size(n_values: int) -> int:
+        """How many values to draw for a sample."""
+        runs = min(MOST_RUNS, max(1, n_values // RUN_VALUES))
+        return min(n_values, SAMPLED_A_RUN << int(runs).bit_length() - 1)
+
+    def count(self, first: int, values: Floats) -> None:
+        """Looks at a block, whose first value is this one of all."""
+        self._runs.count(first, np.ascontiguousarray(values))
+
+    def lay_out(self) -> None:
+        """Says that all blocks are counted."""
+        self._runs.lay_out()
+
+    def place(
+        self,
+        first: int,
+        values: Floats,
+        line: Floats,
+        weights: Floats | None = None,
+        line_weights: Floats | None = None,
+    ) -> None:
+        """Puts the values of a block, and their weights, where they belong on the line (n,) of all."""
+        own = None if weights is None else np.ascontiguousarray(weights)
+        self._runs.place(first, np.ascontiguousarray(values), own, line, line_weights)
+
+    def finish(self, line: Floats, line_weights: Floats | None = None, n_threads: int = 1) -> NDArray[np.intp]:
+        """Where runs begin on the line, and its end."""
+        return np.array(self._runs.finish(line, line_weights, n_threads), dtype=np.intp)
+
 
 class SortedRows:
-    """Packed rows (float64) in the order of one column; t(x) has at most eight entries.
+    """Packed rows (float64) in runs along the line of their values; t(x) has at most eight entries.
 
-    Two components' scores may cross at most once (order one) or twice, with one extremum of their difference.
+    Two components' scores may cross at most once (order one) or twice, with one extremum of their difference. Runs
+    whose order a pass asks for are put in order, of the rows and of the line alike.
 
-    >>> packed = PackedRows(4, 1)
-    >>> packed.load(0, np.array([[1.0], [2.0], [3.0], [8.0]]))
-    >>> cuts, owners, counts, sums = SortedRows(packed).hard_pass(np.array([[0.0], [1.0]]), np.array([0.0, -2.5]))
+    >>> packed, line = PackedRows(4, 1), np.array([1.0, 2.0, 8.0, 3.0])
+    >>> packed.load(0, line[:, None])
+    >>> passes = SortedRows(packed, line, np.array([0, 1, 4]))
+    >>> cuts, owners, counts, sums = passes.hard_pass(np.array([[0.0], [1.0]]), np.array([0.0, -2.5]))
     >>> cuts, owners, sums.ravel()
     (array([0, 2, 4]), array([0, 1], dtype=int32), array([ 3., 11.]))
     """
 
-    def __init__(self, packed: PackedRows) -> None:
+    def __init__(self, packed: PackedRows, line: Floats, starts: NDArray[np.intp]) -> None:
         if packed.order > 8 or packed.dtype != np.float64:
             raise ValueError(f"a line has at most eight statistics, in float64; got {packed.order} in {packed.dtype}.")
-        self._rows = packed.sorted_passes()
+        self._rows = packed.sorted_passes(line, starts.tolist())
 
     def hard_pass(
         self, natural: ArrayLike, bias: ArrayLike

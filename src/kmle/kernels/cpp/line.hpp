@@ -1,8 +1,10 @@
-// Rows along a line: one column sorted, so that the cells of a univariate mixture are intervals of places.
+// Rows along a line: runs of one column in order (see line_order.hpp), so that the cells of a univariate mixture are
+// intervals of places.
 //
 // The difference of two components' scores, as a function of the place, has at most one extremum (a family says so
-// before it is used here). On each side of it the sign changes at most once, and bisection finds where. The cost of a
-// pass depends on the number of components and on log n, not on n.
+// before it is used here). On each side of it the sign changes at most once, and bisection finds where: among the least
+// values of runs first, then within the few runs that this leaves, which are put in order when they are first asked
+// for. The cost of a pass depends on the number of components and on log n, not on n.
 
 #pragma once
 
@@ -14,30 +16,37 @@
 #include <utility>
 #include <vector>
 
-#include "passes.hpp"
-#include "pool.hpp"
+#include "packing.hpp"
 
 namespace kmle {
 
 class Line {
 public:
-    // The rows lie in the order of the line and outlive it.
-    Line(const Packed<double>& packed, std::size_t threads) : packed_(packed), rows_(packed.rows), order_(packed.order) {
-        // Each stretch is summed by itself, and the stretches in long double: rounding stays that of one stretch.
-        const std::size_t stretches = rows_ / stretch, cells = order_ + 1;
-        std::vector<double> sums(stretches * cells, 0.0);
-        const std::size_t batch = 64, batches = rounded_up(stretches, batch) / batch;
-        Pool::run(batches, threads, [&](std::size_t task) {
-            for (std::size_t s = task * batch; s < std::min(stretches, (task + 1) * batch); ++s)
-                add(s * stretch, (s + 1) * stretch, sums.data() + s * cells);
+    // The rows, and the values they are ordered by, lie in runs and outlive it. `starts` are those of the runs, and the end.
+    Line(Packing<double>& rows, double* values, std::vector<std::size_t> starts)
+        : packing_(rows),
+          values_(values),
+          packed_(rows.view()),
+          starts_(std::move(starts)),
+          settled_(starts_.size() - 1, 0),
+          rows_(packed_.rows),
+          order_(packed_.order) {
+        // Each run is summed by itself, and the runs in long double: rounding stays that of one run.
+        const std::size_t runs = settled_.size(), cells = order_ + 1;
+        std::vector<double> sums(runs * cells, 0.0);
+        const std::size_t batch = 64, batches = rounded_up(runs, batch) / batch;
+        Pool::run(batches, rows.threads(), [&](std::size_t task) {
+            for (std::size_t r = task * batch; r < std::min(runs, (task + 1) * batch); ++r)
+                add(starts_[r], starts_[r + 1], sums.data() + r * cells);
         });
         std::vector<long double> running(cells, 0.0L);
-        prefix_.reserve((stretches + 1) * cells);
-        for (std::size_t s = 0; s <= stretches; ++s)
+        prefix_.reserve((runs + 1) * cells);
+        for (std::size_t r = 0; r <= runs; ++r)
             for (std::size_t f = 0; f < cells; ++f) {
                 prefix_.push_back(static_cast<double>(running[f]));
-                if (s < stretches) running[f] += sums[s * cells + f];
+                if (r < runs) running[f] += sums[r * cells + f];
             }
+        settle({0, runs - 1});  // both ends are looked at in every pass
     }
 
     std::size_t order() const { return order_; }
@@ -45,16 +54,16 @@ public:
     // Places 0 = c_0 < c_1 < ... = n where the best component changes, and the owner of each interval between them.
     // False where too many rows are so nearly tied that rounding decides: they are to be labelled one by one.
     bool cells(const double* natural, const double* bias, std::size_t components, std::vector<std::int64_t>& cuts,
-               std::vector<std::int32_t>& owners) const {
+               std::vector<std::int32_t>& owners) {
         const Scores scores{natural, bias, components};
-        std::vector<std::int64_t> edges = {0, static_cast<std::int64_t>(rows_)};
-        std::vector<double> slope(order_);
-        for (std::size_t j = 0; j < components; ++j)
-            for (std::size_t l = 0; l < j; ++l) {
-                if (bias[j] == -infinity || bias[l] == -infinity) continue;
-                for (std::size_t f = 0; f < order_; ++f) slope[f] = natural[j * order_ + f] - natural[l * order_ + f];
-                crossings(slope.data(), bias[j] - bias[l], edges);
-            }
+        std::vector<std::int64_t> edges;
+        // Runs whose order is asked for are put in order together, and the search is made again.
+        for (std::vector<std::size_t> wanted;; wanted.clear()) {
+            edges = {0, static_cast<std::int64_t>(rows_)};
+            all_crossings(scores, edges, wanted);
+            if (wanted.empty()) break;
+            settle(wanted);
+        }
         std::sort(edges.begin(), edges.end());
         edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
         cuts.clear();
@@ -67,7 +76,7 @@ public:
         };
         for (std::size_t e = 0; e + 1 < edges.size(); ++e) {
             const std::size_t first = static_cast<std::size_t>(edges[e]), last = static_cast<std::size_t>(edges[e + 1]);
-            const std::int32_t owner = label(first + (last - first) / 2, scores);
+            const std::int32_t owner = label(last - first > 1 ? between(first, last) : first, scores);
             const auto [clear_from, clear_to] = undoubted(first, last, static_cast<std::size_t>(owner), scores);
             one_by_one += last - first - (clear_to - clear_from);
             if (one_by_one > most_one_by_one) return false;
@@ -80,17 +89,14 @@ public:
     }
 
     // Adds weight and weighted statistics of the places from `first` to before `last` to out[0 .. order].
-    void interval(std::size_t first, std::size_t last, double* out) const {
-        for (std::size_t f = 0; f <= order_; ++f)
-            out[f] += prefix_[last / stretch * (order_ + 1) + f] - prefix_[first / stretch * (order_ + 1) + f];
+    void interval(std::size_t first, std::size_t last, double* out) {
         std::vector<double> head(order_ + 1, 0.0);
-        add(first / stretch * stretch, first, head.data());
-        for (std::size_t f = 0; f <= order_; ++f) out[f] -= head[f];
-        add(last / stretch * stretch, last, out);
+        const std::size_t from = before(first, head.data()), to = before(last, out);
+        for (std::size_t f = 0; f <= order_; ++f)
+            out[f] += prefix_[to * (order_ + 1) + f] - prefix_[from * (order_ + 1) + f] - head[f];
     }
 
 private:
-    static constexpr std::size_t stretch = 1024;
     static constexpr std::size_t most_one_by_one = 1 << 14;
     static constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -99,16 +105,58 @@ private:
         std::size_t components;
     };
 
-    void statistics(std::size_t i, double* t) const { row_statistics(packed_, i, t); }
+    // The run a place lies in; the end is a run of its own.
+    std::size_t run_of(std::size_t i) const {
+        return static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), i) - starts_.begin()) - 1;
+    }
 
-    double score(std::size_t i, const double* slope, double offset) const {
+    // Whether the row that belongs there in the order of the line is there: the least row of a run always is.
+    bool known(std::size_t i) const {
+        const std::size_t run = run_of(i);
+        return starts_[run] == i || settled_[run];
+    }
+
+    // A place between two others (the first of these is known), one that is known if there is any.
+    std::size_t between(std::size_t low, std::size_t high) const {
+        const std::size_t run = run_of(low), last = run_of(high);
+        const std::size_t start = starts_[run + (last - run + 1) / 2];
+        return low < start && start < high ? start : low + (high - low) / 2;
+    }
+
+    // Puts runs in order.
+    void settle(std::vector<std::size_t> runs) {
+        std::sort(runs.begin(), runs.end());
+        runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+        Pool::run(runs.size(), packing_.threads(), [&](std::size_t task) {
+            packing_.sort_rows(starts_[runs[task]], starts_[runs[task] + 1], values_);
+        });
+        for (const std::size_t run : runs) {
+            packing_.measure_rows(starts_[run], starts_[run + 1]);  // not by threads: neighbours may share a block
+            settled_[run] = 1;
+        }
+    }
+
+    // Adds what comes before a place in its run, which it returns.
+    std::size_t before(std::size_t i, double* out) {
+        const std::size_t run = run_of(i);
+        if (!known(i)) settle({run});
+        add(starts_[run], i, out);
+        return run;
+    }
+
+    void statistics(std::size_t i, double* t) {
+        if (!known(i)) settle({run_of(i)});
+        row_statistics(packed_, i, t);
+    }
+
+    double score(std::size_t i, const double* slope, double offset) {
         double t[8];
         statistics(i, t);
         for (std::size_t f = 0; f < order_; ++f) offset += slope[f] * t[f];
         return offset;
     }
 
-    // Adds weight and weighted statistics of some places, whole blocks at once.
+    // Adds weight and weighted statistics of the rows at some places as they lie, whole blocks at once.
     void add(std::size_t first, std::size_t last, double* out) const {
         constexpr std::size_t block = block_rows<double>;
         std::size_t i = first;
@@ -120,7 +168,7 @@ private:
     void add_row(std::size_t i, double* out) const {
         double t[8];
         const double weight = packed_.weight(i);
-        statistics(i, t);
+        row_statistics(packed_, i, t);
         out[0] += weight;
         for (std::size_t f = 0; f < order_; ++f) out[f + 1] += weight * t[f];
     }
@@ -156,14 +204,14 @@ private:
         return total;
     }
 
-    std::int32_t label(std::size_t i, const Scores& scores) const {
+    std::int32_t label(std::size_t i, const Scores& scores) {
         double t[8];
         statistics(i, t);
         return exact_label(t, scores.natural, scores.bias, scores.components, order_);
     }
 
     // By how much the owner beats component j at place i, less what rounding may account for.
-    double lead(std::size_t i, std::size_t owner, std::size_t j, const Scores& scores) const {
+    double lead(std::size_t i, std::size_t owner, std::size_t j, const Scores& scores) {
         double t[8];
         statistics(i, t);
         const double *own = scores.natural + owner * order_, *other = scores.natural + j * order_;
@@ -179,7 +227,7 @@ private:
     // The part of an interval in which the owner beats every other beyond doubt. Leads are monotone there, so the
     // doubtful places are at the ends.
     std::pair<std::size_t, std::size_t> undoubted(std::size_t first, std::size_t last, std::size_t owner,
-                                                  const Scores& scores) const {
+                                                  const Scores& scores) {
         std::size_t from = first, to = last;
         for (std::size_t j = 0; j < scores.components && from < to; ++j) {
             if (j == owner || scores.bias[j] == -infinity || equal(owner, j, scores)) continue;
@@ -189,7 +237,7 @@ private:
             // Bisection for the first (or last) place without doubt.
             std::size_t low = from, high = to - 1;
             while (high - low > 1) {
-                const std::size_t middle = low + (high - low) / 2;
+                const std::size_t middle = between(low, high);
                 ((lead(middle, owner, j, scores) > 0) == left ? low : high) = middle;
             }
             (left ? to : from) = high;
@@ -203,31 +251,67 @@ private:
                std::equal(scores.natural + a * order_, scores.natural + (a + 1) * order_, scores.natural + b * order_);
     }
 
-    // Places where the difference of two scores changes sign, on either side of its extremum.
-    void crossings(const double* slope, double offset, std::vector<std::int64_t>& edges) const {
-        std::size_t low = 0;
-        const std::size_t high = rows_ - 1;
-        if (order_ > 1 && high > 0) {
-            // The extremum is where the difference stops rising (or falling) as it did at first.
-            std::size_t left = 0, right = high;
-            const int at_first = trend(left, left, right, slope, offset);
-            while (right - left > 1) {
-                const std::size_t middle = left + (right - left) / 2;
-                (trend(middle, left, right, slope, offset) == at_first ? left : right) = middle;
+    void all_crossings(const Scores& scores, std::vector<std::int64_t>& edges, std::vector<std::size_t>& wanted) {
+        std::vector<double> slope(order_);
+        for (std::size_t j = 0; j < scores.components; ++j)
+            for (std::size_t l = 0; l < j; ++l) {
+                if (scores.bias[j] == -infinity || scores.bias[l] == -infinity) continue;
+                for (std::size_t f = 0; f < order_; ++f)
+                    slope[f] = scores.natural[j * order_ + f] - scores.natural[l * order_ + f];
+                crossings(slope.data(), scores.bias[j] - scores.bias[l], edges, wanted);
             }
-            edges.push_back(static_cast<std::int64_t>(left));
-            edges.push_back(static_cast<std::int64_t>(right));
-            sign_change(low, left, slope, offset, edges);
-            low = right;
-        }
-        sign_change(low, high, slope, offset, edges);
     }
 
-    // +1 where the difference rises at place i, -1 where it falls, 0 where it is flat to rounding: neighbours further
+    // Places where the difference of two scores changes sign, on either side of its extremum, and the extremum. Runs
+    // that are not in order but would have to be looked into are wanted instead.
+    void crossings(const double* slope, double offset, std::vector<std::int64_t>& edges,
+                   std::vector<std::size_t>& wanted) {
+        const std::size_t last = rows_ - 1;
+        if (order_ == 1 || last == 0) return sign_change(0, last, slope, offset, edges, wanted);
+        const std::size_t runs = settled_.size();
+        const auto start = [&](std::size_t run) { return run < runs ? starts_[run] : last; };
+        const auto itself = [](std::size_t place) { return place; };
+        // From one run to the next the difference may fall although it rises at first.
+        int at_first = trend(itself, 0, 0, start(1) - 1, slope, offset);
+        if (at_first == 0) at_first = trend(start, 0, 0, runs, slope, offset);
+        // It lies after the first of these runs begins, and before the one after the second does.
+        const std::pair<std::size_t, std::size_t> near = extremum(start, 0, runs, at_first, slope, offset);
+        const std::size_t low = near.first, high = std::min(near.second + 1, runs);
+        sign_change(0, start(low), slope, offset, edges, wanted);
+        sign_change(start(high), last, slope, offset, edges, wanted);
+        bool in_order = true;
+        for (std::size_t run = low; run < high; ++run) {
+            if (settled_[run]) continue;
+            wanted.push_back(run);
+            in_order = false;
+        }
+        if (!in_order) return;
+        at_first = trend(itself, start(low), start(low), start(high), slope, offset);
+        const auto [left, right] = extremum(itself, start(low), start(high), at_first, slope, offset);
+        edges.push_back(static_cast<std::int64_t>(left));
+        edges.push_back(static_cast<std::int64_t>(right));
+        sign_change(start(low), left, slope, offset, edges, wanted);
+        sign_change(right, start(high), slope, offset, edges, wanted);
+    }
+
+    // Neighbours among places, given by their numbers, between which the difference stops rising (or falling) as it
+    // did at first; the latter may be the turning point itself.
+    template <class Place>
+    std::pair<std::size_t, std::size_t> extremum(const Place& place, std::size_t left, std::size_t right, int at_first,
+                                                 const double* slope, double offset) {
+        while (right - left > 1) {
+            const std::size_t middle = left + (right - left) / 2;
+            (trend(place, middle, left, right, slope, offset) == at_first ? left : right) = middle;
+        }
+        return {left, right};
+    }
+
+    // +1 where the difference rises at a place, -1 where it falls, 0 where it is flat to rounding: neighbours further
     // and further away are asked until the change is more than rounding.
-    int trend(std::size_t i, std::size_t first, std::size_t last, const double* slope, double offset) const {
+    template <class Place>
+    int trend(const Place& place, std::size_t i, std::size_t first, std::size_t last, const double* slope, double offset) {
         double t[8];
-        statistics(i, t);
+        statistics(place(i), t);
         double here = offset, magnitude = std::abs(offset);
         for (std::size_t f = 0; f < order_; ++f) {
             here += slope[f] * t[f];
@@ -235,27 +319,32 @@ private:
         }
         const double rounding = 16 * std::numeric_limits<double>::epsilon() * magnitude;
         for (std::size_t step = 1; step <= std::max(last - i, i - first); step *= 2) {
-            const double ahead = step <= last - i ? score(i + step, slope, offset) - here : 0.0;
+            const double ahead = step <= last - i ? score(place(i + step), slope, offset) - here : 0.0;
             if (std::abs(ahead) > rounding) return ahead > 0 ? 1 : -1;
-            const double behind = step <= i - first ? here - score(i - step, slope, offset) : 0.0;
+            const double behind = step <= i - first ? here - score(place(i - step), slope, offset) : 0.0;
             if (std::abs(behind) > rounding) return behind > 0 ? 1 : -1;
         }
         return 0;
     }
 
     void sign_change(std::size_t low, std::size_t high, const double* slope, double offset,
-                     std::vector<std::int64_t>& edges) const {
+                     std::vector<std::int64_t>& edges, std::vector<std::size_t>& wanted) {
         if (low >= high) return;
         const bool first = score(low, slope, offset) > 0;
         if (first == (score(high, slope, offset) > 0)) return;
         while (high - low > 1) {
-            const std::size_t middle = low + (high - low) / 2;
+            const std::size_t middle = between(low, high);
+            if (!known(middle)) return wanted.push_back(run_of(middle));
             ((score(middle, slope, offset) > 0) == first ? low : high) = middle;
         }
         edges.push_back(static_cast<std::int64_t>(high));
     }
 
+    Packing<double>& packing_;
+    double* values_;
     Packed<double> packed_;
+    std::vector<std::size_t> starts_;
+    std::vector<char> settled_;
     std::vector<double> prefix_;
     std::size_t rows_, order_;
 };

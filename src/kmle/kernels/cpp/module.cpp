@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "columns_module.hpp"
-#include "line.hpp"
+#include "line_module.hpp"
 #include "packed_rows.hpp"
 #include "wide_module.hpp"
 
@@ -85,38 +85,6 @@ void define(nb::module_& module, const char* name) {
              nb::arg("sums").noconvert());
 }
 
-// Rows in the order of one column, and passes over them whose cost hardly depends on their number.
-class SortedRows {
-public:
-    explicit SortedRows(const PackedRows<double>& packed) : line_(packed.view(), packed.threads()) {}
-
-    // Cuts and owners of the cells, or None where rounding decides too much; counts and sums are added to.
-    nb::object hard_pass(const Contiguous<2>& natural, const Contiguous<1>& bias, const Vector<double>& counts,
-                        const Matrix<double>& sums) const {
-        std::vector<std::int64_t> cuts;
-        std::vector<std::int32_t> owners;
-        bool decided = false;
-        {
-            const nb::gil_scoped_release unlocked;
-            const std::size_t order = line_.order();
-            decided = line_.cells(natural.data(), bias.data(), natural.shape(0), cuts, owners);
-            if (!decided) owners.clear();
-            std::vector<double> total(order + 1);
-            for (std::size_t c = 0; c < owners.size(); ++c) {
-                const std::size_t j = static_cast<std::size_t>(owners[c]);
-                std::fill(total.begin(), total.end(), 0.0);
-                line_.interval(static_cast<std::size_t>(cuts[c]), static_cast<std::size_t>(cuts[c + 1]), total.data());
-                counts.data()[j] += total[0];
-                for (std::size_t f = 0; f < order; ++f) sums.data()[j * order + f] += total[f + 1];
-            }
-        }
-        return decided ? nb::object(nb::make_tuple(nb::cast(cuts), nb::cast(owners))) : nb::none();
-    }
-
-private:
-    Line line_;
-};
-
 // What a step of the components uses up of leads (see passes.hpp).
 void use_up(const Contiguous<2>& moved, const Contiguous<1>& lifted, const Contiguous<2>& centres, const Contiguous<1>& scale,
             double rounding, const Matrix<float>& change, const Matrix<float>& apart, const Matrix<float>& gained,
@@ -173,10 +141,7 @@ NB_MODULE(_compiled, module) {
     define<float>(module, "PackedRows32");
     define_wide(module, chosen);
     define_columns(module, chosen);
-    nb::class_<SortedRows>(module, "SortedRows")
-        .def(nb::init<const PackedRows<double>&>(), nb::arg("packed"), nb::keep_alive<1, 2>())
-        .def("hard_pass", &SortedRows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
-             nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
+    define_line(module);
     module.def("use_up", &use_up, nb::arg("moved").noconvert(), nb::arg("lifted").noconvert(),
                nb::arg("centres").noconvert(), nb::arg("scale").noconvert(), nb::arg("rounding"),
                nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("gained").noconvert(),

@@ -7,6 +7,7 @@
 
 #include "grouped_model.hpp"
 #include "pool.hpp"
+#include "sort_close.hpp"
 
 namespace kmle {
 
@@ -86,15 +87,41 @@ public:
     // Takes what was written into the only column as loaded.
     void measure() {
         const nb::gil_scoped_release unlocked;
-        const std::size_t step = 64, count = rounded_up(blocks(), step) / step;
-        Pool::run(count, threads_, [&](std::size_t task) {
-            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
-                const T* values = values_.get() + b * block_rows<T>;
-                T largest = 0;
-                for (std::size_t r = 0; r < block_rows<T>; ++r) largest = std::max(largest, std::abs(values[r]));
-                largest_[b] = static_cast<double>(largest);
-            }
-        });
+        const std::size_t step = 64 * block_rows<T>;
+        Pool::run(rounded_up(rows_, step) / step, threads_,
+                  [&](std::size_t task) { measure_rows(task * step, std::min(rows_, (task + 1) * step)); });
+    }
+
+    // Takes what was written into the blocks of some rows as loaded.
+    void measure_rows(std::size_t first, std::size_t last) {
+        constexpr std::size_t rows = block_rows<T>;
+        for (std::size_t column = first / rows * columns_; column < rounded_up(last, rows) / rows * columns_; ++column)
+            largest_[column] = largest_of(values_.get() + column * rows);
+    }
+
+    // Puts some rows into the order of their keys (those of all rows), and these likewise; `measure_rows` is then due. The
+    // keys may be the only column itself.
+    void sort_rows(std::size_t first, std::size_t last, T* keys) {
+        if (keys == values_.get() && weights_.empty()) {
+            sort_close(keys + first, last - first, [](T value) { return value; });
+            return;
+        }
+        std::vector<std::pair<T, std::size_t>> order;
+        order.reserve(last - first);
+        for (std::size_t i = first; i < last; ++i) order.emplace_back(keys[i], i);
+        sort_close(order.data(), order.size(), [](const auto& pair) { return pair.first; });
+        std::vector<double> moved(last - first);
+        const auto reorder = [&](const auto& at) {
+            for (std::size_t r = 0; r < moved.size(); ++r) moved[r] = static_cast<double>(at(order[r].second));
+            for (std::size_t r = 0; r < moved.size(); ++r)
+                at(first + r) = static_cast<std::decay_t<decltype(at(0))>>(moved[r]);
+        };
+        for (std::size_t a = 0; a < columns_; ++a)
+            reorder([&](std::size_t i) -> T& {
+                return values_[(i / block_rows<T> * columns_ + a) * block_rows<T> + i % block_rows<T>];
+            });
+        if (!weights_.empty()) reorder([&](std::size_t i) -> double& { return weights_[i]; });
+        if (keys != values_.get()) reorder([&](std::size_t i) -> T& { return keys[i]; });
     }
 
     std::size_t order() const { return order_of(features_, columns_); }
@@ -148,19 +175,24 @@ private:
 
     // A column of a whole block, whose values lie so far apart.
     void place_column(std::size_t b, std::size_t a, const T* column, std::int64_t stride) {
-        constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
         T* out = values_.get() + (b * columns_ + a) * block_rows<T>;
         if (stride == 1)  // as one copy
             std::copy_n(column, block_rows<T>, out);
         else
             for (std::size_t r = 0; r < block_rows<T>; ++r) out[r] = column[static_cast<std::int64_t>(r) * stride];
+        largest_[b * columns_ + a] = largest_of(out);
+    }
+
+    // The largest |value| of a column of a block.
+    static double largest_of(const T* column) {
+        constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
         T tops[apart] = {};
         for (std::size_t r = 0; r < block_rows<T>; r += apart)
             for (std::size_t l = 0; l < apart; ++l) {
-                const T size = std::abs(out[r + l]);
+                const T size = std::abs(column[r + l]);
                 tops[l] = tops[l] < size ? size : tops[l];
             }
-        largest_[b * columns_ + a] = *std::max_element(tops, tops + apart);
+        return static_cast<double>(*std::max_element(tops, tops + apart));
     }
 };
 
