@@ -186,7 +186,7 @@ class Rows:
         for rows in self._slices(self.order):
             yield rows, self.take(rows)
 
-    def take(self, rows: slice | NDArray[np.intp]) -> Array:
+    def take(self, rows: slice | NDArray[np.integer[Any]]) -> Array:
         """Statistics of chosen rows, in float64."""
         return self.family.sufficient_statistic(self.seen_from_origin(rows).astype(float, copy=False))
 

@@ -206,7 +206,7 @@ class PackedRows:
         self._rows.label_sums(np.ascontiguousarray(given, dtype=np.int32), counts, sums)
         return counts, sums
 
-    def sorted_passes(self, line: Floats, starts: list[int]) -> Any:
+    def sorted_passes(self, line: NDArray[Any], starts: list[int]) -> Any:
         """The passes for rows in runs along a line (see SortedRows)."""
         serving: Any = reference if isinstance(self._rows, reference.PackedRows) else compiled_module()
         return serving.SortedRows(self._rows, line, starts)

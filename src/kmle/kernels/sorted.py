@@ -44,7 +44,7 @@ class Runs:
         runs = min(MOST_RUNS, max(1, n_values // RUN_VALUES))
         return min(n_values, SAMPLED_A_RUN << int(runs).bit_length() - 1)
 
-    def count(self, first: int, values: Floats) -> None:
+    def count(self, first: int, values: NDArray[Any]) -> None:
         """Looks at a block, whose first value is this one of all."""
         self._runs.count(first, np.ascontiguousarray(values))
 
@@ -55,16 +55,18 @@ class Runs:
     def place(
         self,
         first: int,
-        values: Floats,
-        line: Floats,
-        weights: Floats | None = None,
-        line_weights: Floats | None = None,
+        values: NDArray[Any],
+        line: NDArray[Any],
+        weights: NDArray[Any] | None = None,
+        line_weights: NDArray[Any] | None = None,
     ) -> None:
         """Puts the values of a block, and their weights, where they belong on the line (n,) of all."""
         own = None if weights is None else np.ascontiguousarray(weights)
         self._runs.place(first, np.ascontiguousarray(values), own, line, line_weights)
 
-    def finish(self, line: Floats, line_weights: Floats | None = None, n_threads: int = 1) -> NDArray[np.intp]:
+    def finish(
+        self, line: NDArray[Any], line_weights: NDArray[Any] | None = None, n_threads: int = 1
+    ) -> NDArray[np.intp]:
         """Where runs begin on the line, and its end."""
         return np.array(self._runs.finish(line, line_weights, n_threads), dtype=np.intp)
 
@@ -83,7 +85,7 @@ class SortedRows:
     (array([0, 2, 4]), array([0, 1], dtype=int32), array([ 3., 11.]))
     """
 
-    def __init__(self, packed: PackedRows, line: Floats, starts: NDArray[np.intp]) -> None:
+    def __init__(self, packed: PackedRows, line: NDArray[Any], starts: NDArray[np.intp]) -> None:
         if packed.order > 8 or packed.dtype != np.float64:
             raise ValueError(f"a line has at most eight statistics, in float64; got {packed.order} in {packed.dtype}.")
         self._rows = packed.sorted_passes(line, starts.tolist())
