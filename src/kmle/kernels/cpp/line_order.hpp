@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory.hpp"
 #include "passes.hpp"
 #include "pool.hpp"
 
@@ -22,32 +23,20 @@ public:
     static constexpr std::size_t sampled_a_run = 4;
 
     LineOrder(const double* sample, std::size_t sampled, std::size_t rows, std::size_t rows_a_block)
-        : runs_(std::max<std::size_t>(1, sampled / sampled_a_run)), rows_a_block_(rows_a_block), numbers_(rows) {
+        : runs_(std::max<std::size_t>(1, sampled / sampled_a_run)), rows_a_block_(rows_a_block), numbers_(aligned<std::uint16_t>(rows)) {
         for (std::size_t run = 1; run < runs_; ++run) borders_.push_back(sample[run * sampled_a_run]);
         make_table();
-        next_.assign(std::max<std::size_t>(1, rounded_up(rows, rows_a_block) / rows_a_block) * runs_, 0);
+        next_.assign(std::max<std::size_t>(1, rounded_up(rows, rows_a_block) / rows_a_block) * apart(), 0);
     }
 
     // Which run each value of a block belongs to. Blocks may be counted by different threads.
     void count(std::size_t first, const double* values, std::size_t count) {
-        constexpr std::size_t together = 16;  // so many are looked up side by side, for none waits for another
-        std::int64_t* sizes = next_.data() + first / rows_a_block_ * runs_;
-        std::uint16_t* numbers = numbers_.data() + first;
-        for (std::size_t i = 0; i < count; i += together) {
-            const std::size_t some = std::min(together, count - i);
-            double value[together] = {};
-            std::copy_n(values + i, some, value);
-            std::int32_t cell[together];
-            for (std::size_t l = 0; l < together; ++l) cell[l] = cell_of(value[l]);
-            std::size_t run[together];
-            for (std::size_t l = 0; l < together; ++l) run[l] = first_run_[static_cast<std::size_t>(cell[l])];
-            for (std::size_t step = steps_; step > 0; step /= 2)
-                for (std::size_t l = 0; l < together; ++l) run[l] += value[l] >= borders_[run[l] + step - 1] ? step : 0;
-            for (std::size_t l = 0; l < some; ++l) {
-                numbers[i + l] = static_cast<std::uint16_t>(run[l]);
-                ++sizes[run[l]];
-            }
-        }
+        const std::size_t whole = count / together * together;
+        count_groups(first, values, whole, together);
+        if (whole == count) return;
+        double rest[together] = {};
+        std::copy(values + whole, values + count, rest);
+        count_groups(first + whole, rest, together, count - whole);
     }
 
     // Where runs begin, and within them what comes from each block: to be called when all are counted.
@@ -55,7 +44,7 @@ public:
         std::int64_t before = 0;
         for (std::size_t run = 0; run < runs_; ++run) {
             if (starts_.empty() || starts_.back() < before) starts_.push_back(before);
-            for (std::size_t b = run; b < next_.size(); b += runs_) before += std::exchange(next_[b], before);
+            for (std::size_t b = run; b < next_.size(); b += apart()) before += std::exchange(next_[b], before);
         }
         if (starts_.back() < before) starts_.push_back(before);
     }
@@ -63,8 +52,8 @@ public:
     // Puts the values of a block, and their weights where there are any, into their runs.
     void place(std::size_t first, const double* values, std::size_t count, const double* weights, double* line,
                double* line_weights) {
-        std::int64_t* next = next_.data() + first / rows_a_block_ * runs_;
-        const std::uint16_t* numbers = numbers_.data() + first;
+        std::int64_t* next = next_.data() + first / rows_a_block_ * apart();
+        const std::uint16_t* numbers = numbers_.get() + first;
         for (std::size_t i = 0; i < count; ++i) {
             const std::int64_t to = next[numbers[i]]++;
             line[to] = values[i];
@@ -74,7 +63,7 @@ public:
 
     // Brings the least value of each run to its front; returns where runs begin, and the end.
     const std::vector<std::int64_t>& finish(double* line, double* weights, std::size_t threads) {
-        numbers_ = {};
+        numbers_.reset();
         const std::size_t count = starts_.size() - 1, step = 64;
         Pool::run(rounded_up(count, step) / step, threads, [&](std::size_t task) {
             for (std::size_t run = task * step; run < std::min(count, (task + 1) * step); ++run) {
@@ -88,11 +77,46 @@ public:
     }
 
 private:
-    // Cells of equal width between the outermost borders of runs; sums and products round in order, so cells are in the
+    // Values that are looked up side by side, for none waits for another.
+    static constexpr std::size_t together = 16;
+    static constexpr std::size_t cells_a_run = 8;
+
+    // Cells of equal width between the outermost borders of runs. Sums and products round in order, so cells are in the
     // order of values.
-    std::int32_t cell_of(double value) const {
-        const double cell = (value - low_) * scale_, last = static_cast<double>(first_run_.size() - 1);
-        return static_cast<std::int32_t>(cell > 0 ? (cell < last ? cell : last) : 0.0);
+    struct Cells {
+        double low = 0.0, scale = 0.0, last = 0.0;
+
+        std::int32_t of(double value) const {
+            double cell = (value - low) * scale;
+            cell = cell > 0 ? cell : 0.0;  // nor is it a NaN then
+            return static_cast<std::int32_t>(cell < last ? cell : last);
+        }
+    };
+
+    // How far the numbers of blocks lie apart: no power of two, as those of one run would share few places of the cache.
+    std::size_t apart() const { return runs_ + 8; }
+
+    // Counts groups of values: so many of each.
+    void count_groups(std::size_t first, const double* values, std::size_t count, std::size_t of_each) {
+        std::int64_t* sizes = next_.data() + first / rows_a_block_ * apart();
+        std::uint16_t* numbers = numbers_.get() + first;
+        const double* borders = borders_.data() - 1;
+        const std::uint16_t* first_run = first_run_.data();
+        const Cells cells = cells_;
+        const std::uint32_t steps = steps_;
+        for (std::size_t i = 0; i < count; i += together) {
+            const double* value = values + i;
+            std::uint32_t run[together];
+            std::int32_t cell[together];
+            for (std::size_t l = 0; l < together; ++l) cell[l] = cells.of(value[l]);
+            for (std::size_t l = 0; l < together; ++l) run[l] = first_run[cell[l]];
+            for (std::uint32_t step = steps; step > 0; step /= 2)
+                for (std::size_t l = 0; l < together; ++l) run[l] += value[l] >= borders[run[l] + step] ? step : 0;
+            for (std::size_t l = 0; l < of_each; ++l) {
+                numbers[i + l] = static_cast<std::uint16_t>(run[l]);
+                ++sizes[run[l]];
+            }
+        }
     }
 
     // What bisection begins with: the run of the first border in each cell, and as many steps as the fullest cell needs.
@@ -100,12 +124,11 @@ private:
     void make_table() {
         first_run_.assign(cells_a_run * runs_, 0);
         if (borders_.empty()) return;
-        low_ = borders_.front();
-        scale_ = static_cast<double>(first_run_.size()) / (borders_.back() - low_);
-        if (!(scale_ < std::numeric_limits<double>::max())) scale_ = 0.0;
+        const double count = static_cast<double>(first_run_.size()), scale = count / (borders_.back() - borders_.front());
+        cells_ = {borders_.front(), scale < std::numeric_limits<double>::max() ? scale : 0.0, count - 1};
         std::size_t most = 0;
         for (std::size_t run = 0, first = 0, cell = 0; cell < first_run_.size(); ++cell) {
-            while (run < borders_.size() && static_cast<std::size_t>(cell_of(borders_[run])) <= cell) ++run;
+            while (run < borders_.size() && static_cast<std::size_t>(cells_.of(borders_[run])) <= cell) ++run;
             first_run_[cell] = static_cast<std::uint16_t>(first);
             most = std::max(most, run - first);
             first = run;
@@ -115,14 +138,12 @@ private:
         borders_.resize(borders_.size() + 2 * steps_, std::numeric_limits<double>::infinity());
     }
 
-    static constexpr std::size_t cells_a_run = 4;
-
     std::size_t runs_, rows_a_block_;
     std::vector<double> borders_;  // the least value of each run but the first
     std::vector<std::uint16_t> first_run_;
-    double low_ = 0.0, scale_ = 0.0;
-    std::size_t steps_ = 0;  // the first step of bisection: a power of two, or none
-    std::vector<std::uint16_t> numbers_;  // the run of each value
+    Cells cells_;
+    std::uint32_t steps_ = 0;  // the first step of bisection: a power of two, or none
+    std::unique_ptr<std::uint16_t[], AlignedDelete<std::uint16_t>> numbers_;  // the run of each value
     std::vector<std::int64_t> next_;      // [block][run]: how many values, then where the next one comes
     std::vector<std::int64_t> starts_;
 };
