@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels import locate, look_up, survey, tabulate
 from ..numerics.arrays import Array
-from .line import first_places, multiplicities
+from .line import count_distinct, first_places, multiplicities
 
 # Worth it when distinct rows are at most this share of all; a sample decides whether to look at all.
 SHARE = 0.5
@@ -38,7 +38,7 @@ def compressed(X: Array, weights: Array | None, n_threads: int = 1, share: float
     """
     n = len(X)
     sample = X[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)]
-    if len(np.unique(_fingerprints(sample))) > SHARE * len(sample):
+    if count_distinct(_fingerprints(sample)) > SHARE * len(sample):
         return None
     return distinct(X, weights, n_threads, share)
 

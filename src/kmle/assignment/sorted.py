@@ -12,7 +12,7 @@ from ..kernels import PackedRows, Runs, SortedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
-from .line import BLOCK_ROWS, first_places, multiplicities
+from .line import BLOCK_ROWS, count_distinct, first_places, multiplicities
 from .partition import Intervals, Partition
 from .rows import Rows
 from .threads import for_each
@@ -20,7 +20,7 @@ from .threads import for_each
 # Values that repeat are merged where at most this share of the line is left: the weights they then have take memory.
 MERGED_SHARE = 0.25
 # So many runs tell how often values repeat, about.
-SAMPLED_RUNS = 8
+SAMPLED_RUNS = 4
 # Of a line that is sorted altogether, a run is a stretch of so many values.
 SORTED_RUN = 1024
 
@@ -122,7 +122,7 @@ def _merged(
     """A line whose values mostly repeat: each but once, sorted, with the weight of all its copies; else None."""
     runs = np.linspace(0, len(starts) - 2, min(SAMPLED_RUNS, len(starts) - 1)).astype(np.intp)
     looked_at = sum(starts[run + 1] - starts[run] for run in runs)
-    distinct = sum(len(np.unique(line[starts[run] : starts[run + 1]])) for run in runs)
+    distinct = sum(count_distinct(line[starts[run] : starts[run + 1]]) for run in runs)
     if distinct > 2 * MERGED_SHARE * looked_at:
         return None
     # Sorted altogether it lies in the same runs, whatever follows.
