@@ -16,7 +16,7 @@ from .workloads import WORKLOADS
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURES = ROOT / "docs" / "pictures"
-BOOK = Path(__file__).with_name("results.json")
+BOOKS = Path(__file__).with_name("measured")
 OTHER_PARTS = ("limits", "structures", "scaling")
 
 
@@ -56,7 +56,7 @@ def main(given: list[str] | None = None) -> int:
         peers=not chosen.no_peers,
         memory=not chosen.no_memory,
     )
-    book = Book() if chosen.no_write else Book.read(BOOK)
+    book = Book() if chosen.no_write else Book.read(file_of(machine.processor()))
     book.machine = machine.description(settings.n_threads)
     for name, value in book.machine.items():
         print(f"{name}: {value}")
@@ -91,12 +91,19 @@ def drawable() -> bool:
     return True
 
 
+def file_of(processor: str) -> Path:
+    """Where the results of a machine are kept."""
+    return BOOKS / f"{machine.short_name(processor)}.json"
+
+
 def write(book: Book) -> None:
-    """The results so far: kept, on the page, and as a picture."""
-    book.write(BOOK)
-    put_into(PAGE, page_part(book))
+    """The results so far: kept, on the page beside those of other machines, and as a picture."""
+    processor = book.machine["Processor"]
+    book.write(file_of(processor))
+    books = [Book.read(path) for path in sorted(BOOKS.glob("*.json"))]
+    put_into(PAGE, page_part(books))
     if drawable():
-        charts.draw_ratios(book, PICTURES / "benchmarks.png")
+        charts.draw_ratios(book, PICTURES / f"benchmarks-{machine.short_name(processor)}.png")
 
 
 if __name__ == "__main__":

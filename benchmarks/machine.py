@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,6 +28,16 @@ def processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def short_name(processor: str) -> str:
+    """A processor's name as a file's: its results and pictures have it.
+
+    >>> short_name("Intel(R) Xeon(R) Processor, 2 cores, Linux")
+    'intel-xeon-processor'
+    """
+    model = processor.partition(",")[0].replace("(R)", "").replace("(TM)", "")
+    return re.sub("[^a-z0-9]+", "-", model.lower()).strip("-")
 
 
 def installed(package: str) -> str:

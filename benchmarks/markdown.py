@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from .machine import short_name
 from .results import Book, Result, Row
 
 OPENING, CLOSING = "<!-- results -->", "<!-- end of results -->"
@@ -71,7 +72,7 @@ def workload_section(result: Result) -> str:
     quick = ", quick sizes" if result.quick else ""
     likelihood = "complete log-likelihood" if result.complete else "log-likelihood"
     header = ["contestant", "an iteration", "iterations", "to the end", likelihood, "kmle to there", "memory", "notes"]
-    return f"### {result.name}: {result.title}\n\n{size}{quick}; {result.measured}.\n\n" + table(
+    return f"#### {result.name}: {result.title}\n\n{size}{quick}; {result.measured}.\n\n" + table(
         header, [row_cells(row, result) for row in result.rows]
     )
 
@@ -121,7 +122,7 @@ def limits_section(book: Book) -> str:
     ]
     sizes = " (quick sizes)" if any(entry["quick"] for entry in book.limits) else ""
     header = ["workload", "type", "a hard pass", "its rate", "large matrix product", "part of it"]
-    return f"### Against the machine{sizes}\n\n" + table(header, rows)
+    return f"#### Against the machine{sizes}\n\n" + table(header, rows)
 
 
 def structures_section(book: Book) -> str:
@@ -136,14 +137,21 @@ def structures_section(book: Book) -> str:
         rows.append([entry["case"], str(entry["components"]), seconds_text(dense), *shown])
     size = f"{book.structures[0]['rows']:,}".replace(",", " ")
     told = f"A hard pass over {size} rows; in brackets, how many times faster than dense."
-    return f"### Many components\n\n{told}\n\n" + table(["model", "components", *names], rows)
+    return f"#### Many components\n\n{told}\n\n" + table(["model", "components", *names], rows)
 
 
-def page_part(book: Book) -> str:
-    """Everything between the markers."""
-    machine = "\n".join(f"- {name}: {value}" for name, value in book.machine.items())
-    parts = [machine, summary(book), *map(workload_section, book.in_order()), limits_section(book)]
-    parts.append(structures_section(book))
+def page_part(books: list[Book]) -> str:
+    """Everything between the markers: machine by machine."""
+    return "\n\n".join(map(machine_section, books))
+
+
+def machine_section(book: Book) -> str:
+    """All that was measured on one machine."""
+    processor = book.machine["Processor"]
+    facts = "\n".join(f"- {name}: {value}" for name, value in book.machine.items() if name != "Processor")
+    picture = f"![How many times faster than the best peer](pictures/benchmarks-{short_name(processor)}.png)"
+    parts = [f"### On {processor}", facts, picture, summary(book), *map(workload_section, book.in_order())]
+    parts += [limits_section(book), structures_section(book)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -83,7 +83,7 @@ class Result:
 
 @dataclass
 class Book:
-    """All results so far, with the machine they were measured on."""
+    """All results of one machine so far."""
 
     machine: dict[str, str] = field(default_factory=dict)
     limits: list[dict[str, Any]] = field(default_factory=list)

@@ -59,7 +59,7 @@ def test_quick_data_have_the_stated_shape(name):
 
 
 def test_kmle_alone_on_counts_writes_nothing(capsys):
-    files = [command.PAGE, command.BOOK, *command.PICTURES.iterdir()]
+    files = [command.PAGE, *command.BOOKS.iterdir(), *command.PICTURES.iterdir()]
     before = {path: path.read_bytes() for path in files if path.exists()}
     given = ["--quick", "--only", "W5", "--no-peers", "--no-memory", "--no-write", "--repeats", "1", "--threads", "1"]
     assert command.main(given) == 0
@@ -125,8 +125,14 @@ def test_a_singular_outcome_is_not_compared():
 def test_a_page_keeps_what_is_around_the_markers(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(f"before {OPENING} old {CLOSING} after", encoding="utf-8")
-    put_into(page, page_part(Book({"Date": "today"}, [], {"W5": invented()})))
+    books = [Book({"Processor": f"{name}(R) 7, 2 cores"}, [], {"W5": invented()}) for name in ("Quick", "Slow")]
+    put_into(page, page_part(books))
     text = page.read_text(encoding="utf-8")
+    assert [line for line in text.splitlines() if line.startswith("### ")] == [
+        "### On Quick(R) 7, 2 cores",
+        "### On Slow(R) 7, 2 cores",
+    ]
+    assert "(pictures/benchmarks-quick-7.png)" in text
     assert text.startswith("before ")
     assert text.endswith(" after")
     assert "old" not in text

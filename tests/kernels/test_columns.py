@@ -68,14 +68,17 @@ def test_whole_numbers(place):
     assert not survey(table).whole
 
 
+@pytest.mark.parametrize("size", [12, 9000])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_counting_and_looking_up(dtype):
+def test_counting_and_looking_up(dtype, size):
     rng = np.random.default_rng(1)
-    values = rng.integers(-3, 9, 70_001).astype(dtype)
+    values = rng.integers(-3, size - 3, 600_001).astype(dtype)
     weights = rng.random(len(values))
     places = (values + 3).astype(int)
-    np.testing.assert_array_equal(tabulate(values, -3.0, 12), np.bincount(places, minlength=12))
-    np.testing.assert_allclose(tabulate(values, -3.0, 12, weights), np.bincount(places, weights, 12), rtol=1e-12)
-    table = rng.permutation(12).astype(np.int32)
+    np.testing.assert_array_equal(tabulate(values, -3.0, size, n_threads=2), np.bincount(places, minlength=size))
+    by_weight = tabulate(values, -3.0, size, weights, n_threads=2)
+    np.testing.assert_allclose(by_weight, np.bincount(places, weights, size), rtol=1e-12)
+    np.testing.assert_array_equal(by_weight, tabulate(values, -3.0, size, weights, n_threads=1))
+    table = rng.permutation(size).astype(np.int32)
     np.testing.assert_array_equal(look_up(values, -3.0, table, n_threads=2), table[places])
     np.testing.assert_array_equal(look_up(values[::2], -3.0, table), table[places[::2]])

@@ -85,10 +85,11 @@ def _tabulated(
 ) -> Compressed | None:
     """One column of whole numbers, counted in a table."""
     column = X[:, 0]
-    present = np.flatnonzero(tabulate(column, low, size))
+    counts = tabulate(column, low, size, n_threads=n_threads)
+    present = np.flatnonzero(counts)
     if len(present) > share * len(X):
         return None
-    totals = tabulate(column, low, size, weights)[present]
+    totals = (counts if weights is None else tabulate(column, low, size, weights, n_threads))[present]
     place = np.zeros(size, dtype=np.int32)
     place[present] = np.arange(len(present))
 

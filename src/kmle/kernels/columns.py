@@ -110,7 +110,9 @@ def squares(table: NDArray[Any], origin: NDArray[Any], n_threads: int = 1) -> Fl
     return totals
 
 
-def tabulate(values: NDArray[Any], low: float, size: int, weights: NDArray[Any] | None = None) -> Floats:
+def tabulate(
+    values: NDArray[Any], low: float, size: int, weights: NDArray[Any] | None = None, n_threads: int = 1
+) -> Floats:
     """How often each whole number from `low` to low + size - 1 occurs (size,), by weight where there are weights.
 
     >>> tabulate(np.array([3.0, 5.0, 3.0]), 3.0, 3)
@@ -122,7 +124,7 @@ def tabulate(values: NDArray[Any], low: float, size: int, weights: NDArray[Any] 
         counts += np.bincount((values - low).astype(np.int64), weights, size)
     else:
         own = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        _typed(compiled, "tabulate", values)(values, low, own, counts)
+        _typed(compiled, "tabulate", values)(values, low, own, counts, n_threads)
     return counts
 
 

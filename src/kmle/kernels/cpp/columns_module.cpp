@@ -129,18 +129,23 @@ void squares(const nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>& table, co
 // How often each whole number from `low` on occurs, by weight where there are weights.
 template <class T>
 void tabulate(const nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>& values, double low,
-              const std::optional<Contiguous<1>>& weights, const Vector<double>& counts) {
+              const std::optional<Contiguous<1>>& weights, const Vector<double>& counts, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t n = values.shape(0), size = counts.shape(0);
-    // Neighbours often are equal: taking turns between a few tables lets their sums proceed side by side.
-    constexpr std::size_t turns = 4;
-    std::vector<double> tables(turns * size, 0.0);
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t place = static_cast<std::size_t>(static_cast<double>(values.data()[i]) - low);
-        tables[i % turns * size + place] += weights ? weights->data()[i] : 1.0;
-    }
-    for (std::size_t turn = 0; turn < turns; ++turn)
-        for (std::size_t place = 0; place < size; ++place) counts.data()[place] += tables[turn * size + place];
+    // Neighbours often are equal: taking turns between a few tables lets their sums proceed side by side. Tables that
+    // are large are not worth having twice. How many there are depends on the sizes alone.
+    const bool few = size <= 1 << 12;
+    const std::size_t turns = few ? 4 : 1, step = few ? 1 << 18 : std::max<std::size_t>(n, 1);
+    const std::size_t pieces = rounded_up(n, step) / step;
+    std::vector<double> tables(pieces * turns * size, 0.0);
+    Pool::run(pieces, threads, [&](std::size_t piece) {
+        double* own = tables.data() + piece * turns * size;
+        for (std::size_t i = piece * step; i < std::min(n, (piece + 1) * step); ++i) {
+            const std::size_t place = static_cast<std::size_t>(static_cast<double>(values.data()[i]) - low);
+            own[i % turns * size + place] += weights ? weights->data()[i] : 1.0;
+        }
+    });
+    for (std::size_t c = 0; c < tables.size(); ++c) counts.data()[c % size] += tables[c];
 }
 
 // The entry of a table for each whole number from `low` on.
@@ -161,7 +166,7 @@ void define_for(nb::module_& module, const char* suffix) {
     module.def(named("survey").c_str(), &survey<T>, nb::arg("table").noconvert(), nb::arg("lowest").noconvert(),
                nb::arg("highest").noconvert(), nb::arg("totals").noconvert(), nb::arg("threads"));
     module.def(named("tabulate").c_str(), &tabulate<T>, nb::arg("values").noconvert(), nb::arg("low"),
-               nb::arg("weights").noconvert().none(), nb::arg("counts").noconvert());
+               nb::arg("weights").noconvert().none(), nb::arg("counts").noconvert(), nb::arg("threads"));
     module.def(named("squares").c_str(), &squares<T>, nb::arg("table").noconvert(), nb::arg("origin").noconvert(),
                nb::arg("totals").noconvert(), nb::arg("threads"));
     module.def(named("spatial_order").c_str(), &spatial_order<T>, nb::arg("rows").noconvert(), nb::arg("leaf"),
