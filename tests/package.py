@@ -1,10 +1,12 @@
-"""The modules of the installed package, found as files so that nothing is imported to find them."""
+"""The installed package: its modules, found as files so that nothing is imported to find them, and how to run it."""
 
 from pathlib import Path
 
 import kmle
 
 ROOT = Path(kmle.__file__).parent
+# Warnings are errors in what tests run as a process, too, but for the one that says there was no compiler.
+STRICTLY = ("-W", "error", "-W", "ignore:kmle's compiled kernels are missing:RuntimeWarning")
 
 
 def module_files() -> dict[str, Path]:

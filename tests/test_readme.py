@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from kmle.families import FAMILIES, ExponentialFamily, Product, check_family
+from package import STRICTLY
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -136,7 +137,7 @@ def test_the_picture_can_be_drawn_again(tmp_path):
 
 def test_the_gallery_can_be_drawn_again(tmp_path):
     pytest.importorskip("matplotlib")
-    run = [sys.executable, "-W", "error", str(ROOT / "examples" / "gallery.py"), str(tmp_path)]
+    run = [sys.executable, *STRICTLY, str(ROOT / "examples" / "gallery.py"), str(tmp_path)]
     subprocess.run(run, capture_output=True, check=True, env=os.environ | {"MPLBACKEND": "agg"})
     shown = {Path(target).name for target in re.findall(r"\]\((pictures/[^)]+)\)", text("docs/plotting.md"))}
     assert shown == {path.name for path in tmp_path.iterdir()}

@@ -14,6 +14,7 @@ import pytest
 
 from cli.drawing import FAITHFUL, rows, run_process
 from kmle import KMLE, Mixture
+from package import STRICTLY
 
 
 def written(tmp_path, kind, table):
@@ -92,7 +93,7 @@ def test_a_fit_needs_no_scikit_learn(tmp_path):
 def test_modules_are_loaded_while_a_big_file_is_read(tmp_path, command):
     np.savetxt(tmp_path / "t.csv", rows()[:, :1], header="a", comments="")
     code = "import kmle.cli, kmle.cli.learning\nkmle.cli.learning.BIG_BYTES = 0\nkmle.cli.main()"
-    process = [sys.executable, "-c", code, *command, str(tmp_path / "t.csv"), "-q"]
+    process = [sys.executable, *STRICTLY, "-c", code, *command, str(tmp_path / "t.csv"), "-q"]
     done = subprocess.run(process, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 

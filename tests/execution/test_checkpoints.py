@@ -150,8 +150,9 @@ def test_a_pickle_is_not_opened(tmp_path):
 
 
 PROGRAM = """
-import sys, time
+import signal, sys, time
 import numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored by what runs in the background of a script
 sys.path[:0] = [{tests!r}]
 from execution.data import model_of, rows_of
 from kmle.learning import checkpoint

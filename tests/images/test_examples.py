@@ -6,12 +6,13 @@ from pathlib import Path
 
 from images.scenes import scene
 from kmle.images import read_picture, save_picture
+from package import STRICTLY
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def ran(name, *arguments):
-    command = [sys.executable, "-W", "error", str(EXAMPLES / name), *map(str, arguments)]
+    command = [sys.executable, *STRICTLY, str(EXAMPLES / name), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -23,8 +23,10 @@ public:
     static constexpr std::size_t sampled_a_run = 4;
 
     LineOrder(const double* sample, std::size_t sampled, std::size_t rows, std::size_t rows_a_block)
-        : runs_(std::max<std::size_t>(1, sampled / sampled_a_run)), rows_a_block_(rows_a_block), numbers_(aligned<std::uint16_t>(rows)) {
-        for (std::size_t run = 1; run < runs_; ++run) borders_.push_back(sample[run * sampled_a_run]);
+        : runs_(std::max<std::size_t>(1, sampled / sampled_a_run)),
+          rows_a_block_(rows_a_block),
+          numbers_(aligned<std::uint16_t>(rows)) {
+        for (std::size_t run = 0; run < runs_; ++run) borders_.push_back(sample[run * sampled_a_run]);
         make_table();
         next_.assign(std::max<std::size_t>(1, rounded_up(rows, rows_a_block) / rows_a_block) * apart(), 0);
     }
@@ -100,7 +102,7 @@ private:
     void count_groups(std::size_t first, const double* values, std::size_t count, std::size_t of_each) {
         std::int64_t* sizes = next_.data() + first / rows_a_block_ * apart();
         std::uint16_t* numbers = numbers_.get() + first;
-        const double* borders = borders_.data() - 1;
+        const double* borders = borders_.data();
         const std::uint16_t* first_run = first_run_.data();
         const Cells cells = cells_;
         const std::uint32_t steps = steps_;
@@ -123,28 +125,28 @@ private:
     // Where values lie far apart most borders share a cell, and bisection does it all.
     void make_table() {
         first_run_.assign(cells_a_run * runs_, 0);
-        if (borders_.empty()) return;
-        const double count = static_cast<double>(first_run_.size()), scale = count / (borders_.back() - borders_.front());
-        cells_ = {borders_.front(), scale < std::numeric_limits<double>::max() ? scale : 0.0, count - 1};
+        if (runs_ == 1) return;
+        const double count = static_cast<double>(first_run_.size()), scale = count / (borders_.back() - borders_[1]);
+        cells_ = {borders_[1], scale < std::numeric_limits<double>::max() ? scale : 0.0, count - 1};
         std::size_t most = 0;
         for (std::size_t run = 0, first = 0, cell = 0; cell < first_run_.size(); ++cell) {
-            while (run < borders_.size() && static_cast<std::size_t>(cells_.of(borders_[run])) <= cell) ++run;
+            while (run + 1 < runs_ && static_cast<std::size_t>(cells_.of(borders_[run + 1])) <= cell) ++run;
             first_run_[cell] = static_cast<std::uint16_t>(first);
             most = std::max(most, run - first);
             first = run;
         }
         while (2 * steps_ <= most) steps_ = steps_ ? 2 * steps_ : 1;
         // Beyond the last border there is none that a value could reach.
-        borders_.resize(borders_.size() + 2 * steps_, std::numeric_limits<double>::infinity());
+        borders_.resize(runs_ + 2 * steps_, std::numeric_limits<double>::infinity());
     }
 
     std::size_t runs_, rows_a_block_;
-    std::vector<double> borders_;  // the least value of each run but the first
+    std::vector<double> borders_;  // the least value of each run, about; that of the first is never asked for
     std::vector<std::uint16_t> first_run_;
     Cells cells_;
     std::uint32_t steps_ = 0;  // the first step of bisection: a power of two, or none
     std::unique_ptr<std::uint16_t[], AlignedDelete<std::uint16_t>> numbers_;  // the run of each value
-    std::vector<std::int64_t> next_;      // [block][run]: how many values, then where the next one comes
+    std::vector<std::int64_t> next_;  // [block][run]: how many values, then where the next one comes
     std::vector<std::int64_t> starts_;
 };
 
