@@ -46,6 +46,10 @@ public:
                 prefix_.push_back(static_cast<double>(running[f]));
                 if (r < runs) running[f] += sums[r * cells + f];
             }
+        for (std::size_t place = 0, run = 0; place <= rows_; place += table_step) {
+            while (run < runs && starts_[run + 1] <= place) ++run;
+            first_run_.push_back(static_cast<std::uint32_t>(run));
+        }
         settle({0, runs - 1});  // both ends are looked at in every pass
     }
 
@@ -97,6 +101,7 @@ public:
     }
 
 private:
+    static constexpr std::size_t table_step = 256;
     static constexpr std::size_t most_one_by_one = 1 << 14;
     static constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -107,7 +112,9 @@ private:
 
     // The run a place lies in; the end is a run of its own.
     std::size_t run_of(std::size_t i) const {
-        return static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), i) - starts_.begin()) - 1;
+        std::size_t run = first_run_[i / table_step];
+        while (run < settled_.size() && starts_[run + 1] <= i) ++run;
+        return run;
     }
 
     // Whether the row that belongs there in the order of the line is there: the least row of a run always is.
@@ -149,9 +156,10 @@ private:
         row_statistics(packed_, i, t);
     }
 
-    double score(std::size_t i, const double* slope, double offset) {
+    // The difference of two scores at a known place.
+    double score(std::size_t i, const double* slope, double offset) const {
         double t[8];
-        statistics(i, t);
+        row_statistics(packed_, i, t);
         for (std::size_t f = 0; f < order_; ++f) offset += slope[f] * t[f];
         return offset;
     }
@@ -251,7 +259,7 @@ private:
                std::equal(scores.natural + a * order_, scores.natural + (a + 1) * order_, scores.natural + b * order_);
     }
 
-    void all_crossings(const Scores& scores, std::vector<std::int64_t>& edges, std::vector<std::size_t>& wanted) {
+    void all_crossings(const Scores& scores, std::vector<std::int64_t>& edges, std::vector<std::size_t>& wanted) const {
         std::vector<double> slope(order_);
         for (std::size_t j = 0; j < scores.components; ++j)
             for (std::size_t l = 0; l < j; ++l) {
@@ -265,7 +273,7 @@ private:
     // Places where the difference of two scores changes sign, on either side of its extremum, and the extremum. Runs
     // that are not in order but would have to be looked into are wanted instead.
     void crossings(const double* slope, double offset, std::vector<std::int64_t>& edges,
-                   std::vector<std::size_t>& wanted) {
+                   std::vector<std::size_t>& wanted) const {
         const std::size_t last = rows_ - 1;
         if (order_ == 1 || last == 0) return sign_change(0, last, slope, offset, edges, wanted);
         const std::size_t runs = settled_.size();
@@ -298,7 +306,7 @@ private:
     // did at first; the latter may be the turning point itself.
     template <class Place>
     std::pair<std::size_t, std::size_t> extremum(const Place& place, std::size_t left, std::size_t right, int at_first,
-                                                 const double* slope, double offset) {
+                                                 const double* slope, double offset) const {
         while (right - left > 1) {
             const std::size_t middle = left + (right - left) / 2;
             (trend(place, middle, left, right, slope, offset) == at_first ? left : right) = middle;
@@ -309,9 +317,10 @@ private:
     // +1 where the difference rises at a place, -1 where it falls, 0 where it is flat to rounding: neighbours further
     // and further away are asked until the change is more than rounding.
     template <class Place>
-    int trend(const Place& place, std::size_t i, std::size_t first, std::size_t last, const double* slope, double offset) {
+    int trend(const Place& place, std::size_t i, std::size_t first, std::size_t last, const double* slope,
+              double offset) const {
         double t[8];
-        statistics(place(i), t);
+        row_statistics(packed_, place(i), t);
         double here = offset, magnitude = std::abs(offset);
         for (std::size_t f = 0; f < order_; ++f) {
             here += slope[f] * t[f];
@@ -327,15 +336,25 @@ private:
         return 0;
     }
 
+    // Where the difference changes sign between two known places, if it does.
     void sign_change(std::size_t low, std::size_t high, const double* slope, double offset,
-                     std::vector<std::int64_t>& edges, std::vector<std::size_t>& wanted) {
+                     std::vector<std::int64_t>& edges, std::vector<std::size_t>& wanted) const {
         if (low >= high) return;
-        const bool first = score(low, slope, offset) > 0;
-        if (first == (score(high, slope, offset) > 0)) return;
+        const bool at_first = score(low, slope, offset) > 0;
+        const auto is_before = [&](std::size_t place) { return (score(place, slope, offset) > 0) == at_first; };
+        if (is_before(high)) return;
+        // Among the starts of runs, then within a run.
+        std::size_t run = run_of(low);
+        for (std::size_t after = run_of(high - 1) + 1; after - run > 1;) {
+            const std::size_t middle = run + (after - run) / 2;
+            (is_before(starts_[middle]) ? run : after) = middle;
+        }
+        low = std::max(low, starts_[run]);
+        high = std::min(high, starts_[run + 1]);
+        if (high - low > 1 && !settled_[run]) return wanted.push_back(run);
         while (high - low > 1) {
-            const std::size_t middle = between(low, high);
-            if (!known(middle)) return wanted.push_back(run_of(middle));
-            ((score(middle, slope, offset) > 0) == first ? low : high) = middle;
+            const std::size_t middle = low + (high - low) / 2;
+            (is_before(middle) ? low : high) = middle;
         }
         edges.push_back(static_cast<std::int64_t>(high));
     }
@@ -345,6 +364,7 @@ private:
     Packed<double> packed_;
     std::vector<std::size_t> starts_;
     std::vector<char> settled_;
+    std::vector<std::uint32_t> first_run_;  // the run of every so many places
     std::vector<double> prefix_;
     std::size_t rows_, order_;
 };
