@@ -13,10 +13,11 @@ from .sorted import SortedEngine, can_sort
 from .sparse import SparseEngine, SparseRows
 from .wide import WIDE_FROM_COLUMNS, WideEngine, can_widen
 
-# From here on sorting is paid back: a dense pass costs about a nanosecond a row and component, a sorted one hardly any.
+# From here on putting a line in order is paid back. Pairs of components are looked at one by one there: beyond the
+# first few there must be so many more rows for each, by the number of statistics: with two, scores may cross twice.
 SORT_FROM_ROWS = 20_000
-# Pairs of components are looked at one by one on the line.
-SORT_UP_TO_COMPONENTS = 64
+SORT_FIRST_PAIRS = {1: 120, 2: 28}
+SORT_ROWS_A_PAIR = {1: 1_000, 2: 8_000}
 
 # Pruning pays while boxes of neighbouring rows are small beside cells: few statistics, many rows, and the more columns
 # the kernels see, the more components.
@@ -54,7 +55,7 @@ def choose(rows: Rows, n_components: int, assignment: str, hard: bool = False) -
         raise ValueError(f"assignment='wide' is for the full Gaussian family; {rows.family.name} is not: use 'auto'")
     if assignment != "auto":
         return ENGINES[assignment](rows)
-    if can_sort(rows) and len(rows) >= SORT_FROM_ROWS and n_components <= SORT_UP_TO_COMPONENTS:
+    if can_sort(rows) and len(rows) >= fewest_rows_to_sort(rows.order, n_components):
         return SortedEngine(rows)
     if can_widen(rows) and rows.X.shape[1] >= WIDE_FROM_COLUMNS:
         return WideEngine(rows)
@@ -70,6 +71,16 @@ def choose(rows: Rows, n_components: int, assignment: str, hard: bool = False) -
     if narrow and long and backend() == "compiled" and n_components >= SKIP_FROM_COMPONENTS:
         return SkippingEngine(rows)
     return DenseEngine(rows)
+
+
+def fewest_rows_to_sort(order: int, n_components: int) -> int:
+    """How many values a line must have before passes along it are quicker than others.
+
+    >>> fewest_rows_to_sort(2, 8), fewest_rows_to_sort(2, 16), fewest_rows_to_sort(1, 32)
+    (20000, 736000, 376000)
+    """
+    pairs = n_components * (n_components - 1) // 2
+    return max(SORT_FROM_ROWS, SORT_ROWS_A_PAIR[order] * (pairs - SORT_FIRST_PAIRS[order]))
 
 
 def passing_engine(rows: Rows) -> Engine:
