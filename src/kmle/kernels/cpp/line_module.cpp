@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -30,6 +31,7 @@ public:
         bool decided = false;
         {
             const nb::gil_scoped_release unlocked;
+            const std::lock_guard<std::mutex> turn(one_at_a_time_);  // a pass may put runs in order
             const std::size_t order = line_.order();
             decided = line_.cells(natural.data(), bias.data(), natural.shape(0), cuts, owners);
             if (!decided) owners.clear();
@@ -47,6 +49,7 @@ public:
 
 private:
     Line line_;
+    std::mutex one_at_a_time_;
 };
 
 // Values put into runs along a line (see line_order.hpp).

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -9,6 +10,10 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
 
 #ifdef _WIN32
 #include <process.h>
@@ -53,8 +58,31 @@ private:
 #endif
     }
 
+    // The processor this thread runs on, where that can be told.
+    static int processor() {
+#ifdef __linux__
+        return sched_getcpu();
+#else
+        return -1;
+#endif
+    }
+
+    // Linux may wake a helper on the very processor of the thread that calls for help, and then leaves the two there, by
+    // turns, for many passes. Such a helper forbids itself that processor for a moment.
+    static void make_way([[maybe_unused]] int caller) {
+#ifdef __linux__
+        cpu_set_t allowed;
+        if (caller < 0 || caller >= CPU_SETSIZE || processor() != caller) return;
+        if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
+        cpu_set_t others = allowed;
+        CPU_CLR(caller, &others);
+        if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof allowed, &allowed);
+#endif
+    }
+
     void share(std::size_t tasks, std::size_t helpers, const std::function<void(std::size_t)>& work) {
         while (workers_.size() < helpers) workers_.emplace_back([this, id = workers_.size()] { serve(id); });
+        bool met = false;
         {
             const std::lock_guard<std::mutex> lock(mutex_);
             work_ = &work;
@@ -62,9 +90,13 @@ private:
             next_ = 0;
             helpers_ = helpers;
             busy_ = helpers;
+            caller_ = processor();
+            last_.resize(workers_.size(), -1);
+            met = std::find(last_.begin(), last_.end(), caller_) != last_.end();
             ++round_;
         }
         wake_.notify_all();
+        if (met) std::this_thread::yield();  // so that the helper that is likely to be woken here can make way
         take(work, tasks);
         std::unique_lock<std::mutex> lock(mutex_);
         done_.wait(lock, [this] { return busy_ == 0; });
@@ -83,9 +115,12 @@ private:
             if (id >= helpers_) continue;
             const std::function<void(std::size_t)>* work = work_;
             const std::size_t tasks = tasks_;
+            const int caller = caller_;
             lock.unlock();
+            make_way(caller);
             take(*work, tasks);
             lock.lock();
+            last_[id] = processor();
             if (--busy_ == 0) done_.notify_one();
         }
     }
@@ -97,6 +132,8 @@ private:
     std::atomic<std::size_t> next_{0};
     std::size_t tasks_ = 0, helpers_ = 0, busy_ = 0;
     unsigned long round_ = 0;
+    int caller_ = -1;        // the processor of the thread that calls for help
+    std::vector<int> last_;  // those the helpers were on when they had done their work
 };
 
 }  // namespace kmle
