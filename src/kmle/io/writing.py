@@ -71,17 +71,16 @@ def write_batches(path: str, batches: Iterable[Columns]) -> None:
     where = Path(path)
     beside = where.with_name(f".{where.name}.{os.getpid()}")
     try:
-        if kind in ("parquet", "arrow"):
-            _sink(beside, kind, iter(batches))
-        else:
-            with beside.open("wb") as file:
-                if kind == "npy":
-                    _write_array(file, batches)
-                elif zipped:
-                    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-                        _write_text(cast(BinaryIO, packed), "\t" if kind == "tsv" else ",", batches)
-                else:
-                    _write_text(file, "\t" if kind == "tsv" else ",", batches)
+        with beside.open("wb") as file:
+            if kind in ("parquet", "arrow"):
+                _sink(file, kind, iter(batches))
+            elif kind == "npy":
+                _write_array(file, batches)
+            elif zipped:
+                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+                    _write_text(cast(BinaryIO, packed), "\t" if kind == "tsv" else ",", batches)
+            else:
+                _write_text(file, "\t" if kind == "tsv" else ",", batches)
         beside.replace(where)
     except OSError as error:
         raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
@@ -122,8 +121,8 @@ def _joined(columns: Columns) -> NDArray[Any]:
     return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
 
 
-def _sink(path: Path, kind: str, batches: Iterator[Columns]) -> None:
-    """Polars asks for batches as it writes."""
+def _sink(file: BinaryIO, kind: str, batches: Iterator[Columns]) -> None:
+    """Polars asks for batches as it writes, into an open file: one of its own it may still make after it has failed."""
     from polars.io.plugins import register_io_source
 
     frames = (pl.DataFrame(dict(columns)) for columns in batches)
@@ -133,4 +132,4 @@ def _sink(path: Path, kind: str, batches: Iterator[Columns]) -> None:
         return chain([first], frames)
 
     lazy = register_io_source(frames_of, schema=first.schema)
-    (lazy.sink_parquet if kind == "parquet" else lazy.sink_ipc)(path)
+    (lazy.sink_parquet if kind == "parquet" else lazy.sink_ipc)(file)
