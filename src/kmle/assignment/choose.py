@@ -18,6 +18,8 @@ from .wide import WIDE_FROM_COLUMNS, WideEngine, can_widen
 SORT_FROM_ROWS = 20_000
 SORT_FIRST_PAIRS = {1: 120, 2: 28}
 SORT_ROWS_A_PAIR = {1: 1_000, 2: 8_000}
+# Soft fits make few hard passes, and are far quicker on a line whose values repeat: so many times fewer rows will do.
+SORT_SOFTLY = 20
 
 # Pruning pays while boxes of neighbouring rows are small beside cells: few statistics, many rows, and the more columns
 # the kernels see, the more components.
@@ -55,7 +57,7 @@ def choose(rows: Rows, n_components: int, assignment: str, hard: bool = False) -
         raise ValueError(f"assignment='wide' is for the full Gaussian family; {rows.family.name} is not: use 'auto'")
     if assignment != "auto":
         return ENGINES[assignment](rows)
-    if can_sort(rows) and len(rows) >= fewest_rows_to_sort(rows.order, n_components):
+    if can_sort(rows) and len(rows) >= fewest_rows_to_sort(rows.order, n_components, hard):
         return SortedEngine(rows)
     if can_widen(rows) and rows.X.shape[1] >= WIDE_FROM_COLUMNS:
         return WideEngine(rows)
@@ -73,14 +75,16 @@ def choose(rows: Rows, n_components: int, assignment: str, hard: bool = False) -
     return DenseEngine(rows)
 
 
-def fewest_rows_to_sort(order: int, n_components: int) -> int:
-    """How many values a line must have before passes along it are quicker than others.
+def fewest_rows_to_sort(order: int, n_components: int, hard: bool) -> int:
+    """How many values a line must have before putting it in order is paid back.
 
-    >>> fewest_rows_to_sort(2, 8), fewest_rows_to_sort(2, 16), fewest_rows_to_sort(1, 32)
-    (20000, 736000, 376000)
+    >>> [fewest_rows_to_sort(2, k, hard=True) for k in (8, 16, 32)]
+    [20000, 736000, 3744000]
+    >>> [fewest_rows_to_sort(2, k, hard=False) for k in (8, 16, 32)]
+    [20000, 36800, 187200]
     """
-    pairs = n_components * (n_components - 1) // 2
-    return max(SORT_FROM_ROWS, SORT_ROWS_A_PAIR[order] * (pairs - SORT_FIRST_PAIRS[order]))
+    more_pairs = n_components * (n_components - 1) // 2 - SORT_FIRST_PAIRS[order]
+    return max(SORT_FROM_ROWS, SORT_ROWS_A_PAIR[order] * more_pairs // (1 if hard else SORT_SOFTLY))
 
 
 def passing_engine(rows: Rows) -> Engine:
