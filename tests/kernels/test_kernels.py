@@ -387,3 +387,25 @@ assert len(caught) == 1, caught
 assert "compiled kernels are missing" in str(caught[0].message)
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+WHERE_THREADS_MAY_RUN = """
+import os, time, numpy as np
+from pathlib import Path
+from kmle import kernels
+kernels.use({version!r})
+packed = kernels.PackedRows(40_000, 2, n_threads=2)
+packed.load(0, np.zeros((40_000, 2)))
+for _ in range(40):
+    time.sleep(0.002)  # helpers that slept are the ones that wake beside their caller
+    packed.totals()
+told = [Path(f"/proc/self/task/{task}/status").read_text() for task in os.listdir("/proc/self/task")]
+print(len({text.split("Cpus_allowed:")[1].split()[0] for text in told}))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux tells where threads may run")
+def test_helpers_that_make_way_may_run_everywhere_again(version):
+    code = WHERE_THREADS_MAY_RUN.replace("{version!r}", repr(version))
+    told = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, timeout=60)
+    assert told.stdout == b"1\n"

@@ -21,8 +21,6 @@ from .threads import for_each
 MERGED_SHARE = 0.25
 # So many runs tell how often values repeat, about.
 SAMPLED_RUNS = 4
-# Of a line that is sorted altogether, a run is a stretch of so many values.
-SORTED_RUN = 1024
 
 
 def can_sort(rows: Rows) -> bool:
@@ -135,4 +133,4 @@ def _merged(
     if first is None:
         return None
     weight = multiplicities(first, len(line)) if weights is None else np.add.reduceat(weights, first)
-    return line[first], weight, np.append(np.arange(0, len(first), SORTED_RUN), len(first))
+    return line[first], weight, Runs.of_sorted(len(first))

@@ -253,7 +253,7 @@ def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: ND
 class Runs:
     """Values along a line, put in order altogether: as one run."""
 
-    def __init__(self, sample: Floats, rows: int, rows_a_block: int) -> None:
+    def __init__(self, borders: Floats, rows: int, rows_a_block: int) -> None:
         self._rows = rows
 
     def count(self, first: int, values: Floats) -> None:

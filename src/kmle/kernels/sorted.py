@@ -36,13 +36,19 @@ class Runs:
 
     def __init__(self, sample: ArrayLike, n_values: int, values_a_block: int) -> None:
         serving: Any = compiled_module() or reference
-        self._runs = serving.Runs(np.sort(np.asarray(sample, dtype=np.float64)), n_values, values_a_block)
+        borders = np.sort(np.asarray(sample, dtype=np.float64))[::SAMPLED_A_RUN].copy()
+        self._runs = serving.Runs(borders, n_values, values_a_block)
 
     @staticmethod
     def sample_size(n_values: int) -> int:
         """How many values to draw for a sample."""
         runs = min(MOST_RUNS, max(1, n_values // RUN_VALUES))
         return min(n_values, SAMPLED_A_RUN << int(runs).bit_length() - 1)
+
+    @staticmethod
+    def of_sorted(n_values: int) -> NDArray[np.intp]:
+        """Where runs of a line begin that is in order already, and its end."""
+        return np.append(np.arange(0, n_values, RUN_VALUES), n_values)
 
     def count(self, first: int, values: NDArray[Any]) -> None:
         """Looks at a block, whose first value is this one of all."""

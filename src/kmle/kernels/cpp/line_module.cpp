@@ -57,8 +57,8 @@ class Runs {
 public:
     using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-    Runs(const Values& sample, std::size_t rows, std::size_t rows_a_block)
-        : order_(sample.data(), sample.shape(0), rows, rows_a_block) {}
+    Runs(const Values& borders, std::size_t rows, std::size_t rows_a_block)
+        : order_(borders.data(), borders.shape(0), rows, rows_a_block) {}
 
     void count(std::size_t first, const Values& values) {
         const nb::gil_scoped_release unlocked;
@@ -93,7 +93,7 @@ void define_line(nb::module_& module) {
         .def("hard_pass", &SortedRows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
     nb::class_<Runs>(module, "Runs")
-        .def(nb::init<const Runs::Values&, std::size_t, std::size_t>(), nb::arg("sample").noconvert(), nb::arg("rows"),
+        .def(nb::init<const Runs::Values&, std::size_t, std::size_t>(), nb::arg("borders").noconvert(), nb::arg("rows"),
              nb::arg("rows_a_block"))
         .def("count", &Runs::count, nb::arg("first"), nb::arg("values").noconvert())
         .def("lay_out", &Runs::lay_out)

@@ -19,14 +19,13 @@ namespace kmle {
 
 class LineOrder {
 public:
-    // So many sampled values, in order, stand for each run. Values are given twice, in blocks of so many.
-    static constexpr std::size_t sampled_a_run = 4;
-
-    LineOrder(const double* sample, std::size_t sampled, std::size_t rows, std::size_t rows_a_block)
-        : runs_(std::max<std::size_t>(1, sampled / sampled_a_run)),
+    // Runs begin at the borders, in order, but for the first, which takes all that lies below the second. Values are
+    // given twice, in blocks of so many.
+    LineOrder(const double* borders, std::size_t runs, std::size_t rows, std::size_t rows_a_block)
+        : runs_(runs),
           rows_a_block_(rows_a_block),
+          borders_(borders, borders + runs),
           numbers_(aligned<std::uint16_t>(rows)) {
-        for (std::size_t run = 0; run < runs_; ++run) borders_.push_back(sample[run * sampled_a_run]);
         make_table();
         next_.assign(std::max<std::size_t>(1, rounded_up(rows, rows_a_block) / rows_a_block) * apart(), 0);
     }
@@ -141,7 +140,7 @@ private:
     }
 
     std::size_t runs_, rows_a_block_;
-    std::vector<double> borders_;  // the least value of each run, about; that of the first is never asked for
+    std::vector<double> borders_;  // that of the first run is never asked for
     std::vector<std::uint16_t> first_run_;
     Cells cells_;
     std::uint32_t steps_ = 0;  // the first step of bisection: a power of two, or none
