@@ -50,14 +50,16 @@ class PackedRows64:
         table: NDArray[float32],
         distances: NDArray[uint8],
     ) -> tuple[int, int]: ...
-    def soft_pass(
+    def soft_passes(
         self,
         natural: NDArray[float64],
         bias: NDArray[float64],
+        mixtures: int,
         kept: int,
         counts: NDArray[float64],
         sums: NDArray[float64],
-    ) -> float: ...
+        scores: NDArray[float64],
+    ) -> None: ...
     def evidence(self, natural: NDArray[float64], bias: NDArray[float64]) -> tuple[float, float]: ...
     def label_sums(self, labels: NDArray[int32], counts: NDArray[float64], sums: NDArray[float64]) -> None: ...
 

@@ -165,11 +165,26 @@ class PackedRows:
         With `n_kept` only the largest responsibilities of a row count, rescaled to one, the lowest index on a tie.
         """
         theta, b = self.components(natural, bias)
-        counts, sums = np.zeros(len(theta)), np.zeros(theta.shape)
-        if not np.isfinite(b).any():
-            return counts, sums, -np.inf  # every component is dead: no row belongs to any
-        kept = len(theta) if n_kept is None else min(n_kept, len(theta))
-        return counts, sums, float(self._rows.soft_pass(theta, b, kept, counts, sums))
+        counts, sums, scores = self.soft_passes(theta[np.newaxis], b[np.newaxis], n_kept)
+        return counts[0], sums[0], float(scores[0])
+
+    def soft_passes(
+        self, natural: Floats, bias: Floats, n_kept: int | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """The soft passes of m mixtures of k components at once: natural (m, k, D) and bias (m, k).
+
+        Returns counts (m, k), sums (m, k, D) and scores (m,); a mixture without active components scores -inf.
+        """
+        mixtures, k = bias.shape
+        theta, b = self.components(natural.reshape(mixtures * k, -1), bias.reshape(-1))
+        counts, sums, scores = np.zeros(mixtures * k), np.zeros(theta.shape), np.zeros(mixtures)
+        kept = k if n_kept is None else min(n_kept, k)
+        self._rows.soft_passes(theta, b, mixtures, kept, counts, sums, scores)
+        counts, sums = counts.reshape(mixtures, k), sums.reshape(mixtures, k, -1)
+        none = ~np.isfinite(bias).any(axis=1)
+        if none.any():
+            counts[none], sums[none], scores[none] = 0.0, 0.0, -np.inf
+        return counts, sums, scores
 
     def evidence(self, natural: ArrayLike, bias: ArrayLike) -> tuple[float, float]:
         """The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities."""

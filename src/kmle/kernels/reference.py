@@ -151,7 +151,17 @@ class PackedRows:
             if squares is not None:
                 squares += (centred**2).sum(axis=0)
 
-    def soft_pass(self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats) -> float:
+    def soft_passes(
+        self, natural: Floats, bias: Floats, mixtures: int, kept: int, counts: Floats, sums: Floats, scores: Floats
+    ) -> None:
+        k = len(bias) // mixtures
+        for m in range(mixtures):
+            own = slice(m * k, (m + 1) * k)
+            scores[m] += self._soft_pass(natural[own], bias[own], kept, counts[own], sums[own])
+
+    def _soft_pass(self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats) -> float:
+        if not np.isfinite(bias).any():
+            return -np.inf
         natural = _without_dead(natural, bias)
         score = 0.0
         for rows, t in self.blocks(len(natural)):

@@ -33,7 +33,12 @@ template <class T>
 class GroupedModel {
 public:
     GroupedModel(const Matrix<const double>& natural, const Vector<const double>& bias)
-        : components_(natural.shape(0)),
+        : GroupedModel(natural, bias, 0, natural.shape(0)) {}
+
+    // Of so many of the components, from the first one on.
+    GroupedModel(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t first,
+                 std::size_t components)
+        : components_(components),
           order_(natural.shape(1)),
           natural_(components_ * order_, 0.0),
           bias_(components_),
@@ -41,11 +46,11 @@ public:
           grouped_(aligned<T>(padded() * order_)),
           grouped_bias_(aligned<T>(padded())) {
         for (std::size_t j = 0; j < components_; ++j) {
-            bias_[j] = bias.data()[static_cast<std::int64_t>(j) * bias.stride(0)];
+            bias_[j] = bias.data()[static_cast<std::int64_t>(first + j) * bias.stride(0)];
             if (std::isinf(bias_[j])) continue;  // dead: its natural parameter may be anything and stays zero
             largest_bias_ = std::max(largest_bias_, std::abs(bias_[j]));
             for (std::size_t f = 0; f < order_; ++f) {
-                const double value = natural.data()[static_cast<std::int64_t>(j) * natural.stride(0) +
+                const double value = natural.data()[static_cast<std::int64_t>(first + j) * natural.stride(0) +
                                                     static_cast<std::int64_t>(f) * natural.stride(1)];
                 natural_[j * order_ + f] = value;
                 largest_[f] = std::max(largest_[f], std::abs(value));

@@ -77,8 +77,9 @@ void define(nb::module_& module, const char* name) {
         .def("balls", &Rows::balls, nb::arg("rows_each"), nb::arg("every"), nb::arg("scale").noconvert(),
              nb::arg("centres").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
              nb::arg("squares").noconvert().none())
-        .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
-             nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
+        .def("soft_passes", &Rows::soft_passes, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("mixtures"), nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert(),
+             nb::arg("scores").noconvert())
         .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())
         .def("largest", &Rows::largest, nb::arg("out").noconvert())
         .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert().none(), nb::arg("counts").noconvert(),

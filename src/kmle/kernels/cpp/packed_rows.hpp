@@ -220,25 +220,36 @@ public:
         return changed;
     }
 
-    double soft_pass(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t kept,
-                     const Vector<double>& counts, const Matrix<double>& sums) {
+    // Soft passes of several mixtures, each of as many components: [mixture][component]; scores are one per mixture.
+    void soft_passes(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t mixtures,
+                     std::size_t kept, const Vector<double>& counts, const Matrix<double>& sums,
+                     const Vector<double>& scores) {
         const nb::gil_scoped_release unlocked;
-        const GroupedModel<double> grouped(natural, bias);
-        const Model<double> model = grouped.view();
-        const std::size_t cells = model.components * (order() + 1);
+        const std::size_t components = natural.shape(0) / mixtures, cells = components * (order() + 1);
         const std::vector<std::size_t> edges = tasks(cells);
-        std::vector<double> partial((edges.size() - 1) * cells, 0.0);
-        std::vector<SoftTask> work(edges.size() - 1);
-        run_soft(model, work, [&](std::size_t t) -> SoftTask {
-            double* own = partial.data() + t * cells;
-            return {edges[t], edges[t + 1], kept, own, own + model.components, 0.0, 0.0};
-        });
-        double score = 0.0;
-        for (const SoftTask& task : work) {
-            score += task.score;
-            add(task.counts, task.sums, model.components, counts, sums);
+        const std::size_t pieces = edges.size() - 1;
+        // As many mixtures at a time as their partial results leave room for.
+        const std::size_t at_once = std::clamp<std::size_t>(partial_bytes / (sizeof(double) * cells * pieces), 1, mixtures);
+        for (std::size_t first = 0; first < mixtures; first += at_once) {
+            const std::size_t count = std::min(at_once, mixtures - first);
+            std::vector<GroupedModel<double>> models;
+            models.reserve(count);
+            for (std::size_t m = first; m < first + count; ++m) models.emplace_back(natural, bias, m * components, components);
+            std::vector<double> partial(count * pieces * cells, 0.0);
+            std::vector<SoftTask> work(count * pieces);
+            Pool::run(work.size(), threads_, [&](std::size_t t) {
+                double* own = partial.data() + t * cells;
+                work[t] = {edges[t % pieces], edges[t % pieces + 1], kept, own, own + components, 0.0, 0.0};
+                soft(models[t / pieces].view(), work[t]);
+            });
+            for (std::size_t t = 0; t < work.size(); ++t) {
+                const std::size_t m = first + t / pieces;
+                scores.data()[m] += work[t].score;
+                for (std::size_t j = 0; j < components; ++j) counts.data()[m * components + j] += work[t].counts[j];
+                double* total = sums.data() + m * components * order();
+                for (std::size_t c = 0; c < components * order(); ++c) total[c] += work[t].sums[c];
+            }
         }
-        return score;
     }
 
     // The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities.
@@ -248,8 +259,9 @@ public:
         const Model<double> model = grouped.view();
         const std::vector<std::size_t> edges = tasks(1);
         std::vector<SoftTask> work(edges.size() - 1);
-        run_soft(model, work, [&](std::size_t t) -> SoftTask {
-            return {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0};
+        Pool::run(work.size(), threads_, [&](std::size_t t) {
+            work[t] = {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0};
+            soft(model, work[t]);
         });
         return total_evidence(work);
     }
@@ -300,15 +312,11 @@ private:
         return edges;
     }
 
-    template <class TaskOf>
-    void run_soft(const Model<double>& model, std::vector<SoftTask>& work, const TaskOf& task_of) const {
-        Pool::run(work.size(), threads_, [&](std::size_t t) {
-            work[t] = task_of(t);
-            if constexpr (sizeof(T) == 8)
-                chosen->soft64(view(), model, work[t]);
-            else
-                chosen->soft32(view(), model, work[t]);
-        });
+    void soft(const Model<double>& model, SoftTask& task) const {
+        if constexpr (sizeof(T) == 8)
+            chosen->soft64(view(), model, task);
+        else
+            chosen->soft32(view(), model, task);
     }
 
     void add_up(SumsTask task) const {
