@@ -38,7 +38,7 @@ def compressed(X: Array, weights: Array | None, n_threads: int = 1, share: float
     """
     n = len(X)
     sample = X[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)]
-    if count_distinct(_fingerprints(sample)) > SHARE * len(sample):
+    if count_distinct(fingerprints(sample)) > SHARE * len(sample):
         return None
     return distinct(X, weights, n_threads, share)
 
@@ -71,7 +71,7 @@ def distinct(X: Array, weights: Array | None, n_threads: int = 1, share: float =
     return Compressed(X[first], totals, lambda values: values[group])
 
 
-def _fingerprints(rows: Array) -> NDArray[np.uint64]:
+def fingerprints(rows: Array) -> NDArray[np.uint64]:
     """A number a row, (n,): equal rows have equal ones, others in all likelihood not. Sorting them is far quicker."""
     bits = np.ascontiguousarray(rows + 0.0).view(f"u{rows.itemsize}").astype(np.uint64)  # no -0, which equals 0
     # Whole numbers have zeros at the end, which would stay there.

@@ -104,7 +104,7 @@ class LearningProblem(ABC):
         self.prior_moment = facts.mean_statistic
         self.prior_natural = family.natural_from_moment(self.prior_moment[None])[0]
         # At the global law itself the prior costs nothing: F*(prior_moment) is where the penalty is measured from.
-        self._prior_top = float(self.prior_natural @ self.prior_moment - family.log_normalizer(self.prior_natural))
+        self.prior_top = float(self.prior_natural @ self.prior_moment - family.log_normalizer(self.prior_natural))
         self.weights = weights
         self._known: list[Known] = []
 
@@ -171,7 +171,7 @@ class LearningProblem(ABC):
         if self.prior_strength == 0:
             return 0.0
         fit = self._about(parameters.natural).prior_fit[parameters.alive]
-        return float(self.prior_strength * np.minimum(fit - self._prior_top, 0.0).sum())
+        return float(self.prior_strength * np.minimum(fit - self.prior_top, 0.0).sum())
 
     def complete_objective(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
         """Complete log-likelihood of labels with these statistics, plus the penalty; no pass over the data."""
@@ -215,7 +215,7 @@ class LearningProblem(ABC):
         living = (statistics.counts > 0) & parameters.alive
         chosen = slice(None) if living.all() else np.flatnonzero(living)
         moments = statistics.moments(self.prior_strength, self.prior_moment)[chosen]
-        proposed = self.family.natural_from_moment(moments)
+        proposed = self.estimate(moments)
         proposed_normalizer = self.family.log_normalizer(proposed)
         with np.errstate(invalid="ignore"):
             after = np.einsum("kd,kd->k", moments, proposed) - proposed_normalizer
@@ -231,6 +231,15 @@ class LearningProblem(ABC):
         self._remembered(natural, normalizer)
         return natural
 
+    def estimate(self, moments: Array) -> Array:
+        """The natural parameters (k, D) of the components with these moments."""
+        return self.family.natural_from_moment(moments)
+
+    def legal(self, natural: Array, alive: NDArray[np.bool_]) -> bool:
+        """Whether these (k, D) are natural parameters of the family, those of inactive components aside."""
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(self.log_normalizer(natural)[alive]).all())
+
     def first_parameters(self, statistics: ClusterStatistics) -> Parameters:
         """Parameters from labels alone; empty clusters are dead from the start."""
         k = len(statistics.counts)
@@ -238,7 +247,7 @@ class LearningProblem(ABC):
         parameters = Parameters(blank, self.log_weights(statistics.weights()))
         moments = statistics.moments(self.prior_strength, self.prior_moment)
         living = statistics.counts > 0
-        blank[living] = self.family.natural_from_moment(moments[living])
+        blank[living] = self.estimate(moments[living])
         return parameters
 
     def log_weights(self, weights: Array) -> Array:

@@ -81,7 +81,7 @@ class Problem(LearningProblem):
             self.rows.total, self.rows.mean_statistic, self.rows.largest_statistic, self.rows.sum_log_carrier()
         )
         super().__init__(family, facts, self.rows.origin, prior_strength, weights)
-        self._has_direct = has_direct(self, self.rows)
+        self.has_direct = has_direct(self, self.rows)
         self._sampling = np.random.default_rng(0) if sampling is None else sampling
         self._sample_size = sample_size(n_components)
         self._sample: Problem | None = None
@@ -104,7 +104,7 @@ class Problem(LearningProblem):
 
     def _needs_direct(self, parameters: Parameters, bias: Array) -> bool:
         """Whether packed scores are not good enough, and the family has better ones."""
-        if not self._has_direct or isinstance(self.engine, WideEngine):
+        if not self.has_direct or isinstance(self.engine, WideEngine):
             return False
         return score_error(self.largest_statistic, parameters.natural, bias) > SCORE_ERROR
 
@@ -139,6 +139,11 @@ class Problem(LearningProblem):
         """What a function of rows, and of the place of their first one among all, says of all."""
         return function(self.rows, 0)
 
+    def scores(self, parameters: Parameters) -> Array:
+        """<t(x), natural_j> + bias_j of every row and component, (n, k): for problems with few rows."""
+        natural, bias = np.where(parameters.alive[:, None], parameters.natural, 0.0), self.bias(parameters)
+        return np.concatenate([t @ natural.T for _, t in self.rows.blocks()]) + bias
+
     def gather(self, labels: Labels, n_components: int) -> ClusterStatistics:
         """The statistics of given labels."""
         return ClusterStatistics(*self.rows.label_sums(labels, n_components), 0.0)
@@ -168,7 +173,7 @@ class Problem(LearningProblem):
         LearningProblem.__init__(part, other.family, facts, other.origin, other.prior_strength, other.weights)
         part.rows = rows
         part.engine = plain_engine(rows)
-        part._has_direct = has_direct(part, rows)
+        part.has_direct = has_direct(part, rows)
         # It is a sample itself.
         part._sampling, part._sample_size, part._sample = np.random.default_rng(0), len(rows), None
         return part

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
-def whole_number(name: str, value: Any, least: int) -> None:
-    """Refuses anything but a whole number of at least `least`."""
+def whole_number(name: str, value: Any, least: int, other: str = "") -> None:
+    """Refuses anything but a whole number of at least `least`; `other` names what else would do."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} is {value!r}: it must be a whole number, at least {least}")
+        raise ValueError(f"{name} is {value!r}: it must be a whole number, at least {least}{',' if other else ''}{other}")
 
 
 def weights_of(sample_weight: ArrayLike | None, n_rows: int) -> ArrayLike | None:
@@ -29,6 +29,11 @@ def entropy_of(random_state: Any) -> Any:
         raise ValueError(
             f"random_state is {random_state!r}: it must be None, a whole number from 0 to 2**32 - 1, or a generator"
         ) from None
+
+
+def seed_again(seed: np.random.SeedSequence) -> np.random.SeedSequence:
+    """A seed that gives the same draws, and the same children, as this one did before anything was drawn."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
 
 
 def _random_state(random_state: Any) -> Any:

@@ -34,9 +34,9 @@ class CheckedEstimator(ABC):
     weights: str | ArrayLike | None
     prior_strength: float
     empty: str
-    n_init: int
+    n_init: int | str
     max_iter: int
-    tol: float
+    tol: float | str
     assignment: str
     n_jobs: int | None
     random_state: Any
@@ -110,10 +110,13 @@ class CheckedEstimator(ABC):
 
     def _checked_arguments(self, n_rows: int) -> None:
         whole_number("n_components", self.n_components, 1)
-        whole_number("n_init", self.n_init, 1)
+        if self.n_init != "auto":
+            whole_number("n_init", self.n_init, 1, " or 'auto'")
         whole_number("max_iter", self.max_iter, 1)
         for name in ("tol", "prior_strength"):
             value = getattr(self, name)
+            if name == "tol" and value == "auto":
+                continue
             if not isinstance(value, int | float | np.number) or not np.isfinite(value) or value < 0:
                 raise ValueError(f"{name} is {value!r}: it must be a number, zero or more")
         if n_rows < self.n_components:
@@ -135,9 +138,9 @@ class CheckedEstimator(ABC):
             )
         if not isinstance(self.verbose, int | np.integer):
             raise ValueError(f"verbose is {self.verbose!r}: it must be True, False or a whole number")
-        if isinstance(self.init, str) and self.init not in SEEDINGS:
+        if isinstance(self.init, str) and self.init not in ("auto", *SEEDINGS):
             raise ValueError(
-                f"init is {self.init!r}: it must be one of {', '.join(SEEDINGS)}, an array of labels, or a Mixture"
+                f"init is {self.init!r}: it must be one of auto, {', '.join(SEEDINGS)}, an array of labels, or a Mixture"
             )
 
     def _prior_strength(self) -> float:

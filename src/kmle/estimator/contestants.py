@@ -12,7 +12,6 @@ from ..learning import Fit
 from ..learning.state import ITERATION_LIMIT
 from ..numerics.arrays import Array
 from ..selection.candidates import Candidate
-from ..selection.ladder import Rung
 from ..selection.measures import check_comparable
 from .preparation import Prepared
 from .shared import MixtureEstimator
@@ -34,18 +33,16 @@ class Contestant:
         """The learning problem, made once for all numbers of components up to this."""
         return self.model._prepared(self.rows, self.weights, n_components, n_threads, sampling)
 
-    def candidate(self, rung: Rung) -> Candidate:
-        """A rung of the ladder as users see it."""
-        assert rung.fit is not None  # a rung is shown once it is fitted
-        note = rung.note or _note(rung.fit, rung.n_components)
-        family = self.model.family_
-        return Candidate(self.name, family, rung.n_components, rung.fit, rung.fit.criteria, rung.seconds, note)
+    def candidate(self, fit: Fit, n_components: int, seconds: float) -> Candidate:
+        """A fit as users see it in a selection."""
+        note = _note(fit, n_components)
+        return Candidate(self.name, self.model.family_, n_components, fit, fit.criteria, seconds, note)
 
 
 def _note(fit: Fit, n_components: int) -> str:
     missing = n_components - fit.mixture.n_components
     if missing > 0:
-        return f"{missing} of {n_components} components left"
+        return f"{missing} of {n_components} components ended up empty and were removed"
     return "iteration limit reached" if fit.stop_reason == ITERATION_LIMIT else ""
 
 

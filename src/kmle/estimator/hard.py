@@ -42,13 +42,13 @@ class HardEstimator(MixtureEstimator):
         *,
         family: str | ExponentialFamily = "gaussian",
         algorithm: str | Algorithm = "k-mle",
-        init: str | ArrayLike | Mixture = "k-mle++",
+        init: str | ArrayLike | Mixture = "auto",
         weights: str | ArrayLike | None = None,
         prior_strength: float = 1e-3,
         empty: str = "drop",
-        n_init: int = 1,
+        n_init: int | str = "auto",
         max_iter: int = 300,
-        tol: float = 0.0,
+        tol: float | str = "auto",
         batch_size: int = 1024,
         assignment: str = "auto",
         n_jobs: int | None = None,
@@ -185,7 +185,7 @@ class HardEstimator(MixtureEstimator):
             n_components=self.n_components,
             sampling=rng.spawn(1)[0],
         )
-        self._online_state = warmed_up(problem, problem.rows, self._start(problem, rng))
+        self._online_state = warmed_up(problem, problem.rows, self._start(problem, rng).parameters)
         self._online_problem = problem.without_rows()
         return self._take_online(rows)
 

@@ -1,6 +1,7 @@
 """`select`: which family, and how many components."""
 
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -10,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..selection.candidates import Candidate, Selection
+from ..selection.candidates import Candidate, Selection, best_of
 from ..selection.criteria import CRITERIA
-from ..selection.ladder import Ladder
-from .arguments import entropy_of, threads_of, whole_number
+from .arguments import entropy_of, seed_again, threads_of, whole_number
 from .contestants import Contestant, Families, admitted, families_of
 from .scikit_learn import KMLE, ExponentialFamilyMixture
 
@@ -29,7 +29,7 @@ def select(
     criterion: str = "bic",
     *,
     algorithm: str | None = None,
-    n_init: int = 1,
+    n_init: int | str = "auto",
     sample_weight: ArrayLike | None = None,
     prior_strength: float = 1e-3,
     n_jobs: int | None = None,
@@ -47,15 +47,16 @@ def select(
 
     `families` are names or objects whose likelihoods compare; None takes the usual ones for data like this. One that
     cannot hold the data is left out with a note. `algorithm` None is "em" for aic, aicc and bic, which are of the
-    mixture's likelihood, and "k-mle" for icl, which is of the complete one. Every number of components is tried from
-    `n_init` sets of fresh seeds and from its neighbours' mixtures. `progress` is True for a line on stderr, or a
+    mixture's likelihood, and "k-mle" for icl, which is of the complete one. Every candidate is fitted as the estimator
+    would fit it with the same arguments, so it does not depend on what else is compared. `progress` is True for a line on stderr, or a
     function of (steps done, steps in all, candidate); `verbose` prints a line for every step.
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: it must be one of {', '.join(CRITERIA)}")
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise ValueError(f"progress is {progress!r}: it must be True, False, or a function of (done, total, candidate)")
-    whole_number("n_init", n_init, 1)
+    if n_init != "auto":
+        whole_number("n_init", n_init, 1, " or 'auto'")
     settings = {
         "algorithm": _algorithm(algorithm, criterion),
         "n_init": n_init,
@@ -65,19 +66,20 @@ def select(
     }
     kind = KMLE if settings["algorithm"] in HARD else ExponentialFamilyMixture
     sizes, threads = _sizes(n_components), threads_of(n_jobs)
-    generator = np.random.default_rng(entropy_of(random_state))
+    # Every candidate draws from the same seed, so that it is the same whatever else is compared.
+    seed = np.random.default_rng(entropy_of(random_state)).bit_generator.seed_seq
     asked = families_of(families, X)
     contestants, refused = admitted(asked, X, sample_weight, kind, settings)
     tried, untried = _within_rows(sizes, contestants)
     at_once = min(threads, len(contestants))
-    report = Report(progress, verbose, criterion, len(contestants) * (2 * len(tried) - 1))
-    climbs = (
-        delayed(_climbed)(contestant, tried, criterion, max(1, threads // at_once), rng, report)
-        for contestant, rng in zip(contestants, generator.spawn(len(contestants)), strict=True)
+    report = Report(progress, verbose, criterion, len(contestants) * len(tried))
+    fits = (
+        delayed(_fitted)(contestant, tried, criterion, max(1, threads // at_once), seed, report)
+        for contestant in contestants
     )
-    fitted = [candidate for rungs in Parallel(n_jobs=at_once, require="sharedmem")(climbs) for candidate in rungs]
+    fitted = [candidate for several in Parallel(n_jobs=at_once, require="sharedmem")(fits) for candidate in several]
     report.end()
-    best = min(fitted, key=lambda candidate: candidate.value(criterion))
+    best = best_of(fitted, criterion)
     if not np.isfinite(best.value(criterion)):
         raise ValueError(f"{criterion} is infinite for every candidate: there are too few rows for it, use 'bic'")
     model: Any = next(contestant.model for contestant in contestants if contestant.name == best.name)
@@ -102,28 +104,27 @@ def _within_rows(sizes: list[int], contestants: list[Contestant]) -> tuple[list[
     ]
 
 
-def _climbed(
-    contestant: Contestant,
-    sizes: list[int],
-    criterion: str,
-    n_threads: int,
-    rng: np.random.Generator,
-    report: "Report",
+def _fitted(
+    contestant: Contestant, sizes: list[int], criterion: str, n_threads: int, seed: Any, report: "Report"
 ) -> list[Candidate]:
-    """The candidates of one family, its best one with labels; the problem they are learned from is made once."""
+    """The candidates of one family, each as the estimator would fit it; the best one has labels.
+
+    The problem they are learned from is made once.
+    """
     model = contestant.model
-    prepared = contestant.prepared(sizes[-1], n_threads, rng.spawn(1)[0])
-    ladder = Ladder(
-        prepared.problem,
-        sizes,
-        learn=lambda start: model._run(prepared.problem, start, model._algorithm(rng)),
-        hard=model.algorithm in HARD,
-        n_init=model.n_init,
-        rng=rng,
-        report=lambda rung: report.step(contestant.candidate(rung)),
-    )
-    candidates = [contestant.candidate(rung) for rung in ladder.climb()]
-    best = min(candidates, key=lambda candidate: candidate.value(criterion))
+    _, sampling = model._generators(np.random.default_rng(seed_again(seed)))
+    prepared = contestant.prepared(sizes[-1], n_threads, sampling)
+    candidates = []
+    for size in sizes:
+        began = time.perf_counter()
+        model.n_components = size
+        generators, _ = model._generators(np.random.default_rng(seed_again(seed)))
+        fit = model._best_fit(prepared, generators)
+        # Labels of many fits would take more room than the data; those of the winner are found again.
+        fit = replace(fit, labels=fit.labels[:0].copy())
+        candidates.append(contestant.candidate(fit, size, time.perf_counter() - began))
+        report.step(candidates[-1])
+    best = best_of(candidates, criterion)
     return [replace(c, fit=prepared.relabelled(c.fit)) if c is best and c.fit else c for c in candidates]
 
 
@@ -160,7 +161,7 @@ class Report:
     lock: Lock = field(default_factory=Lock)
 
     def step(self, candidate: Candidate) -> None:
-        """One rung more."""
+        """One candidate more."""
         with self.lock:
             self.done += 1
             told = f"{self.done} of {self.total}: {candidate.name}, k = {candidate.n_components}, "

@@ -2,6 +2,8 @@
 
 import sys
 from abc import abstractmethod
+from collections import Counter
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeAlias
 
@@ -11,12 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from ..assignment.problem import LearningProblem, Parameters, Problem
 from ..execution import is_dask, is_streamed
 from ..kernels import looking_once
-from ..learning import Algorithm, Fit, Online, run
+from ..learning import Algorithm, Fit, Online, Starts, run
 from ..learning.checkpoint import Keeper, Saved, seed_of
 from ..learning.loop import Keep, Progress, finish
 from ..learning.state import ITERATION_LIMIT, STOPPED, Run
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..search import SAME, Found, search, single_start
 from ..seeding import SEEDINGS
 from .arguments import reporter, threads_of
 from .checkpoints import keeper_of, opening
@@ -25,6 +28,13 @@ from .fitted import FittedEstimator
 from .preparation import Prepared, Seen, prepared
 
 AnyPrepared: TypeAlias = Prepared | PreparedChunks
+
+# Algorithms that do not depend on where they start, or go on from row to row.
+ONE_START = ("exact", "online")
+
+
+def _given(parameters: Parameters) -> Found:
+    return Found(parameters, Starts({"given": 1}, agreeing=1))
 
 
 class MixtureEstimator(FittedEstimator):
@@ -45,8 +55,7 @@ class MixtureEstimator(FittedEstimator):
         seed = seed_of(rng)
         prepared, generators = self._prepared_data(X, sample_weight, rng)
         keeper = keeper_of(self, saved, seed, prepared.problem)
-        fits = self._fits(prepared, generators, saved, keeper)
-        self._take(prepared.completed(max(fits, key=lambda fit: fit.objective)))
+        self._take(prepared.completed(self._best_fit(prepared, generators, saved, keeper)))
         return self
 
     def _one_pass(self, X: Any) -> Self:
@@ -60,7 +69,7 @@ class MixtureEstimator(FittedEstimator):
             self._checked_arguments(sys.maxsize)
             chunks = self._looked(X, sample_weight)
             self._checked_arguments(chunks.n_rows)
-            generators, (sampling,) = rng.spawn(self.n_init), rng.spawn(1)
+            generators, sampling = self._generators(rng)
             return prepared_chunks(
                 chunks,
                 prior_strength=self._prior_strength(),
@@ -74,8 +83,35 @@ class MixtureEstimator(FittedEstimator):
         with looking_once(n_threads):
             rows, weights = self._checked_data(X, sample_weight)
             self._checked_arguments(rows.shape[0])
-            generators, (sampling,) = rng.spawn(self.n_init), rng.spawn(1)
+            generators, sampling = self._generators(rng)
             return self._prepared(rows, weights, self.n_components, n_threads, sampling), generators
+
+    @property
+    def _n_runs(self) -> int:
+        """Starts that are learned to their end one after the other; a search counts as one."""
+        return 1 if isinstance(self.n_init, str) else int(self.n_init)
+
+    def _generators(self, rng: np.random.Generator) -> tuple[list[np.random.Generator], np.random.Generator]:
+        """A generator for each run, and the one that draws the sample."""
+        return rng.spawn(self._n_runs), rng.spawn(1)[0]
+
+    def _best_fit(
+        self,
+        prepared: AnyPrepared,
+        generators: list[np.random.Generator],
+        saved: Saved | None = None,
+        keeper: Keeper | None = None,
+    ) -> Fit:
+        """The best fit from all starts, with what is said of them."""
+        fits = self._fits(prepared, generators, saved, keeper)
+        best = max(fits, key=lambda fit: fit.objective)
+        if len(fits) == 1:
+            return best
+        kinds = Counter[str]()
+        for fit in fits:
+            kinds.update(fit.starts.kinds)
+        agreeing = sum(fit.objective > best.objective - SAME for fit in fits)
+        return replace(best, starts=Starts(dict(kinds), agreeing))
 
     def _fits(
         self,
@@ -126,12 +162,13 @@ class MixtureEstimator(FittedEstimator):
     ) -> Fit:
         problem = prepared.problem
         with problem.undisturbed():
-            start = None if going_on else self._start(problem, rng, prepared.seen)
+            found = None if going_on else self._start(problem, rng, prepared.seen, restart)
         algorithm = self._algorithm(rng)
-        begun = start if going_on is None else going_on.resume(algorithm, problem, rng)
-        assert begun is not None  # one of the two
+        begun = found.parameters if found is not None else going_on.resume(algorithm, problem, rng)  # type: ignore[union-attr]
         keep = None if keeper is None else partial(keeper.keep, restart, algorithm, rng)
-        fit = self._run(problem, begun, algorithm, reporter(self.verbose, restart, self.n_init), keep)
+        fit = self._run(problem, begun, algorithm, reporter(self.verbose, restart, self._n_runs), keep)
+        if found is not None:
+            fit = replace(fit, starts=found.starts)
         if self.verbose:
             told = f"{fit.stop_reason} after {fit.n_iter} iterations, {prepared.engine} engine, {fit.seconds:.3f} s"
             print(told, file=sys.stderr, flush=True)
@@ -177,15 +214,24 @@ class MixtureEstimator(FittedEstimator):
 
     # Starts and algorithms --------------------------------------------------------------------------------------------
 
-    def _start(self, problem: LearningProblem, rng: np.random.Generator, seen: Seen = slice(None)) -> Parameters:
+    def _start(
+        self, problem: LearningProblem, rng: np.random.Generator, seen: Seen = slice(None), restart: int = 0
+    ) -> Found:
+        """Where to begin: what was given, a start of the kind asked for, or the best that a search finds."""
         if self.warm_start and hasattr(self, "mixture_"):
-            return self._from_mixture(problem, self.mixture_)
+            return _given(self._from_mixture(problem, self.mixture_))
         if isinstance(self.init, Mixture):
-            return self._from_mixture(problem, self.init)
-        if isinstance(self.init, str):
-            return self._padded(problem, SEEDINGS[self.init](problem, self.n_components, rng))
-        assert isinstance(problem, Problem)  # labels are refused for rows that are not at hand
-        return self._from_labels(problem, np.asarray(self.init), seen)
+            return _given(self._from_mixture(problem, self.init))
+        if not isinstance(self.init, str):
+            assert isinstance(problem, Problem)  # labels are refused for rows that are not at hand
+            return _given(self._from_labels(problem, np.asarray(self.init), seen))
+        k, named = self.n_components, None if self.init == "auto" else self.init
+        if self.n_init == "auto" and k > 1 and self._algorithm_name not in ONE_START:
+            return search(problem, k, rng, hard=self._hard, kind=named)
+        if named is None:
+            return single_start(problem, k, rng, restart, hard=self._hard)
+        start = self._padded(problem, SEEDINGS[named](problem, k, rng))
+        return Found(start, Starts({named: 1}, agreeing=1))
 
     def _padded(self, problem: LearningProblem, start: Parameters) -> Parameters:
         """Fewer seeds than prescribed weights leave the last components without rows from the start."""

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..kernels import gaussian_log_normalizer, gaussian_natural
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import (
     cholesky_or_nan,
@@ -54,6 +55,9 @@ class Gaussian(ExponentialFamily):
         return np.concatenate([X, pack_products(X)], axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
+        compiled = gaussian_log_normalizer(natural, _dimension(natural))
+        if compiled is not None:
+            return compiled
         linear, precision = _split(natural)
         factors = cholesky_or_nan(precision)
         # |L^-1 P mean|^2 / 2 - log|P| / 2 + (d/2) log 2 pi
@@ -66,9 +70,13 @@ class Gaussian(ExponentialFamily):
         return np.concatenate([mean, pack(covariance + mean[..., :, None] * mean[..., None, :])], axis=-1)
 
     def natural_from_moment(self, moment: Array) -> Array:
-        d = _dimension(moment)
-        mean, second = moment[..., :d], unpack(moment[..., d:])
-        return _natural(mean, _legal_factors(second - mean[..., :, None] * mean[..., None, :], second))
+        compiled = gaussian_natural(moment, _dimension(moment), 10 * SMALLEST_CORRELATION, ROUNDING_VARIANCE)
+        if compiled is None:
+            return _lifted_natural(moment)
+        natural, safe = compiled
+        if not safe.all():
+            natural[~safe] = _lifted_natural(moment[~safe])
+        return natural
 
     def natural_from_source(self, *, mean: Array, covariance: Array) -> Array:
         return _natural(as_columns(mean), cholesky_or_nan(as_matrices(covariance)))
@@ -144,6 +152,13 @@ def _natural(mean: Array, factors: Array) -> Array:
     """The natural parameters of these means and Cholesky factors of covariances."""
     precision = inverse_from_cholesky(factors)
     return np.concatenate([(precision @ mean[..., None])[..., 0], -0.5 * pack_dual(precision)], axis=-1)
+
+
+def _lifted_natural(moment: Array) -> Array:
+    """The natural parameters of these moments, covariances lifted where they are not safely positive definite."""
+    d = _dimension(moment)
+    mean, second = moment[..., :d], unpack(moment[..., d:])
+    return _natural(mean, _legal_factors(second - mean[..., :, None] * mean[..., None, :], second))
 
 
 def _resolvable(natural: Array, origin: Array) -> Array:

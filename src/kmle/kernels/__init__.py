@@ -5,6 +5,7 @@ log-density plus log-weight, up to a term of x alone.
 """
 
 from .columns import Survey, look_up, looking_once, squares, survey, tabulate
+from .gaussian import gaussian_log_normalizer, gaussian_natural
 from .packed import Clusters, PackedRows
 from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
 from .serving import backend, instruction_set, use, versions
@@ -24,6 +25,8 @@ __all__ = [
     "Survey",
     "WideRows",
     "backend",
+    "gaussian_log_normalizer",
+    "gaussian_natural",
     "instruction_set",
     "lead_order",
     "locate",

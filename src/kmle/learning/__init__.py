@@ -8,7 +8,7 @@ from .lloyd import KMLELloyd
 from .loop import run
 from .online import Online
 from .soft_em import SoftEM
-from .state import Algorithm, Fit, HalfStep, State
+from .state import Algorithm, Fit, HalfStep, Starts, State
 from .swap import Swap
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "KMLELloyd",
     "Online",
     "SoftEM",
+    "Starts",
     "State",
     "Swap",
     "certificate",

@@ -8,6 +8,9 @@ from ..assignment.problem import LearningProblem, Parameters
 from .empties import settle
 from .state import NO_LABEL_CHANGED, HalfStep, State
 
+# The kind of half-step that an assignment is.
+LABELS = "labels"
+
 
 @dataclass(frozen=True)
 class KMLELloyd:
@@ -60,4 +63,4 @@ def assigned(
     objective = problem.complete_objective(settled, statistics)
     if before is not None and before.partition is not None and objective < trace[-1].objective:
         settled, partition, statistics, objective = parameters, before.partition, before.statistics, trace[-1].objective
-    return State(settled, objective, statistics, partition, (*trace, HalfStep("labels", objective)))
+    return State(settled, objective, statistics, partition, (*trace, HalfStep(LABELS, objective)))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..assignment.problem import LearningProblem, Parameters
 from .state import ITERATION_LIMIT, STOPPED, TOLERANCE_REACHED, Algorithm, Fit, Run
+from .tolerance import Tolerance
 
 # Steps in a row that gain nothing at all before rounding is taken to be going round in circles.
 IDLE_STEPS = 3
@@ -42,11 +43,13 @@ def run(
     start: Parameters | Run,
     *,
     max_iter: int = 300,
-    tol: float = 0.0,
+    tol: float | str = "auto",
     progress: Progress | None = None,
     keep: Keep | None = None,
 ) -> Fit:
-    """Steps until the algorithm finishes, a step gains less than `tol` a row, or `max_iter` steps are made.
+    """Steps until the algorithm finishes, the tolerance is reached, or `max_iter` steps are made.
+
+    `tol` is the gain of a step per row at which to stop, or "auto": going on would gain less than 0.1 nats in all.
 
     `progress(iteration, objective)` is called after every step; if it returns False the fit ends there. So is the one
     given to `watched`. `start` may be a run to go on with; `keep` is given the run after every step, and once more when
@@ -61,7 +64,7 @@ def _run(
     problem: LearningProblem,
     start: Parameters | Run,
     max_iter: int,
-    tol: float,
+    tol: float | str,
     progress: Progress | None,
     keep: Keep | None,
 ) -> Fit:
@@ -73,18 +76,21 @@ def _run(
         state = algorithm.init(problem, start)
         now = Run(state, state.trace)
     before = now.seconds
+    tolerance = Tolerance(tol, problem.total)
     reason = now.state.finished
     try:
         while reason is None:
             if now.n_iter >= max_iter:
                 reason = ITERATION_LIMIT
                 break
-            following = algorithm.step(problem, now.state)
-            gain = (following.objective - now.state.objective) / problem.total
+            pauses = tolerance.pauses(now.history)
+            following = algorithm.step(problem, now.state.without_momentum() if pauses else now.state)
+            gain = following.objective - now.state.objective
             now = now.after(following, idle=gain <= 0, seconds=before + time.perf_counter() - began)
             reason = following.finished
-            if reason is None and algorithm.monotone and ((tol > 0 and gain <= tol) or now.idle >= IDLE_STEPS):
-                reason = TOLERANCE_REACHED
+            if reason is None and algorithm.monotone:
+                ended = now.idle >= IDLE_STEPS or tolerance.reached(now.history, gain)
+                reason = TOLERANCE_REACHED if ended else None
             if keep is not None:
                 keep(now, False)
             answers = [observer(now.n_iter, following.objective) for observer in observers]

@@ -1,7 +1,7 @@
 """What algorithms carry from step to step, and what a fit returns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -36,6 +36,17 @@ class HalfStep:
 
 
 @dataclass(frozen=True)
+class Momentum:
+    """What an accelerated algorithm carries on: the latest plain estimate, and the steps since the last restart.
+
+    The next step has momentum if `streak` is positive.
+    """
+
+    plain: Parameters
+    streak: int
+
+
+@dataclass(frozen=True)
 class State:
     """Parameters and, for hard algorithms, the partition and statistics they produced; `trace` is the latest step's."""
 
@@ -49,6 +60,7 @@ class State:
     """How many responsibilities of a row count in soft statistics; None is all."""
     softened: bool = False
     """Whether the statistics are those of a full soft pass with these very parameters."""
+    momentum: Momentum | None = None
 
     def has_labels_of(self, other: "State") -> bool:
         """Whether no label differs between the two."""
@@ -57,6 +69,10 @@ class State:
     def ended(self, reason: str) -> "State":
         """The same state, finished."""
         return replace(self, finished=reason)
+
+    def without_momentum(self) -> "State":
+        """The same state, from which a few plain steps come next: their gains tell how much is left to gain."""
+        return self if self.momentum is None else replace(self, momentum=replace(self.momentum, streak=-2))
 
     def unmoved(self, reason: str) -> "State":
         """The same state after a step that changed nothing, finished."""
@@ -119,6 +135,35 @@ class Remembering(Protocol):
 
 
 @dataclass(frozen=True)
+class Starts:
+    """How a fit found where to start.
+
+    >>> print(Starts({"k-means": 12, "random": 12}, agreeing=21))
+    21 of 24 starts agree
+    """
+
+    kinds: dict[str, int]
+    """How many starts of each kind were tried."""
+    agreeing: int
+    """How many of them led to the best optimum found from any start, to half a nat."""
+    moves: int = 0
+    """How many moves were tried from there: components split, removed and put elsewhere."""
+    improved: int = 0
+    """How many of these led to a better optimum."""
+
+    @property
+    def n(self) -> int:
+        """How many starts were tried."""
+        return sum(self.kinds.values())
+
+    def __str__(self) -> str:
+        if self.n == 1:
+            return "1 start"
+        told = f"{self.agreeing} of {self.n} starts agree"
+        return told if self.improved == 0 else f"{told}; moves between optima led further"
+
+
+@dataclass(frozen=True)
 class Fit:
     """The outcome of learning, as a value."""
 
@@ -144,6 +189,8 @@ class Fit:
     """The number of rows, or their total weight."""
     prescribed_weights: bool = False
     """Whether the weights were given rather than learned."""
+    starts: Starts = field(default_factory=lambda: Starts({"given": 1}, agreeing=1))
+    """How many starts were tried, of which kinds, and how many led to the best optimum."""
 
     @property
     def includes_penalty(self) -> bool:

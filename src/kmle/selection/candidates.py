@@ -1,16 +1,20 @@
 """The outcome of a selection, as a value: every candidate, the best one, a table and a picture."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..families import ExponentialFamily
 from ..learning import Fit
 from .criteria import Criteria
+from .notes import notes_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
+# Criteria that differ by less are equal but for rounding.
+EQUAL = 1e-6
 # Rows of the printed table.
 SHOWN = 10
 
@@ -51,12 +55,20 @@ class Selection:
 
     @property
     def ranking(self) -> tuple[Candidate, ...]:
-        """The candidates that were fitted, best first; one that more components did not help appears once."""
-        distinct: dict[int, Candidate] = {}
+        """The candidates that were fitted, best first; those that lost components only where no other has as many."""
+        distinct: dict[tuple[str, int], Candidate] = {}
         for candidate in self.candidates:
             if candidate.fit is not None:
-                distinct.setdefault(id(candidate.fit.mixture), candidate)
+                key = candidate.name, candidate.fit.mixture.n_components
+                before = distinct.get(key)
+                if before is None or candidate.value(self.criterion) < before.value(self.criterion) - EQUAL:
+                    distinct[key] = candidate
         return tuple(sorted(distinct.values(), key=lambda candidate: candidate.value(self.criterion)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know before trusting the winner: k at the edge of the range, fits that fell short."""
+        return tuple(notes_on(self))
 
     def to_frame(self) -> "DataFrame":
         """One row a candidate, in order; needs pandas."""
@@ -95,7 +107,7 @@ class Selection:
         if hidden > 0:
             lines.append(f"... and {hidden} more")
         left_out = [f"{c.name} was left out: {c.note}." for c in self.candidates if c.n_components is None]
-        return "\n".join([*lines, *left_out, self.sentence])
+        return "\n".join([*lines, *left_out, self.sentence, *self.notes])
 
     __repr__ = __str__
 
@@ -111,6 +123,12 @@ class Selection:
         second = others[0]
         lead = second.value(self.criterion) - best.value(self.criterion)
         return f"{told}, {lead:.2f} ahead of {second.name} with {second.n_components}."
+
+
+def best_of(candidates: Sequence[Candidate], criterion: str) -> Candidate:
+    """The candidate with the lowest criterion, the one with fewer components where two are equal to rounding."""
+    lowest = min(candidate.value(criterion) for candidate in candidates)
+    return next(candidate for candidate in candidates if candidate.value(criterion) <= lowest + EQUAL)
 
 
 def _rest(row: tuple[str, ...], widths: list[int]) -> list[tuple[str, int]]:

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "columns_module.hpp"
+#include "gaussian_module.hpp"
 #include "line_module.hpp"
 #include "packed_rows.hpp"
 #include "wide_module.hpp"
@@ -142,6 +143,7 @@ NB_MODULE(_compiled, module) {
     define<float>(module, "PackedRows32");
     define_wide(module, chosen);
     define_columns(module, chosen);
+    define_gaussian(module);
     define_line(module);
     module.def("use_up", &use_up, nb::arg("moved").noconvert(), nb::arg("lifted").noconvert(),
                nb::arg("centres").noconvert(), nb::arg("scale").noconvert(), nb::arg("rounding"),

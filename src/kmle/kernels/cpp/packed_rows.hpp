@@ -20,6 +20,8 @@ inline const Passes* chosen = nullptr;
 constexpr std::size_t partial_bytes = 64 << 20;
 constexpr std::size_t most_tasks = 64, fewest_pruned_tasks = 16;
 constexpr std::size_t fewest_rows_a_task = 2048, fewest_visits = 32;
+// Waking a thread takes as long as so many products.
+constexpr std::size_t fewest_products = 1 << 22;
 
 template <class T>
 class PackedRows : public Packing<T> {
@@ -227,7 +229,7 @@ public:
         const nb::gil_scoped_release unlocked;
         const std::size_t components = natural.shape(0) / mixtures, cells = components * (order() + 1);
         const std::vector<std::size_t> edges = tasks(cells);
-        const std::size_t pieces = edges.size() - 1;
+        const std::size_t pieces = edges.size() - 1, threads = rows_ * mixtures * cells < fewest_products ? 1 : threads_;
         // As many mixtures at a time as their partial results leave room for.
         const std::size_t at_once = std::clamp<std::size_t>(partial_bytes / (sizeof(double) * cells * pieces), 1, mixtures);
         for (std::size_t first = 0; first < mixtures; first += at_once) {
@@ -237,7 +239,7 @@ public:
             for (std::size_t m = first; m < first + count; ++m) models.emplace_back(natural, bias, m * components, components);
             std::vector<double> partial(count * pieces * cells, 0.0);
             std::vector<SoftTask> work(count * pieces);
-            Pool::run(work.size(), threads_, [&](std::size_t t) {
+            Pool::run(work.size(), threads, [&](std::size_t t) {
                 double* own = partial.data() + t * cells;
                 work[t] = {edges[t % pieces], edges[t % pieces + 1], kept, own, own + components, 0.0, 0.0};
                 soft(models[t / pieces].view(), work[t]);

@@ -1,0 +1,125 @@
+// Many small full Gaussians: natural parameters from moments, and log-normalizers. For a few columns a call of LAPACK per
+// matrix costs far more than the matrix.
+//
+// Symmetric matrices are packed as in numerics/packing.py: the upper triangle, row by row; natural parameters have their
+// off-diagonal entries doubled.
+
+#include "gaussian_module.hpp"
+
+#include <nanobind/ndarray.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace kmle {
+namespace {
+
+namespace nb = nanobind;
+
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Out = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// The lower Cholesky factor in place of the lower triangle of a d x d matrix; false where there is none.
+bool factor(double* a, std::size_t d) {
+    for (std::size_t i = 0; i < d; ++i) {
+        for (std::size_t j = 0; j <= i; ++j) {
+            double sum = a[i * d + j];
+            for (std::size_t l = 0; l < j; ++l) sum -= a[i * d + l] * a[j * d + l];
+            if (i > j)
+                a[i * d + j] = sum / a[j * d + j];
+            else if (sum > 0.0)
+                a[i * d + i] = std::sqrt(sum);
+            else
+                return false;
+        }
+    }
+    return true;
+}
+
+// The inverse of a lower triangular matrix, in its place.
+void invert_lower(double* a, std::size_t d) {
+    for (std::size_t j = 0; j < d; ++j) {
+        a[j * d + j] = 1.0 / a[j * d + j];
+        for (std::size_t i = j + 1; i < d; ++i) {
+            double sum = 0.0;
+            for (std::size_t l = j; l < i; ++l) sum -= a[i * d + l] * a[l * d + j];
+            a[i * d + j] = sum / a[i * d + i];
+        }
+    }
+}
+
+// Natural parameters of moments (m, D) of d columns. `safe` is 0 where a covariance is close to singular: the square of
+// a diagonal entry of its factor is at most `smallest` of the variance, or a variance at most `rounding` of the second
+// moment. Those are left to the caller.
+void natural(const Rows& moments, std::size_t d, double smallest, double rounding, const Out& out, const Flags& safe) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t order = moments.shape(1);
+    std::vector<double> matrix(d * d);
+    double* a = matrix.data();
+    for (std::size_t m = 0; m < moments.shape(0); ++m) {
+        const double *mean = moments.data() + m * order, *second = mean + d;
+        bool good = true;
+        for (std::size_t i = 0; i < d; ++i) {
+            for (std::size_t j = i; j < d; ++j) a[j * d + i] = *second++ - mean[i] * mean[j];
+            good = good && a[i * d + i] > rounding * (a[i * d + i] + mean[i] * mean[i]);
+        }
+        std::vector<double> variances(d);
+        for (std::size_t i = 0; i < d; ++i) variances[i] = a[i * d + i];
+        good = good && factor(a, d);
+        for (std::size_t i = 0; good && i < d; ++i) good = a[i * d + i] * a[i * d + i] > smallest * variances[i];
+        safe.data()[m] = good;
+        if (!good) continue;
+        invert_lower(a, d);
+        double *linear = out.data() + m * order, *packed = linear + d;
+        for (std::size_t i = 0; i < d; ++i) linear[i] = 0.0;
+        for (std::size_t i = 0; i < d; ++i)
+            for (std::size_t j = i; j < d; ++j) {
+                double precision = 0.0;
+                for (std::size_t l = j; l < d; ++l) precision += a[l * d + i] * a[l * d + j];
+                linear[i] += precision * mean[j];
+                if (i != j) linear[j] += precision * mean[i];
+                *packed++ = i == j ? -0.5 * precision : -precision;
+            }
+    }
+}
+
+// F(theta) of natural parameters (m, D); NaN outside the natural parameter space.
+void log_normalizer(const Rows& natural, std::size_t d, const Numbers& out) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t order = natural.shape(1);
+    const double log_two_pi = std::log(2.0 * 3.14159265358979323846);
+    std::vector<double> matrix(d * d), solved(d);
+    double* a = matrix.data();
+    for (std::size_t m = 0; m < natural.shape(0); ++m) {
+        const double *linear = natural.data() + m * order, *packed = linear + d;
+        for (std::size_t i = 0; i < d; ++i)
+            for (std::size_t j = i; j < d; ++j, ++packed) a[j * d + i] = i == j ? -2.0 * *packed : -*packed;
+        if (!factor(a, d)) {
+            out.data()[m] = std::numeric_limits<double>::quiet_NaN();
+            continue;
+        }
+        double value = 0.0;
+        for (std::size_t i = 0; i < d; ++i) {
+            double sum = linear[i];
+            for (std::size_t l = 0; l < i; ++l) sum -= a[i * d + l] * solved[l];
+            solved[i] = sum / a[i * d + i];
+            value += 0.5 * (solved[i] * solved[i] + log_two_pi) - std::log(a[i * d + i]);
+        }
+        out.data()[m] = value;
+    }
+}
+
+}  // namespace
+
+void define_gaussian(nb::module_& module) {
+    module.def("gaussian_natural", &natural, nb::arg("moments").noconvert(), nb::arg("columns"), nb::arg("smallest"),
+               nb::arg("rounding"), nb::arg("natural").noconvert(), nb::arg("safe").noconvert());
+    module.def("gaussian_log_normalizer", &log_normalizer, nb::arg("natural").noconvert(), nb::arg("columns"),
+               nb::arg("values").noconvert());
+}
+
+}  // namespace kmle

@@ -1,0 +1,37 @@
+"""Many small full Gaussians at once, compiled; where the module is missing the callers' NumPy formulas serve."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .serving import compiled_module
+
+Floats = NDArray[np.float64]
+
+# With more columns LAPACK is quicker.
+MOST_COLUMNS = 24
+
+
+def gaussian_natural(
+    moments: Floats, n_columns: int, smallest: float, rounding: float
+) -> tuple[Floats, NDArray[np.bool_]] | None:
+    """Natural parameters (m, D) of moments (m, D), and which of them are safe; None where there is no such kernel.
+
+    Not safe, and not computed, is a covariance close to singular: the square of a diagonal entry of its Cholesky factor
+    is at most `smallest` times the variance, or a variance at most `rounding` times the second moment.
+    """
+    compiled = compiled_module(warn=False)
+    if compiled is None or n_columns > MOST_COLUMNS or moments.ndim != 2:
+        return None
+    natural, safe = np.empty(moments.shape), np.empty(len(moments), dtype=np.uint8)
+    compiled.gaussian_natural(np.ascontiguousarray(moments, dtype=float), n_columns, smallest, rounding, natural, safe)
+    return natural, safe.view(bool)
+
+
+def gaussian_log_normalizer(natural: Floats, n_columns: int) -> Floats | None:
+    """F(theta) of natural parameters (m, D), NaN outside their space; None where there is no such kernel."""
+    compiled = compiled_module(warn=False)
+    if compiled is None or n_columns > MOST_COLUMNS or natural.ndim != 2:
+        return None
+    values = np.empty(len(natural))
+    compiled.gaussian_log_normalizer(np.ascontiguousarray(natural, dtype=float), n_columns, values)
+    return values

@@ -1,0 +1,191 @@
+"""Several mixtures learned from the same rows together: one pass and one batched estimate for all of them.
+
+Every formula of a family is vectorised over leading axes, so S mixtures of k components cost little more Python than one
+(see `kernels.PackedRows.soft_passes`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..assignment.direct import DirectEngine
+from ..assignment.problem import Parameters, Problem
+from ..assignment.rows import Rows
+from ..learning.soft_em import DELAY, LARGEST
+from ..numerics.arrays import Array
+from ..statistics import ClusterStatistics
+
+# Scores are compared to find good starts, not to report them: packed ones are precise enough up to this error, in nats.
+SEARCH_ERROR = 1e-3
+EPSILON = float(np.finfo(float).eps)
+# A mixture whose last step gained less than this, in nats, waits until the others have arrived.
+SETTLED = 1e-3
+
+
+@dataclass
+class Batch:
+    """S mixtures of k components and what a pass with them found; the state of their steps."""
+
+    natural: Array
+    """(S, k, D)"""
+    log_weights: Array
+    """(S, k); -inf for inactive components"""
+    counts: Array
+    sums: Array
+    objective: Array
+    """(S,)"""
+    before: Array
+    """The latest plain estimates of natural parameters, (S, k, D), which momentum is measured from."""
+    weights_before: Array
+    streak: NDArray[np.intp]
+    """Steps since momentum was last lost, (S,)."""
+    gain: Array
+    """What the latest step gained, (S,)."""
+
+    def __len__(self) -> int:
+        return len(self.objective)
+
+    def take(self, chosen: NDArray[np.intp]) -> "Batch":
+        """Some of the mixtures."""
+        return Batch(**{name: values[chosen] for name, values in vars(self).items()})
+
+    def put(self, places: NDArray[np.intp], other: "Batch") -> None:
+        """Other mixtures in the places of some."""
+        for name, values in vars(self).items():
+            values[places] = getattr(other, name)
+
+    def parameters(self, place: int) -> Parameters:
+        """One of the mixtures."""
+        return Parameters(self.natural[place].copy(), self.log_weights[place].copy())
+
+
+def joined(batches: list[Batch]) -> Batch:
+    """All mixtures of several batches."""
+    return Batch(**{name: np.concatenate([vars(batch)[name] for batch in batches]) for name in vars(batches[0])})
+
+
+class Learner:
+    """Learns batches of mixtures from the rows of a problem: softly, or with `hard` labels."""
+
+    def __init__(self, problem: Problem, hard: bool = False) -> None:
+        self.problem = problem
+        self.hard = hard
+        self.work = 0.0
+        """Products formed so far: what a budget counts."""
+
+    def cost(self, n_components: int) -> float:
+        """Products of one step of one mixture."""
+        order = self.problem.order
+        return 4.0 * n_components * order * (len(self.problem.rows) + 4 * order**0.5)
+
+    def expected(self, natural: Array, log_weights: Array) -> Batch:
+        """The mixtures with what a pass over the rows finds."""
+        problem = self.problem
+        mixtures, k, order = natural.shape
+        flat = natural.reshape(-1, order)
+        with np.errstate(all="ignore"):
+            normalizer = problem.family.log_normalizer(flat).reshape(mixtures, k)
+            bias = log_weights - normalizer
+            penalty = np.minimum((flat @ problem.prior_moment).reshape(mixtures, k) - normalizer - problem.prior_top, 0.0)
+        active = np.isfinite(log_weights)
+        if not active.all():
+            bias, penalty = np.where(active, bias, -np.inf), np.where(active, penalty, 0.0)
+        broken = np.isnan(bias).any(axis=1)
+        bias[broken] = -np.inf
+        counts, sums, scores = self._passes(natural, log_weights, bias)
+        objective = scores + (problem.sum_log_carrier + problem.prior_strength * penalty.sum(axis=1))
+        objective[broken | np.isnan(objective)] = -np.inf
+        self.work += mixtures * self.cost(k)
+        streak, gain = np.zeros(mixtures, dtype=np.intp), np.full(mixtures, np.inf)
+        return Batch(natural, log_weights, counts, sums, objective, natural, log_weights, streak, gain)
+
+    def _passes(self, natural: Array, log_weights: Array, bias: Array) -> tuple[Array, Array, Array]:
+        kept = 1 if self.hard else None
+        rows, engine = self.problem.rows, self.problem.engine
+        if not isinstance(rows, Rows):
+            return _stacked([engine.soft_pass(theta, b, kept) for theta, b in zip(natural, bias, strict=True)])
+        counts, sums, scores = rows.packed.soft_passes(natural, bias, kept)
+        if self.problem.has_direct:
+            for s in np.flatnonzero(self._errors(natural, bias) > SEARCH_ERROR):
+                found = DirectEngine(rows).soft_pass(natural[s], log_weights[s], kept)
+                counts[s], sums[s], scores[s] = found.counts, found.sums, found.score
+        return counts, sums, scores
+
+    def _errors(self, natural: Array, bias: Array) -> Array:
+        """Bounds on the rounding errors of packed scores, in nats (S,)."""
+        with np.errstate(invalid="ignore"):
+            size = np.abs(natural) @ self.problem.largest_statistic + np.abs(bias)
+        return EPSILON * np.where(np.isfinite(bias), size, 0.0).max(axis=1)
+
+    def maximized(self, counts: Array, sums: Array) -> tuple[Array, Array]:
+        """Natural parameters and log-weights that are best for statistics (S, k) and (S, k, D)."""
+        problem = self.problem
+        mixtures, k = counts.shape
+        statistics = ClusterStatistics(counts.reshape(-1), sums.reshape(mixtures * k, -1), 0.0)
+        natural = problem.estimate(statistics.moments(problem.prior_strength, problem.prior_moment))
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(counts * (1 / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)))
+        if problem.weights is not None:
+            log_weights = np.where(counts > 0, np.log(problem.weights[:k]), -np.inf)
+        return natural.reshape(mixtures, k, -1), log_weights
+
+    def from_statistics(self, counts: Array, sums: Array) -> Batch:
+        """Mixtures of clusters with these statistics, and a pass with them."""
+        return self.expected(*self.maximized(counts, sums))
+
+    def stepped(self, batch: Batch) -> Batch:
+        """One step of every mixture, with momentum where that gains at least as much as it did last time."""
+        natural, log_weights = self.maximized(batch.counts, batch.sums)
+        ahead = np.flatnonzero(batch.streak > 0) if not self.hard else np.zeros(0, dtype=np.intp)
+        following = self._beyond(batch, ahead, natural, log_weights) if len(ahead) else None
+        if following is None:
+            following = self.expected(natural, log_weights)
+            following.streak[:] = 1
+        else:
+            lost = np.flatnonzero((following.objective < batch.objective) | (following.streak == 0))
+            if len(lost):
+                plain = self.expected(natural[lost], log_weights[lost])
+                plain.streak[:] = 1
+                following.put(lost, plain)
+        following.before, following.weights_before = natural, log_weights
+        following.gain = following.objective - batch.objective
+        return following
+
+    def _beyond(self, batch: Batch, ahead: NDArray[np.intp], natural: Array, log_weights: Array) -> Batch:
+        """A pass with points beyond the plain estimates where there is momentum, and with those elsewhere."""
+        streak = batch.streak[ahead]
+        factor = np.minimum(streak / (streak + DELAY), LARGEST)[:, np.newaxis]
+        beyond, weights = natural.copy(), log_weights.copy()
+        beyond[ahead] += factor[:, :, np.newaxis] * (natural[ahead] - batch.before[ahead])
+        if self.problem.weights is None:
+            with np.errstate(invalid="ignore"):
+                moved = log_weights[ahead] + factor * (log_weights[ahead] - batch.weights_before[ahead])
+            moved = np.where(np.isnan(moved), -np.inf, moved)
+            moved -= moved.max(axis=1, keepdims=True)
+            weights[ahead] = moved - np.log(np.exp(moved).sum(axis=1, keepdims=True))
+        following = self.expected(beyond, weights)
+        following.streak[:] = 1
+        following.streak[ahead] = streak + 1
+        following.streak[~np.isfinite(following.objective)] = 0
+        return following
+
+    def run(self, batch: Batch, steps: int, settled: float = SETTLED) -> Batch:
+        """The mixtures after at most so many steps; those that gain next to nothing wait."""
+        for _ in range(steps):
+            moving = np.flatnonzero(batch.gain > settled)
+            if len(moving) == 0:
+                break
+            if len(moving) == len(batch):
+                batch = self.stepped(batch)
+            else:
+                batch.put(moving, self.stepped(batch.take(moving)))
+        return batch
+
+
+def _stacked(found: list[ClusterStatistics]) -> tuple[Array, Array, Array]:
+    return (
+        np.stack([statistics.counts for statistics in found]),
+        np.stack([statistics.sums for statistics in found]),
+        np.array([statistics.score for statistics in found]),
+    )

@@ -1,0 +1,154 @@
+"""Different kinds of first partitions of the rows, many at a time: none of them needs the family.
+
+k-means on raw columns finds clusters that differ in the columns with large values, on scaled columns those that differ in
+any; statistics t(x) see what the family sees. Seeds are spread (k-means++, Arthur and Vassilvitskii, 2007) or plain
+random rows; quantiles along an axis cut the rows in groups of equal size.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..assignment.partition import Labels
+from ..assignment.problem import Problem
+from ..assignment.rows import Rows
+from ..assignment.sparse import SparseRows
+from ..kernels import Clusters, PackedRows
+from ..numerics.arrays import Array
+
+LLOYD_STEPS = 12
+# Sparse rows are looked at through this many random projections (Johnson and Lindenstrauss, 1984).
+PROJECTIONS = 32
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns (n, d) in which rows are near or far, and the weight of each row."""
+
+    columns: Array
+    weights: Array
+
+    @cached_property
+    def squares(self) -> Array:
+        """The squared length of each row."""
+        return np.einsum("nd,nd->n", self.columns, self.columns)
+
+    @cached_property
+    def packed(self) -> PackedRows:
+        """The rows as the kernels want them."""
+        rows = PackedRows(len(self.columns), self.columns.shape[1], "identity", self.weights)
+        rows.load(0, self.columns)
+        return rows
+
+    def distances(self, centres: Array) -> Array:
+        """Squared distances (m, n) of all rows to m centres."""
+        values = self.squares + np.einsum("md,md->m", centres, centres)[:, None] - 2 * centres @ self.columns.T
+        return np.maximum(values, 0.0)
+
+
+def tables(problem: Problem) -> dict[str, Table]:
+    """The rows as given, with scaled columns, and as scaled statistics, by the name of k-means on them."""
+    rows = problem.rows
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    if isinstance(rows, SparseRows):
+        directions = np.random.default_rng(0).standard_normal((rows.X.shape[1], PROJECTIONS))
+        projected = np.asarray(rows.X @ directions)
+        return {"k-means": Table(projected, weights), "scaled k-means": Table(scaled(projected, weights), weights)}
+    given = rows.X.astype(float, copy=False)
+    shares = weights / weights.sum()
+    found = {"k-means": Table(given - shares @ given, weights)}
+    if given.shape[1] > 1:
+        found["scaled k-means"] = Table(scaled(given, weights), weights)
+    if not _shows_columns(rows):
+        statistics = rows.kernel_columns(slice(None))[0].astype(float)
+        found["k-means of statistics"] = Table(scaled(statistics, weights), weights)
+    return found
+
+
+def _shows_columns(rows: Rows) -> bool:
+    """Whether the kernels see the columns as they are, but for a shift."""
+    first = rows.X[:1]
+    return rows.family.kernel_columns(first)[0] is first
+
+
+def scaled(columns: Array, weights: Array) -> Array:
+    """Columns of mean zero and variance one; constant ones become zero."""
+    shares = weights / weights.sum()
+    centred = columns - shares @ columns
+    deviation = np.sqrt(shares @ centred**2)
+    constant = deviation <= 1e-12 * np.abs(columns).max(axis=0, initial=0.0)
+    return np.where(constant, 0.0, centred / np.where(constant, 1.0, deviation))
+
+
+def spread_seeds(table: Table, k: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Places of k seeds for each of `count` starts, (count, k): each next one drawn by its squared distance."""
+    seeds = np.empty((count, k), dtype=np.intp)
+    seeds[:, 0] = _drawn(np.tile(table.weights, (count, 1)), rng)
+    nearest = table.distances(table.columns[seeds[:, 0]])
+    for j in range(1, k):
+        seeds[:, j] = _drawn(nearest * table.weights, rng)
+        np.minimum(nearest, table.distances(table.columns[seeds[:, j]]), out=nearest)
+    return seeds
+
+
+def random_seeds(table: Table, k: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Places of k seeds for each of `count` starts, drawn by weight."""
+    return np.stack([_drawn(np.tile(table.weights, (k, 1)), rng) for _ in range(count)])
+
+
+def _drawn(weights: Array, rng: np.random.Generator) -> NDArray[np.intp]:
+    """One place for each line of weights (m, n); the first one where all are zero."""
+    cumulative = np.cumsum(weights, axis=1)
+    thresholds = rng.random(len(weights)) * cumulative[:, -1]
+    places = [np.searchsorted(line, value, side="right") for line, value in zip(cumulative, thresholds, strict=True)]
+    return np.minimum(places, weights.shape[1] - 1)
+
+
+def partitions_at(table: Table, seeds: NDArray[np.intp], steps: int) -> list[Labels]:
+    """Labels of the rows after a few Lloyd steps from seeds (count, k), all starts together."""
+    count, k = seeds.shape
+    centres = table.columns[seeds]
+    for _ in range(steps):
+        bias = -0.5 * np.einsum("skd,skd->sk", centres, centres)
+        counts, sums, _ = table.packed.soft_passes(centres, bias, 1)
+        moved = np.where(counts[:, :, None] > 0, sums / np.maximum(counts, 1e-300)[:, :, None], centres)
+        if np.array_equal(moved, centres):
+            break
+        centres = moved
+    labels = []
+    for own in centres:
+        clusters = Clusters.empty(len(table.columns), k, table.columns.shape[1])
+        table.packed.hard_pass(own, -0.5 * np.einsum("kd,kd->k", own, own), clusters)
+        labels.append(clusters.labels)
+    return labels
+
+
+def quantile_partitions(table: Table, k: int, count: int, rng: np.random.Generator) -> list[Labels]:
+    """Groups of equal weight along axes: the longest one first, then random ones; on a line, of random sizes."""
+    labels = []
+    for number in range(count):
+        if table.columns.shape[1] == 1:
+            line = table.columns[:, 0]
+        else:
+            line = table.columns @ (principal_axis(table) if number == 0 else rng.standard_normal(table.columns.shape[1]))
+        sizes = np.ones(k) if number == 0 else rng.dirichlet(np.full(k, 2.0))
+        labels.append(cut(line, table.weights, np.cumsum(sizes / sizes.sum())[:-1]))
+    return labels
+
+
+def cut(line: Array, weights: Array, shares: Array) -> Labels:
+    """Labels by the shares of weight at or below each value; equal values stay together."""
+    order = np.argsort(line, kind="stable")
+    below = np.cumsum(weights[order]) - weights[order]
+    values = line[order]
+    first = np.searchsorted(values, line)
+    return np.searchsorted(shares * weights.sum(), below[first], side="right").astype(np.int32)
+
+
+def principal_axis(table: Table) -> Array:
+    """The direction in which the rows vary most; its largest entry is positive."""
+    scatter = (table.columns * table.weights[:, None]).T @ table.columns
+    axis = np.linalg.eigh(scatter)[1][:, -1]
+    return axis * np.sign(axis[np.argmax(np.abs(axis))])

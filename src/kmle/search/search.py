@@ -1,0 +1,143 @@
+"""The search for the best optimum: many starts of different kinds on a sample, losers dropped early, then moves.
+
+Biernacki, Celeux and Govaert (2003) compare starts by short runs; here the runs are batched, and the number of those that
+go on is cut in several rounds (successive halving, Jamieson and Talwalkar, 2016). The budget counts products, never
+seconds, so the outcome is the same on every machine.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..assignment.problem import LearningProblem, Parameters
+from ..learning import Starts
+from ..numerics.arrays import Array
+from .batch import Batch, Learner
+from .moves import Moves
+from .partitions import Table, tables
+from .sample import representative, sample_rows
+from .starts import kinds_for, portfolio
+
+# Starts are compared under at least this much prior. A component on a few rows that rounding made equal has an enormous
+# likelihood, and of many starts the best would be of that kind.
+SEARCH_PRIOR = 0.01
+MOST_STARTS, FEWEST_STARTS = 24, 4
+# Steps of all mixtures, and how many go on after them; then steps of those, and so on.
+Rounds: TypeAlias = tuple[tuple[int, int], ...]
+ROUNDS: Rounds = ((8, 8), (20, 3), (150, 1))
+# Two mixtures whose objectives differ by less, in nats, have reached the same optimum.
+SAME = 0.5
+# Trials of a round of moves, and the rounds of their steps.
+TRIALS = 24
+TRIAL_ROUNDS = ((6, 8), (12, 2), (100, 1))
+FAILURES = 3
+# Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
+BUDGET = 1.5e9
+FULL_STEPS = 10
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the search ended."""
+
+    parameters: Parameters
+    starts: Starts
+
+
+def search(
+    problem: LearningProblem, n_components: int, rng: np.random.Generator, *, hard: bool = False, kind: str | None = None
+) -> Found:
+    """The best mixture found on a sample, from starts of one kind or of all."""
+    sample = representative(problem, sample_rows(problem, n_components), int(rng.integers(2**63)))
+    sample = sample.with_prior_strength(max(SEARCH_PRIOR, problem.prior_strength))
+    learner = Learner(sample, hard)
+    budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.order
+    return Search(learner, tables(sample), n_components, budget, rng).run(kind)
+
+
+def single_start(
+    problem: LearningProblem, n_components: int, rng: np.random.Generator, place: int, *, hard: bool = False
+) -> Found:
+    """A start of the kind that has this place in the portfolio."""
+    sample = representative(problem, sample_rows(problem, n_components), int(rng.integers(2**63)))
+    learner, seen = Learner(sample, hard), tables(sample)
+    kind = kinds_for(sample, seen, place + 1)[place]
+    batch, _ = portfolio(learner, seen, [kind], n_components, rng)
+    return Found(batch.parameters(0), Starts({kind: 1}, agreeing=1))
+
+
+class Search:
+    """A search with a learner, within a budget."""
+
+    def __init__(
+        self, learner: Learner, tables: dict[str, Table], k: int, budget: float, rng: np.random.Generator
+    ) -> None:
+        self.learner = learner
+        self.tables = tables
+        self.k = k
+        self.budget = budget
+        self.rng = rng
+
+    def run(self, kind: str | None) -> Found:
+        """Starts, then moves."""
+        count = int(np.clip(0.5 * self.budget / (self.learner.cost(self.k) * 20), FEWEST_STARTS, MOST_STARTS))
+        kinds = kinds_for(self.learner.problem, self.tables, count) if kind is None else [kind] * count
+        batch, order = portfolio(self.learner, self.tables, kinds, self.k, self.rng)
+        best, agreeing = self._best_of(batch, ROUNDS)
+        counted = {name: order.count(name) for name in dict.fromkeys(order)}
+        best, moves, improved = self._moved(best)
+        return Found(best.parameters(0), Starts(counted, agreeing, moves, improved))
+
+    def _best_of(self, batch: Batch, rounds: Rounds) -> tuple[Batch, int]:
+        """The best mixture, and how many led to it."""
+        weights = np.ones(len(batch), dtype=np.intp)
+        for steps, kept in rounds:
+            batch = self.learner.run(batch, steps)
+            order = np.argsort(-batch.objective, kind="stable")
+            batch, weights = _merged(batch.take(order), weights[order])
+            batch, weights = batch.take(np.arange(min(kept, len(batch)))), weights[:kept]
+        return batch, int(weights[0])
+
+    def _moved(self, best: Batch) -> tuple[Batch, int, int]:
+        """The mixture after moves, until several rounds in a row bring nothing or the budget is used up."""
+        moves = improved = failures = 0
+        table = list(self.tables.values())[-1]
+        while self.k > 1 and failures < FAILURES and self.learner.work < self.budget:
+            trials = Moves(self.learner, table, best.parameters(0), self.rng).best(TRIALS)
+            if len(trials) == 0:
+                break
+            moves += len(trials)
+            trials, _ = self._best_of(trials, TRIAL_ROUNDS)
+            if trials.objective[0] > best.objective[0] + 0.1 * SAME:
+                best, failures, improved = trials, 0, improved + 1
+            else:
+                failures += 1
+        return best, moves, improved
+
+
+def _merged(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:
+    """Mixtures in order of their objectives; of those that are the same only the first, with the weights of all."""
+    kept: list[int] = []
+    totals: list[int] = []
+    for place in range(len(batch)):
+        twin = next((i for i, other in enumerate(kept) if _same(batch, other, place)), None)
+        if twin is None:
+            kept.append(place)
+            totals.append(int(weights[place]))
+        else:
+            totals[twin] += int(weights[place])
+    return batch.take(np.array(kept)), np.array(totals)
+
+
+def _same(batch: Batch, one: int, other: int) -> bool:
+    """Whether two mixtures are the same but for the order of components: as good, and with the same counts."""
+    if abs(batch.objective[one] - batch.objective[other]) > SAME:
+        return False
+    first, second = _sorted(batch.counts[one]), _sorted(batch.counts[other])
+    return bool(np.abs(first - second).max() <= 0.01 * first.sum())
+
+
+def _sorted(counts: Array) -> Array:
+    return np.sort(counts)

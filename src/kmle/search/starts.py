@@ -1,0 +1,71 @@
+"""The portfolio: starts of different kinds, as mixtures that learning can begin from."""
+
+from collections import Counter
+
+import numpy as np
+
+from ..assignment.partition import Labels
+from ..assignment.problem import Parameters, Problem
+from ..numerics.arrays import Array
+from ..seeding import SEEDINGS
+from .batch import Batch, Learner
+from .partitions import LLOYD_STEPS, Table, partitions_at, quantile_partitions, random_seeds, spread_seeds
+
+# k-MLE++ estimates a distribution for every candidate row: with more numbers than this it is left out.
+K_MLE_NUMBERS = 400_000
+RANDOM, QUANTILE, K_MLE = "random", "quantile", "k-mle++"
+
+
+def kinds_for(problem: Problem, tables: dict[str, Table], count: int) -> list[str]:
+    """The kinds of so many starts, the different ones in turn."""
+    affordable = len(problem.rows) * problem.order <= K_MLE_NUMBERS
+    in_turn = [*tables, RANDOM, *((K_MLE,) if affordable else ()), QUANTILE, *tables, RANDOM]
+    return [in_turn[place % len(in_turn)] for place in range(count)]
+
+
+def portfolio(
+    learner: Learner, tables: dict[str, Table], kinds: list[str], k: int, rng: np.random.Generator
+) -> tuple[Batch, list[str]]:
+    """One mixture for each kind named, and the kinds in the order of the mixtures."""
+    problem = learner.problem
+    wanted = Counter(kinds)
+    labels: list[Labels] = []
+    order: list[str] = []
+    last = list(tables.values())[-1]
+    spare: list[Parameters] = []
+    for kind, count in wanted.items():
+        generator = rng.spawn(1)[0]
+        if kind in tables:
+            found = partitions_at(tables[kind], spread_seeds(tables[kind], k, count, generator), LLOYD_STEPS)
+        elif kind == RANDOM:
+            found = partitions_at(last, random_seeds(last, k, count, generator), 1)
+        elif kind == QUANTILE:
+            found = quantile_partitions(last, k, count, generator)
+        else:
+            spare += [seeded(problem, kind, k, generator) for _ in range(count)]
+            continue
+        labels += found
+        order += [kind] * count
+    statistics = [problem.gather(own, k) for own in labels]
+    counts = np.array([s.counts for s in statistics]).reshape(-1, k)
+    sums = np.array([s.sums for s in statistics]).reshape(-1, k, problem.order)
+    natural, log_weights = learner.maximized(counts, sums)
+    if spare:
+        natural = np.concatenate([natural, [start.natural for start in spare]])
+        log_weights = np.concatenate([log_weights, [start.log_weights for start in spare]])
+        order += [kind for kind in wanted if kind not in (*tables, RANDOM, QUANTILE) for _ in range(wanted[kind])]
+    return learner.expected(natural, log_weights), order
+
+
+def seeded(problem: Problem, kind: str, k: int, rng: np.random.Generator) -> Parameters:
+    """A start of a named kind, with inactive components where it has fewer than k."""
+    return padded(problem, SEEDINGS[kind](problem, k, rng), k)
+
+
+def padded(problem: Problem, start: Parameters, k: int) -> Parameters:
+    """The start with inactive components up to k."""
+    missing = k - len(start.natural)
+    if missing == 0:
+        return start
+    natural: Array = np.concatenate([start.natural, np.tile(problem.prior_natural, (missing, 1))])
+    return Parameters(natural, np.append(start.log_weights, np.full(missing, -np.inf)))

@@ -1,0 +1,56 @@
+"""What a selection should be doubted for: the edge of the range, and fits below what is known to be reachable."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .candidates import Candidate, Selection
+
+# Likelihoods that fall by less, in nats, are equal for the eye.
+FALL = 0.5
+# Families whose members are members of another one: a fit of the other should be at least as likely.
+NESTED = {
+    "exponential": "gamma",
+    "chi-square": "gamma",
+    "spherical-gaussian": "diagonal-gaussian",
+    "diagonal-gaussian": "gaussian",
+}
+
+
+def notes_on(selection: "Selection") -> Iterator[str]:
+    """One sentence for each reason to look again."""
+    fitted = [candidate for candidate in selection.candidates if candidate.fit is not None]
+    families: dict[str, dict[int, float]] = {}
+    for candidate in fitted:
+        families.setdefault(candidate.name, {})[candidate.n_components or 0] = _likelihood(candidate)
+    yield from _edge(selection, sorted(families[selection.best.name]))
+    for name, likelihoods in families.items():
+        for fewer, more in pairwise(sorted(likelihoods)):
+            if likelihoods[more] < likelihoods[fewer] - FALL:
+                yield (
+                    f"{name} with {more} components is less likely than with {fewer}: a better optimum was missed, "
+                    "raise n_init."
+                )
+        wider = families.get(NESTED.get(name, ""), {})
+        for k in sorted(set(likelihoods) & set(wider)):
+            if wider[k] < likelihoods[k] - FALL:
+                yield (
+                    f"{NESTED[name]} with {k} components is less likely than {name}, a special case of it: a better "
+                    "optimum was missed, raise n_init."
+                )
+
+
+def _edge(selection: "Selection", sizes: list[int]) -> Iterator[str]:
+    best = selection.best
+    if len(sizes) > 1 and best.n_components == sizes[-1]:
+        yield f"The best number of components, {sizes[-1]}, is the largest that was tried: try more."
+    elif len(sizes) > 1 and best.n_components == sizes[0] > 1:
+        yield f"The best number of components, {sizes[0]}, is the smallest that was tried: try fewer."
+
+
+def _likelihood(candidate: "Candidate") -> float:
+    """The likelihood that learning made high: complete for hard fits."""
+    assert candidate.fit is not None
+    hard = candidate.fit.algorithm not in ("em", "sparse-em")
+    return candidate.fit.complete_log_likelihood if hard else candidate.fit.log_likelihood
