@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
+from ..families.resolution import Resolution, unknown_resolution
 from ..kernels import backend
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -77,10 +78,17 @@ class Evidence:
     """Of the responsibilities, in nats: zero when no row is in doubt."""
 
 
+def _smallest_spread(family: ExponentialFamily, resolution: Resolution | None, origin: Array | None) -> Array | None:
+    """How narrow components may be in each column; None where nothing bounds them."""
+    known = unknown_resolution(family.n_features or 1) if resolution is None else resolution
+    spread = family.smallest_spread(known, origin)
+    return spread if spread is not None and spread.any() else None
+
+
 class LearningProblem(ABC):
     """Maximise the complete (or incomplete) log-likelihood of rows, plus a conjugate prior.
 
-    The prior is `prior_strength` pseudo-observations at the mean statistic of the data for each component. It enters
+    No component is narrower than the `resolution` of the data allows, so none gains by rounding. The prior is `prior_strength` pseudo-observations at the mean statistic of the data for each component. It enters
     the objective as -prior_strength * B_F*(prior_moment : moment_j), which is never positive, so dropping an empty
     component never lowers the objective. Where the rows are (in memory, in chunks, on other machines) is the business
     of those who implement the passes.
@@ -93,8 +101,11 @@ class LearningProblem(ABC):
         origin: Array | None,
         prior_strength: float = 0.0,
         weights: Array | None = None,
+        resolution: Resolution | None = None,
     ) -> None:
         self.family = family
+        self.resolution = resolution
+        self.spread = _smallest_spread(family, resolution, origin)
         self.origin = origin
         self.order = len(facts.mean_statistic)
         self.total = facts.total
@@ -102,7 +113,7 @@ class LearningProblem(ABC):
         self.sum_log_carrier = facts.sum_log_carrier
         self.prior_strength = prior_strength
         self.prior_moment = facts.mean_statistic
-        self.prior_natural = family.natural_from_moment(self.prior_moment[None])[0]
+        self.prior_natural = self.estimate(self.prior_moment[None])[0]
         # At the global law itself the prior costs nothing: F*(prior_moment) is where the penalty is measured from.
         self.prior_top = float(self.prior_natural @ self.prior_moment - family.log_normalizer(self.prior_natural))
         self.weights = weights
@@ -232,8 +243,18 @@ class LearningProblem(ABC):
         return natural
 
     def estimate(self, moments: Array) -> Array:
-        """The natural parameters (k, D) of the components with these moments."""
-        return self.family.natural_from_moment(moments)
+        """The natural parameters (k, D) of the components with these moments, none narrower than the data's resolution."""
+        if self.spread is None:
+            return self.family.natural_from_moment(moments)
+        return self.family.natural_with_spread(moments, self.spread)
+
+    def confined(self, natural: Array, otherwise: Array) -> Array:
+        """Natural parameters (..., D) where they are no narrower than the data's resolution, others elsewhere."""
+        if self.spread is None:
+            return natural
+        with np.errstate(all="ignore"):
+            wide = self.family.has_spread(natural.reshape(-1, self.order), self.spread)
+        return natural if wide.all() else np.where(wide.reshape(natural.shape[:-1])[..., None], natural, otherwise)
 
     def legal(self, natural: Array, alive: NDArray[np.bool_]) -> bool:
         """Whether these (k, D) are natural parameters of the family, those of inactive components aside."""

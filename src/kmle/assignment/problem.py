@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
+from ..families.resolution import Asked, Resolution, resolution_of
 from ..families.sparse import issparse
 from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
@@ -52,7 +54,8 @@ class Problem(LearningProblem):
     """A learning problem with its rows in memory, and the engine that passes over them.
 
     `sampling` draws the rows of the sample that seeds are looked for in; without it the draw is always the same.
-    `hard` promises that passes will be hard, so that what only those need is made ready at once.
+    `hard` promises that passes will be hard, so that what only those need is made ready at once. `resolution` is "auto",
+    or the steps of the columns' grids: no component is narrower than they allow.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class Problem(LearningProblem):
         assignment: str = "auto",
         sampling: np.random.Generator | None = None,
         hard: bool = False,
+        resolution: Asked = None,
     ) -> None:
         self.rows: Rows | SparseRows
         self.engine: Engine
@@ -80,11 +84,22 @@ class Problem(LearningProblem):
         facts = Facts(
             self.rows.total, self.rows.mean_statistic, self.rows.largest_statistic, self.rows.sum_log_carrier()
         )
-        super().__init__(family, facts, self.rows.origin, prior_strength, weights)
-        self.has_direct = has_direct(self, self.rows)
         self._sampling = np.random.default_rng(0) if sampling is None else sampling
         self._sample_size = sample_size(n_components)
         self._sample: Problem | None = None
+        super().__init__(family, facts, self.rows.origin, prior_strength, weights, self._resolution(resolution))
+        self.has_direct = has_direct(self, self.rows)
+
+    def _resolution(self, asked: Asked) -> Resolution | None:
+        """The resolution of the sample's columns; sparse rows have none."""
+        return None if isinstance(self.rows, SparseRows) else resolution_of(self.rows.X[self._places], asked)
+
+    @cached_property
+    def _places(self) -> slice | NDArray[np.intp]:
+        """Which rows are in the sample."""
+        if len(self.rows) <= self._sample_size:
+            return slice(None)
+        return reservoir_places(len(self.rows), self._sample_size, self._sampling)
 
     @property
     def engine_name(self) -> str:
@@ -94,10 +109,10 @@ class Problem(LearningProblem):
     @property
     def sample(self) -> "Problem":
         """The problem itself, or on a random sample of its rows when there are many; always the same one."""
-        if len(self.rows) <= self._sample_size:
+        if isinstance(self._places, slice):
             return self
         if self._sample is None:
-            self._sample = self.on_rows(reservoir_places(len(self.rows), self._sample_size, self._sampling))
+            self._sample = self.on_rows(self._places)
         return self._sample
 
     # Passes -----------------------------------------------------------------------------------------------------------
@@ -170,7 +185,8 @@ class Problem(LearningProblem):
         """A problem on rows of another one, seen from the same origin: family, prior and weights are the other's."""
         part = cls.__new__(cls)
         facts = Facts(rows.total, other.prior_moment, other.largest_statistic, rows.sum_log_carrier())
-        LearningProblem.__init__(part, other.family, facts, other.origin, other.prior_strength, other.weights)
+        settings = other.origin, other.prior_strength, other.weights, other.resolution
+        LearningProblem.__init__(part, other.family, facts, *settings)
         part.rows = rows
         part.engine = plain_engine(rows)
         part.has_direct = has_direct(part, rows)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..assignment.choose import ENGINES
 from ..families import ExponentialFamily, resolve
+from ..families.resolution import Asked
 from ..families.checking import as_rows, check_sample_weight
 from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
@@ -33,6 +34,7 @@ class CheckedEstimator(ABC):
     init: str | ArrayLike | Mixture
     weights: str | ArrayLike | None
     prior_strength: float
+    resolution: str | float | ArrayLike | None
     empty: str
     n_init: int | str
     max_iter: int
@@ -46,6 +48,7 @@ class CheckedEstimator(ABC):
     resume: bool
 
     family_: ExponentialFamily
+    n_features_in_: int
 
     @property
     def _algorithm_name(self) -> str:
@@ -143,8 +146,30 @@ class CheckedEstimator(ABC):
                 f"init is {self.init!r}: it must be one of auto, {', '.join(SEEDINGS)}, an array of labels, or a Mixture"
             )
 
+    def _asked_resolution(self) -> Asked:
+        """ "auto", None, or the step of each column."""
+        if self._is_exact:
+            return None
+        if self.resolution is None or (isinstance(self.resolution, str) and self.resolution == "auto"):
+            return self.resolution
+        width = self.family_.n_features or 1
+        try:
+            steps = np.broadcast_to(np.asarray(self.resolution, dtype=float), (width,))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"resolution is {self.resolution!r}: it must be 'auto', None, one step, or one for each of {width} columns"
+            ) from None
+        if not np.isfinite(steps).all() or (steps < 0).any():
+            raise ValueError(f"resolution is {self.resolution!r}: steps must be numbers, zero or more")
+        return steps
+
     def _prior_strength(self) -> float:
-        return 0.0 if isinstance(self.algorithm, Exact) or self.algorithm == "exact" else float(self.prior_strength)
+        return 0.0 if self._is_exact else float(self.prior_strength)
+
+    @property
+    def _is_exact(self) -> bool:
+        """The exact optimum is of the plain likelihood."""
+        return isinstance(self.algorithm, Exact) or self.algorithm == "exact"
 
     def _prescribed_weights(self) -> Array | None:
         if self.weights is None:

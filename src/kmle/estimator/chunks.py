@@ -12,6 +12,7 @@ from ..execution.batches import as_batches
 from ..execution.look import Look, look_at
 from ..execution.piece import Task
 from ..families import ExponentialFamily
+from ..families.resolution import Asked
 from ..learning import Fit
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -100,6 +101,7 @@ def prepared_chunks(
     n_components: int,
     assignment: str,
     sampling: np.random.Generator,
+    resolution: Asked = None,
 ) -> PreparedChunks:
     """The problem of the distinct rows where they are few, else of all chunks."""
     look, chunks = looked.look, looked.chunks
@@ -108,7 +110,7 @@ def prepared_chunks(
     chunks.settle(settings)
     table = look.distinct if assignment in ("auto", "compressed") else None
     if table is None or table.X is None:
-        problem = ChunkedProblem(chunks, settings, look, prior_strength, prescribed_weights, sampling)
+        problem = ChunkedProblem(chunks, settings, look, prior_strength, prescribed_weights, sampling, resolution)
         return PreparedChunks(looked, problem, few=False)
     few = Problem(
         look.family,
@@ -121,6 +123,7 @@ def prepared_chunks(
         n_components,
         engine,
         sampling,
+        resolution=resolution,
     )
     return PreparedChunks(looked, few, few=True)
 

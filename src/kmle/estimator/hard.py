@@ -45,6 +45,7 @@ class HardEstimator(MixtureEstimator):
         init: str | ArrayLike | Mixture = "auto",
         weights: str | ArrayLike | None = None,
         prior_strength: float = 1e-3,
+        resolution: str | float | ArrayLike | None = "auto",
         empty: str = "drop",
         n_init: int | str = "auto",
         max_iter: int = 300,
@@ -64,6 +65,7 @@ class HardEstimator(MixtureEstimator):
         self.init = init
         self.weights = weights
         self.prior_strength = prior_strength
+        self.resolution = resolution
         self.empty = empty
         self.n_init = n_init
         self.max_iter = max_iter
@@ -184,6 +186,7 @@ class HardEstimator(MixtureEstimator):
             self._prescribed_weights(),
             n_components=self.n_components,
             sampling=rng.spawn(1)[0],
+            resolution=self._asked_resolution(),
         )
         self._online_state = warmed_up(problem, problem.rows, self._start(problem, rng).parameters)
         self._online_problem = problem.without_rows()

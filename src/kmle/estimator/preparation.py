@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..assignment.compression import Compressed, compressed
 from ..assignment.problem import Problem
 from ..families import ExponentialFamily
+from ..families.resolution import Asked
 from ..families.sparse import issparse
 from ..learning import Fit
 from ..numerics.arrays import Array
@@ -57,6 +58,7 @@ def prepared(
     may_compress: bool = True,
     sampling: np.random.Generator | None = None,
     hard: bool = False,
+    resolution: Asked = None,
 ) -> Prepared:
     """The problem of legal rows: on the distinct ones where that is asked for or pays, without rows of no weight."""
     compressible = may_compress and not issparse(rows) and assignment in ("auto", "compressed")
@@ -74,5 +76,6 @@ def prepared(
         assignment="auto" if assignment == "compressed" else assignment,
         sampling=sampling,
         hard=hard,
+        resolution=resolution,
     )
     return Prepared(problem, X, seen, few)

@@ -32,6 +32,7 @@ def select(
     n_init: int | str = "auto",
     sample_weight: ArrayLike | None = None,
     prior_strength: float = 1e-3,
+    resolution: str | float | ArrayLike | None = "auto",
     n_jobs: int | None = None,
     random_state: Any = None,
     progress: bool | Progress | None = None,
@@ -60,6 +61,7 @@ def select(
     settings = {
         "algorithm": _algorithm(algorithm, criterion),
         "n_init": n_init,
+        "resolution": resolution,
         "prior_strength": prior_strength,
         "n_jobs": n_jobs,
         "random_state": random_state,

@@ -78,6 +78,7 @@ class MixtureEstimator(FittedEstimator):
                 n_components=self.n_components,
                 assignment=self.assignment,
                 sampling=sampling,
+                resolution=self._asked_resolution(),
             ), generators
         n_threads = threads_of(self.n_jobs)
         with looking_once(n_threads):
@@ -150,6 +151,7 @@ class MixtureEstimator(FittedEstimator):
             may_compress=self._may_compress(),
             sampling=sampling,
             hard=self._hard,
+            resolution=self._asked_resolution(),
         )
 
     def _fit_once(

@@ -28,6 +28,7 @@ class SoftEstimator(MixtureEstimator):
         init: str | ArrayLike | Mixture = "auto",
         weights: str | ArrayLike | None = None,
         prior_strength: float = 1e-3,
+        resolution: str | float | ArrayLike | None = "auto",
         empty: str = "drop",
         n_init: int | str = "auto",
         max_iter: int = 1000,
@@ -47,6 +48,7 @@ class SoftEstimator(MixtureEstimator):
         self.init = init
         self.weights = weights
         self.prior_strength = prior_strength
+        self.resolution = resolution
         self.empty = empty
         self.n_init = n_init
         self.max_iter = max_iter

@@ -16,6 +16,7 @@ from ..assignment.partition import DIGEST_BYTES, Labels, Partition
 from ..assignment.problem import Problem, has_direct, sample_size
 from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
+from ..families.resolution import Asked, resolution_of
 from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
 from ..statistics import ClusterStatistics
@@ -68,14 +69,16 @@ class ChunkedProblem(LearningProblem):
         prior_strength: float,
         weights: Array | None,
         sampling: np.random.Generator,
+        resolution: Asked = None,
     ) -> None:
         self.chunks = chunks
         self.n_rows = look.n_rows
         self.firsts = np.concatenate([[0], np.cumsum(look.n_weighty)[:-1]]).astype(int)
         places = reservoir_places(sum(look.n_weighty), sample_size(settings.n_components), sampling)
         sums: Sums = chunks.summed(Piece.sums, each=_split(places, self.firsts))
-        super().__init__(settings.family, sums.facts, settings.origin, prior_strength, weights)
         self._sampled, self._settings, self._engines = sums.sampled, settings, sorted(sums.engines)
+        known = resolution_of(self._sampled_rows, resolution)
+        super().__init__(settings.family, sums.facts, settings.origin, prior_strength, weights, known)
         self._has_direct = has_direct(self, self.sample.rows)
 
     @property
@@ -84,12 +87,15 @@ class ChunkedProblem(LearningProblem):
         return f"{' and '.join(self._engines)} on {len(self.n_rows)} chunks of {self.chunks.name}"
 
     @cached_property
+    def _sampled_rows(self) -> Array:
+        return np.concatenate([chunk.X for chunk in self._sampled])
+
+    @cached_property
     def sample(self) -> Problem:
         """The problem on a random sample of its rows, held in memory; on all of them if they are few."""
-        X = np.concatenate([chunk.X for chunk in self._sampled])
         parts = [chunk.weights for chunk in self._sampled if chunk.weights is not None]
         settings = self._settings
-        rows = Rows(settings.family, X, np.concatenate(parts) if parts else None, self.origin, settings.n_threads)
+        rows = Rows(settings.family, self._sampled_rows, np.concatenate(parts) if parts else None, self.origin, settings.n_threads)
         return Problem.like(self, rows)
 
     def _task(self, parameters: Parameters) -> Task:

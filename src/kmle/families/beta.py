@@ -9,13 +9,16 @@ import scipy
 from ..numerics.arrays import Array
 from ..numerics.solvers import dirichlet_concentration
 from ..numerics.special import digamma_minus_total
-from .base import ExponentialFamily
+from .scaled_columns import ScaledColumns
 from .shapes import as_columns, blocks, join
 from .support import POSITIVE, UNIT_OPEN
 
+# However wide, a distribution keeps a single mode where its mean is one half.
+SMALLEST_TOTAL = 2.0
+
 
 @dataclass(frozen=True)
-class Beta(ExponentialFamily):
+class Beta(ScaledColumns):
     """Proportions: each column 0 < x < 1 has density x^(alpha-1) (1-x)^(beta-1) / B(alpha, beta).
 
     >>> Beta().mle([[0.2], [0.5], [0.6]]).source["alpha"].round(4)
@@ -57,3 +60,14 @@ class Beta(ExponentialFamily):
         alpha, beta = blocks(natural + 1, 2)
         draws = rng.beta(alpha, beta, (size, alpha.size))
         return np.clip(draws, np.nextafter(0, 1), np.nextafter(1, 0))
+
+    def column_spread(self, natural: Array) -> Array:
+        alpha, beta = blocks(natural + 1, 2)
+        total = alpha + beta
+        return np.sqrt(alpha / total * (beta / total) / (total + 1))
+
+    def natural_at_spread(self, natural: Array, spread: Array) -> Array:
+        alpha, beta = blocks(natural + 1, 2)
+        mean = alpha / (alpha + beta)
+        total = np.maximum(mean * (1 - mean) / spread**2 - 1, SMALLEST_TOTAL)
+        return join(mean * total, (1 - mean) * total) - 1

@@ -16,12 +16,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 from .support import Support
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from .resolution import Resolution
 
 
 @dataclass(frozen=True)
@@ -174,6 +177,21 @@ class FamilyContract(ABC):
     def sparse_log_carrier(self, X: "csr_array") -> Array:
         """k(x) of sparse rows, from the entries that are stored."""
         raise ValueError(f"{self.name} does not take sparse rows: give a dense array")
+
+    def smallest_spread(self, resolution: "Resolution", origin: Array | None) -> Array | None:
+        """How narrow a component may be in each column (d,), for `measured_from(X, origin)`; None without a scale."""
+        return None
+
+    def natural_with_spread(self, moment: Array, spread: Array) -> Array:
+        """theta for moments as `natural_from_moment`, among the distributions that have at least this spread (d,).
+
+        The most likely one of them, or close to it.
+        """
+        return self.natural_from_moment(moment)
+
+    def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
+        """Which distributions (k,) have at least this spread (d,), up to rounding."""
+        return np.ones(natural.shape[:-1], dtype=bool)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array | None:
         """log-densities (n, k) without packed statistics, where those would lose digits; None to use them."""

@@ -6,15 +6,16 @@ from typing import ClassVar
 import numpy as np
 
 from ..numerics.arrays import Array
-from .base import ExponentialFamily
 from .centring import centre_of_columns
 from .gaussian import RESOLUTION, ROUNDING_VARIANCE, SMALLEST_VARIANCE
+from .resolution import Resolution
+from .scaled_columns import ScaledColumns
 from .shapes import as_columns, blocks, join
 from .support import POSITIVE, REALS
 
 
 @dataclass(frozen=True)
-class DiagonalGaussian(ExponentialFamily):
+class DiagonalGaussian(ScaledColumns):
     """Real columns, each with a `mean` and a `variance` of its own: t(x) = (x, x^2).
 
     >>> DiagonalGaussian().mle([[1.0], [3.0]])
@@ -67,6 +68,15 @@ class DiagonalGaussian(ExponentialFamily):
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         mean, variance = _mean_variance(natural)
         return _natural(mean + origin, np.maximum(variance, (RESOLUTION * origin) ** 2))
+
+    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
+        return resolution.spread if origin is None else np.maximum(resolution.spread, RESOLUTION * np.abs(origin))
+
+    def column_spread(self, natural: Array) -> Array:
+        return np.sqrt(_mean_variance(natural)[1])
+
+    def natural_at_spread(self, natural: Array, spread: Array) -> Array:
+        return _natural(_mean_variance(natural)[0], spread**2)
 
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return X, "diagonal"

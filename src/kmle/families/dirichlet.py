@@ -5,11 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 from ..numerics.solvers import dirichlet_concentration
 from ..numerics.special import digamma_minus_total
 from .base import ExponentialFamily
+from .resolution import Resolution
+from .scaled_columns import ROUNDING
 from .support import POSITIVE, Simplex
 
 
@@ -57,3 +60,22 @@ class Dirichlet(ExponentialFamily):
         # Small concentrations draw proportions that underflow; they are kept positive, as the support asks.
         draws = np.maximum(rng.dirichlet(natural + 1, size), 1e-300)
         return draws / draws.sum(axis=1, keepdims=True)
+
+    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
+        return resolution.shaped_spread
+
+    def natural_with_spread(self, moment: Array, spread: Array) -> Array:
+        concentration = self.natural_from_moment(moment) + 1
+        return concentration * np.minimum(1.0, _room(concentration, spread))[..., None] - 1
+
+    def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
+        return np.asarray(_room(natural + 1, spread) >= 1 - ROUNDING)
+
+
+def _room(concentration: Array, spread: Array) -> Array:
+    """By how much all concentrations may grow until even the widest column is as narrow as its spread."""
+    total = concentration.sum(axis=-1)
+    mean = concentration / total[..., None]
+    with np.errstate(divide="ignore"):
+        largest = (mean * (1 - mean) / spread**2).max(axis=-1) - 1
+    return np.maximum(largest, spread.size) / total

@@ -8,7 +8,7 @@ import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.solvers import gamma_shape
-from .base import ExponentialFamily
+from .scaled_columns import ScaledColumns
 from .shapes import as_columns, blocks, join
 from .support import POSITIVE
 
@@ -17,7 +17,7 @@ SMALLEST_MEAN = 1e-150
 
 
 @dataclass(frozen=True)
-class Gamma(ExponentialFamily):
+class Gamma(ScaledColumns):
     """Positive columns with a `shape` and a `scale`: density x^(shape-1) exp(-x/scale) / (Gamma(shape) scale^shape).
 
     The shape solves log(shape) - psi(shape) = log(mean x) - mean(log x); identical rows would send it to infinity and
@@ -63,6 +63,15 @@ class Gamma(ExponentialFamily):
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         shape, rate = _shape_rate(natural)
         return np.maximum(rng.gamma(shape, 1 / rate, (size, shape.size)), SMALLEST_MEAN)
+
+    def column_spread(self, natural: Array) -> Array:
+        shape, rate = _shape_rate(natural)
+        return np.sqrt(shape) / rate
+
+    def natural_at_spread(self, natural: Array, spread: Array) -> Array:
+        shape, rate = _shape_rate(natural)
+        mean = shape / rate
+        return join((mean / spread) ** 2 - 1, -mean / spread**2)
 
 
 def _shape_rate(natural: Array) -> tuple[Array, Array]:

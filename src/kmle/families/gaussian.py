@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels import gaussian_log_normalizer, gaussian_natural
 from ..numerics.arrays import Array
@@ -17,6 +18,7 @@ from ..numerics.linear_algebra import (
 from ..numerics.packing import pack, pack_dual, pack_products, packed_length, unpack, unpack_dual
 from .base import ExponentialFamily
 from .centring import centre_of_columns
+from .resolution import COLLINEAR, Resolution
 from .shapes import as_columns, as_matrices
 from .support import REALS, PositiveDefinite
 
@@ -27,6 +29,8 @@ SMALLEST_VARIANCE = 1e-150
 SMALLEST_CORRELATION = 1e-10
 # Far from the origin a standard deviation below this fraction of the mean is lost in the rounding of the mean.
 RESOLUTION = 64 * np.finfo(float).eps
+# A covariance at its bound may miss it by this share: rounding of the conversions.
+ROUNDING = 1e-6
 # Rows are whitened in blocks that stay in the cache, but never so few at a time that products of matrices get slow.
 CACHED_NUMBERS, SMALLEST_BLOCK = 1 << 17, 64
 
@@ -70,13 +74,7 @@ class Gaussian(ExponentialFamily):
         return np.concatenate([mean, pack(covariance + mean[..., :, None] * mean[..., None, :])], axis=-1)
 
     def natural_from_moment(self, moment: Array) -> Array:
-        compiled = gaussian_natural(moment, _dimension(moment), 10 * SMALLEST_CORRELATION, ROUNDING_VARIANCE)
-        if compiled is None:
-            return _lifted_natural(moment)
-        natural, safe = compiled
-        if not safe.all():
-            natural[~safe] = _lifted_natural(moment[~safe])
-        return natural
+        return self.natural_with_spread(moment, np.zeros(_dimension(moment)))
 
     def natural_from_source(self, *, mean: Array, covariance: Array) -> Array:
         return _natural(as_columns(mean), cholesky_or_nan(as_matrices(covariance)))
@@ -99,6 +97,29 @@ class Gaussian(ExponentialFamily):
         natural = _resolvable(natural, origin)
         linear, precision = _split(natural)
         return np.concatenate([linear + precision @ origin, natural[..., origin.size :]], axis=-1)
+
+    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
+        joint = resolution.joint_spread
+        return joint if origin is None else np.maximum(joint, RESOLUTION * np.abs(origin))
+
+    def natural_with_spread(self, moment: Array, spread: Array) -> Array:
+        """Exactly the most likely ones with covariance - diag(spread^2) positive semidefinite."""
+        compiled = gaussian_natural(moment, spread, 10 * SMALLEST_CORRELATION, ROUNDING_VARIANCE)
+        if compiled is None:
+            return _lifted_natural(moment, spread)
+        natural, safe = compiled
+        if not safe.all():
+            natural[~safe] = _lifted_natural(moment[~safe], spread)
+        return natural
+
+    def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
+        _, precision = _split(natural)
+        scaled = precision * (spread[:, None] * spread)
+        # The largest eigenvalue may not exceed one; the trace, which bounds it, mostly does not.
+        good = np.asarray(np.trace(scaled, axis1=-2, axis2=-1) <= 1)
+        if not good.all():
+            good[~good] = np.linalg.eigvalsh(scaled[~good])[..., -1] <= 1 + ROUNDING
+        return good
 
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return X, "quadratic"
@@ -154,11 +175,20 @@ def _natural(mean: Array, factors: Array) -> Array:
     return np.concatenate([(precision @ mean[..., None])[..., 0], -0.5 * pack_dual(precision)], axis=-1)
 
 
-def _lifted_natural(moment: Array) -> Array:
-    """The natural parameters of these moments, covariances lifted where they are not safely positive definite."""
+def _lifted_natural(moment: Array, spread: Array) -> Array:
+    """The natural parameters of these moments; covariances are lifted where they are too close to singular.
+
+    In units of the spread eigenvalues below one become one, which gives the most likely covariance.
+    """
     d = _dimension(moment)
     mean, second = moment[..., :d], unpack(moment[..., d:])
-    return _natural(mean, _legal_factors(second - mean[..., :, None] * mean[..., None, :], second))
+    factors = _legal_factors(second - mean[..., :, None] * mean[..., None, :], second)
+    if spread.any():
+        covariance = factors @ np.swapaxes(factors, -1, -2)
+        deviations = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+        scales = np.where(spread > 0, spread, COLLINEAR * deviations)
+        factors = cholesky_or_nan(floor_eigenvalues(covariance, scales, 1.0))
+    return _natural(mean, factors)
 
 
 def _resolvable(natural: Array, origin: Array) -> Array:

@@ -38,6 +38,10 @@ class GeneralizedGaussian(ScaleFamily):
     def log_constant(self) -> float:
         return -float(np.log(2.0) + scipy.special.gammaln(1 + 1 / self.shape))
 
+    @property
+    def edge(self) -> float:
+        return self.location
+
     def sufficient_statistic(self, X: Array) -> Array:
         return np.abs(X - self.location) ** self.shape
 

@@ -8,14 +8,14 @@ import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.solvers import gamma_shape
-from .base import ExponentialFamily
 from .gamma import SMALLEST_MEAN
+from .scaled_columns import ScaledColumns
 from .shapes import as_columns, blocks, join
 from .support import POSITIVE
 
 
 @dataclass(frozen=True)
-class InverseGamma(ExponentialFamily):
+class InverseGamma(ScaledColumns):
     """Positive columns with a `shape` and a `scale`: density scale^shape / Gamma(shape) x^(-shape-1) exp(-scale/x).
 
     >>> InverseGamma().mle([[1.0], [2.0], [4.0]]).source["shape"].round(4)
@@ -58,6 +58,16 @@ class InverseGamma(ExponentialFamily):
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         shape, scale = _shape_scale(natural)
         return scale / np.maximum(rng.gamma(shape, 1.0, (size, shape.size)), SMALLEST_MEAN)
+
+    def column_spread(self, natural: Array) -> Array:
+        shape, scale = _shape_scale(natural)
+        return scale / shape**1.5
+
+    def natural_at_spread(self, natural: Array, spread: Array) -> Array:
+        shape, scale = _shape_scale(natural)
+        harmonic_mean = scale / shape
+        shape = (harmonic_mean / spread) ** 2
+        return join(-shape - 1, -shape * harmonic_mean)
 
 
 def _shape_scale(natural: Array) -> tuple[Array, Array]:

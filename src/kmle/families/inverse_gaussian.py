@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
-from .base import ExponentialFamily
+from .scaled_columns import ScaledColumns
 from .shapes import as_columns, blocks, join
 from .support import POSITIVE
 
@@ -17,7 +17,7 @@ SMALLEST_MEAN = 1e-150
 
 
 @dataclass(frozen=True)
-class InverseGaussian(ExponentialFamily):
+class InverseGaussian(ScaledColumns):
     """First-passage times with a `mean` and a `shape`: the Wald laws, t(x) = (x, 1/x) on x > 0.
 
     >>> InverseGaussian().mle([[1.0], [2.0], [4.0]]).source["mean"].round(4)
@@ -69,6 +69,14 @@ class InverseGaussian(ExponentialFamily):
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         mean, shape = _mean_shape(natural)
         return np.maximum(rng.wald(mean, shape, (size, mean.size)), SMALLEST_MEAN)
+
+    def column_spread(self, natural: Array) -> Array:
+        mean, shape = _mean_shape(natural)
+        return np.sqrt(mean / shape) * mean
+
+    def natural_at_spread(self, natural: Array, spread: Array) -> Array:
+        mean, _ = _mean_shape(natural)
+        return _natural(mean, mean * (mean / spread) ** 2)
 
 
 def _mean_shape(natural: Array) -> tuple[Array, Array]:

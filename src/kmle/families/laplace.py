@@ -36,6 +36,10 @@ class Laplace(ScaleFamily):
     def log_constant(self) -> float:
         return -float(np.log(2.0))
 
+    @property
+    def edge(self) -> float:
+        return self.location
+
     def sufficient_statistic(self, X: Array) -> Array:
         return np.abs(X - self.location)
 

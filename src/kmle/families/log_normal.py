@@ -6,8 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from ..numerics.arrays import Array
-from .base import ExponentialFamily
 from .diagonal_gaussian import DiagonalGaussian
+from .resolution import Resolution
+from .scaled_columns import ScaledColumns
 from .shapes import as_columns, blocks
 from .support import POSITIVE, REALS
 
@@ -15,7 +16,7 @@ _LOGARITHM = DiagonalGaussian()
 
 
 @dataclass(frozen=True)
-class LogNormal(ExponentialFamily):
+class LogNormal(ScaledColumns):
     """Positive columns whose logarithm is Gaussian with mean `log_mean` and standard deviation `log_std`.
 
     >>> LogNormal().mle([[1.0], [np.exp(2.0)]])
@@ -67,6 +68,19 @@ class LogNormal(ExponentialFamily):
 
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         return _LOGARITHM.natural_at_origin(natural, origin)
+
+    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
+        # Rows are seen divided by exp(origin), and so is their spread.
+        spread = resolution.shaped_spread
+        return spread if origin is None else spread / np.exp(origin)
+
+    def column_spread(self, natural: Array) -> Array:
+        source = _LOGARITHM.source_from_natural(natural)
+        return np.sqrt(source["variance"]) * np.exp(source["mean"])
+
+    def natural_at_spread(self, natural: Array, spread: Array) -> Array:
+        mean = _LOGARITHM.source_from_natural(natural)["mean"]
+        return _LOGARITHM.natural_from_source(mean=mean, variance=(spread * np.exp(-mean)) ** 2)
 
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return np.log(X), "diagonal"

@@ -37,6 +37,10 @@ class Pareto(ScaleFamily):
     def log_constant(self) -> float:
         return 0.0
 
+    @property
+    def edge(self) -> float:
+        return self.minimum
+
     def sufficient_statistic(self, X: Array) -> Array:
         return np.log(X / self.minimum)
 

@@ -6,9 +6,11 @@ from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
+from .resolution import Resolution
 from .support import Blocks, Support
 
 
@@ -150,6 +152,28 @@ class Product(ExponentialFamily):
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         blocks = zip(self.families, self._stretches(natural), self._columns(origin), strict=True)
         return np.concatenate([family.natural_at_origin(p, o) for family, p, o in blocks], axis=-1)
+
+    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array | None:
+        """Zeros for blocks that have no scale."""
+        origins = [None] * len(self.families) if origin is None else self._columns(origin)
+        ends = np.cumsum(self.widths)
+        parts = [
+            family.smallest_spread(resolution.take(slice(end - width, end)), own)
+            for family, own, end, width in zip(self.families, origins, ends, self.widths, strict=True)
+        ]
+        if all(part is None for part in parts):
+            return None
+        return np.concatenate(
+            [np.zeros(width) if part is None else part for part, width in zip(parts, self.widths, strict=True)]
+        )
+
+    def natural_with_spread(self, moment: Array, spread: Array) -> Array:
+        blocks = zip(self.families, self._stretches(moment), self._columns(spread), strict=True)
+        return np.concatenate([family.natural_with_spread(m, s) for family, m, s in blocks], axis=-1)
+
+    def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
+        blocks = zip(self.families, self._stretches(natural), self._columns(spread), strict=True)
+        return np.asarray(np.all([family.has_spread(p, s) for family, p, s in blocks], axis=0))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """The sum of the blocks' densities, each in its own best way."""

@@ -10,9 +10,12 @@ from typing import ClassVar, final
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
+from .resolution import Resolution
+from .scaled_columns import ROUNDING
 
 # A mean statistic of zero (all rows at the origin) stands for this: finite in every product.
 SMALLEST_MOMENT = 1e-150
@@ -49,6 +52,28 @@ class ScaleFamily(ExponentialFamily):
     @final
     def natural_from_moment(self, moment: Array) -> Array:
         return -self.statistic_shape / np.maximum(moment, SMALLEST_MOMENT)
+
+    @property
+    def edge(self) -> float:
+        """Where t(x) is zero."""
+        return 0.0
+
+    @final
+    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
+        return resolution.spread
+
+    @final
+    def natural_with_spread(self, moment: Array, spread: Array) -> Array:
+        """Exactly the most likely ones: the mean statistic is at least that of a row one spread from the edge."""
+        return self.natural_from_moment(np.maximum(moment, self._statistic_at(spread)))
+
+    @final
+    def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
+        smallest = (1 - ROUNDING) * self._statistic_at(spread)
+        return np.asarray(np.all(self.moment_from_natural(natural) >= smallest, axis=-1))
+
+    def _statistic_at(self, spread: Array) -> Array:
+        return self.sufficient_statistic((self.edge + spread)[None])[0]
 
     @final
     def mean_log_statistic(self, natural: Array) -> Array:

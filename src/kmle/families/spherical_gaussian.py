@@ -5,11 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .centring import centre_of_columns
-from .gaussian import RESOLUTION, ROUNDING_VARIANCE, SMALLEST_VARIANCE
+from .gaussian import RESOLUTION, ROUNDING, ROUNDING_VARIANCE, SMALLEST_VARIANCE
+from .resolution import Resolution
 from .shapes import as_columns, as_scalars
 from .support import POSITIVE, REALS
 
@@ -70,6 +72,16 @@ class SphericalGaussian(ExponentialFamily):
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         mean, variance = _mean_variance(natural)
         return _natural(mean + origin, np.maximum(variance, (RESOLUTION * np.abs(origin).max()) ** 2))
+
+    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
+        return resolution.spread if origin is None else np.maximum(resolution.spread, RESOLUTION * np.abs(origin))
+
+    def natural_with_spread(self, moment: Array, spread: Array) -> Array:
+        mean, variance = _mean_variance(self.natural_from_moment(moment))
+        return _natural(mean, np.maximum(variance, spread.max() ** 2))
+
+    def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
+        return np.asarray(_mean_variance(natural)[1] >= (1 - ROUNDING) * spread.max() ** 2)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no second moments, so no digits lost far from the origin."""

@@ -8,13 +8,16 @@ import numpy as np
 from ..numerics.arrays import Array
 from ..numerics.solvers import sphere_concentration
 from ..numerics.special import scaled_bessel
-from .base import ExponentialFamily
+from .scaled_columns import ScaledColumns
 from .shapes import as_columns, blocks, join
 from .support import ANGLES, NON_NEGATIVE
 
+# Anything less is as good as uniform.
+SMALLEST_CONCENTRATION = 1e-10
+
 
 @dataclass(frozen=True)
-class VonMises(ExponentialFamily):
+class VonMises(ScaledColumns):
     """Angles in radians around a `mean` with a `concentration`: density of the form exp(concentration cos(x - mean)).
 
     >>> VonMises().mle([[0.1], [0.3], [-0.1]]).source["mean"].round(4)
@@ -56,3 +59,10 @@ class VonMises(ExponentialFamily):
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         source = self.source_from_natural(natural)
         return rng.vonmises(source["mean"], source["concentration"], (size, natural.size // 2))
+
+    def column_spread(self, natural: Array) -> Array:
+        return 1 / np.sqrt(np.maximum(np.hypot(*blocks(natural, 2)), SMALLEST_CONCENTRATION))
+
+    def natural_at_spread(self, natural: Array, spread: Array) -> Array:
+        stretch = 1 / (spread**2 * np.maximum(np.hypot(*blocks(natural, 2)), SMALLEST_CONCENTRATION))
+        return natural * join(stretch, stretch)

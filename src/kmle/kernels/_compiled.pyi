@@ -121,7 +121,7 @@ def locate(
 ) -> None: ...
 def gaussian_natural(
     moments: NDArray[float64],
-    columns: int,
+    spread: NDArray[float64],
     smallest: float,
     rounding: float,
     natural: NDArray[float64],

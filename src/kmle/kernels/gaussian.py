@@ -12,18 +12,21 @@ MOST_COLUMNS = 24
 
 
 def gaussian_natural(
-    moments: Floats, n_columns: int, smallest: float, rounding: float
+    moments: Floats, spread: Floats, smallest: float, rounding: float
 ) -> tuple[Floats, NDArray[np.bool_]] | None:
     """Natural parameters (m, D) of moments (m, D), and which of them are safe; None where there is no such kernel.
 
-    Not safe, and not computed, is a covariance close to singular: the square of a diagonal entry of its Cholesky factor
-    is at most `smallest` times the variance, or a variance at most `rounding` times the second moment.
+    Not safe, and not computed, is a covariance close to singular: it minus diag(spread^2) is not positive definite, the
+    square of a diagonal entry of its Cholesky factor is at most `smallest` times the variance, or a variance at most
+    `rounding` times the second moment.
     """
+    n_columns = len(spread)
     compiled = compiled_module(warn=False)
     if compiled is None or n_columns > MOST_COLUMNS or moments.ndim != 2:
         return None
     natural, safe = np.empty(moments.shape), np.empty(len(moments), dtype=np.uint8)
-    compiled.gaussian_natural(np.ascontiguousarray(moments, dtype=float), n_columns, smallest, rounding, natural, safe)
+    given = np.ascontiguousarray(moments, dtype=float), np.ascontiguousarray(spread, dtype=float)
+    compiled.gaussian_natural(*given, smallest, rounding, natural, safe)
     return natural, safe.view(bool)
 
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from ..assignment.partition import Labels
 from ..assignment.problem import Parameters, Problem
 from ..families.checking import check_sample_weight
+from ..families.resolution import Asked
 from ..families.sparse import check_sparse, issparse
 from ..mixture import Mixture
 from .hartigan import gaining_moves
@@ -50,6 +51,7 @@ def certificate(
     *,
     algorithm: str = "k-mle",
     prior_strength: float = 0.0,
+    resolution: Asked = None,
     weights_held: bool = False,
     n_kept: int | None = None,
     optimum: float | None = None,
@@ -73,6 +75,7 @@ def certificate(
         prior_strength,
         mixture.weights if weights_held else None,
         n_components=mixture.n_components,
+        resolution=resolution,
     )
     parameters = problem.from_mixture(mixture)
     if algorithm in SOFT_ALGORITHMS:

@@ -29,7 +29,7 @@ def settle(
     natural, log_weights = buried.natural.copy(), buried.log_weights.copy()
     revived = int(newly_empty[0])
     seed = shrunk(problem.worst_statistic(buried)[None], problem.prior_moment)
-    natural[revived] = problem.family.natural_from_moment(seed)[0]
+    natural[revived] = problem.estimate(seed)[0]
     log_weights[revived] = parameters.log_weights[revived]
     trial = Parameters(natural, log_weights)
     trial_partition, trial_statistics = problem.assign(trial)

@@ -169,7 +169,7 @@ class _Sweep:
         empty = counts <= 1e-12 * problem.total / len(problem.rows)
         counts = np.where(empty, 1.0, counts)
         moments = np.where(empty[:, None], eta0, (sums + n0 * eta0) / (counts + n0)[:, None])
-        natural = problem.family.natural_from_moment(moments)
+        natural = problem.estimate(moments)
         normalizer = problem.family.log_normalizer(natural)
         fit = np.einsum("nd,nd->n", natural, moments) - normalizer
         rounding = ROUNDING * (np.abs(natural * moments).sum(axis=1) + np.abs(normalizer))

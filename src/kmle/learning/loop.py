@@ -134,6 +134,7 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         algorithm=algorithm.name,
         engine=problem.engine_name,
         prior_strength=problem.prior_strength,
+        resolution=problem.resolution,
         n_kept=state.n_kept,
         n=problem.total,
         prescribed_weights=problem.weights is not None,

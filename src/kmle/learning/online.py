@@ -68,7 +68,10 @@ class Online:
 def warmed_up(problem: Problem, batch: Rows | SparseRows, parameters: Parameters) -> State:
     """A state from the first batch: hard EM on it alone, its statistics kept."""
     weights = problem.weights
-    local = Problem(problem.family, batch.X, batch.weights, problem.prior_strength, weights, batch.origin)
+    known = problem.resolution
+    local = Problem(
+        problem.family, batch.X, batch.weights, problem.prior_strength, weights, batch.origin, resolution=known
+    )
     lloyd = HardEM()
     state = lloyd.init(local, parameters)
     for _ in range(WARM_UP_STEPS):
@@ -86,5 +89,5 @@ def absorbed(problem: Problem, batch: Rows | SparseRows, state: State) -> State:
     living = total.counts > 0
     natural = parameters.natural.copy()
     moments = total.moments(problem.prior_strength, problem.prior_moment)
-    natural[living] = problem.family.natural_from_moment(moments[living])
+    natural[living] = problem.estimate(moments[living])
     return replace(state, parameters=Parameters(natural, problem.log_weights(total.weights())), statistics=total)

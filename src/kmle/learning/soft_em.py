@@ -87,6 +87,7 @@ def extrapolated(
         return None
     natural, log_weights = plain.natural.copy(), plain.log_weights.copy()
     natural[alive] += factor * (natural[alive] - before.natural[alive])
+    natural = problem.confined(natural, plain.natural)
     if problem.weights is None:
         log_weights[alive] += factor * (log_weights[alive] - before.log_weights[alive])
         highest = log_weights[alive].max()

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..assignment.partition import Partition
 from ..assignment.problem import LearningProblem, Parameters
+from ..families.resolution import Resolution
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
@@ -191,6 +192,8 @@ class Fit:
     """Whether the weights were given rather than learned."""
     starts: Starts = field(default_factory=lambda: Starts({"given": 1}, agreeing=1))
     """How many starts were tried, of which kinds, and how many led to the best optimum."""
+    resolution: Resolution | None = None
+    """The steps that the columns were rounded to: no component is narrower than 0.4 of them."""
 
     @property
     def includes_penalty(self) -> bool:
@@ -223,6 +226,7 @@ class Fit:
             sample_weight,
             algorithm=self.algorithm,
             prior_strength=self.prior_strength,
+            resolution=self.resolution,
             weights_held=self.prescribed_weights,
             n_kept=self.n_kept,
             optimum=self.objective if self.stop_reason == GLOBAL_OPTIMUM else None,

@@ -34,7 +34,7 @@ class Swap:
     def _gather_candidates(self, problem: LearningProblem, n_components: int) -> None:
         self._candidates = seed_candidates(problem, n_components, self.rng)
         moments = self._candidates.moments
-        natural = problem.family.natural_from_moment(moments)
+        natural = problem.estimate(moments)
         self._conjugate = np.einsum("nd,nd->n", natural, moments) - problem.family.log_normalizer(natural)
 
     def memory(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Swap:
         loss = self._loss(problem, parameters, moved)
         place = drawn(loss * self._candidates.weights + 1e-300, self.rng)
         natural, log_weights = parameters.natural.copy(), parameters.log_weights.copy()
-        natural[moved] = problem.family.natural_from_moment(self._candidates.moments[place])[0]
+        natural[moved] = problem.estimate(self._candidates.moments[place])[0]
         if problem.weights is None:
             log_weights[moved] = -np.log(len(log_weights))
         else:

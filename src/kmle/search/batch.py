@@ -158,6 +158,7 @@ class Learner:
         factor = np.minimum(streak / (streak + DELAY), LARGEST)[:, np.newaxis]
         beyond, weights = natural.copy(), log_weights.copy()
         beyond[ahead] += factor[:, :, np.newaxis] * (natural[ahead] - batch.before[ahead])
+        beyond = self.problem.confined(beyond, natural)
         if self.problem.weights is None:
             with np.errstate(invalid="ignore"):
                 moved = log_weights[ahead] + factor * (log_weights[ahead] - batch.weights_before[ahead])

@@ -19,6 +19,7 @@ namespace {
 namespace nb = nanobind;
 
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Out = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Flags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -52,13 +53,25 @@ void invert_lower(double* a, std::size_t d) {
     }
 }
 
-// Natural parameters of moments (m, D) of d columns. `safe` is 0 where a covariance is close to singular: the square of
-// a diagonal entry of its factor is at most `smallest` of the variance, or a variance at most `rounding` of the second
-// moment. Those are left to the caller.
-void natural(const Rows& moments, std::size_t d, double smallest, double rounding, const Out& out, const Flags& safe) {
+// Whether a symmetric matrix minus diag(spread^2) is positive definite; `space` holds d * d numbers.
+bool is_above(const double* a, const double* spread, std::size_t d, double* space) {
+    for (std::size_t i = 0; i < d * d; ++i) space[i] = a[i];
+    bool any = false;
+    for (std::size_t i = 0; i < d; ++i) {
+        space[i * d + i] -= spread[i] * spread[i];
+        any = any || spread[i] > 0.0;
+    }
+    return !any || factor(space, d);
+}
+
+// Natural parameters of moments (m, D) of d columns. `safe` is 0 where a covariance is close to singular: it minus
+// diag(spread^2) is not positive definite, the square of a diagonal entry of its factor is at most `smallest` of the
+// variance, or a variance at most `rounding` of the second moment. Those are left to the caller.
+void natural(const Rows& moments, const Vector& spread, double smallest, double rounding, const Out& out,
+             const Flags& safe) {
     const nb::gil_scoped_release unlocked;
-    const std::size_t order = moments.shape(1);
-    std::vector<double> matrix(d * d);
+    const std::size_t d = spread.shape(0), order = moments.shape(1);
+    std::vector<double> matrix(d * d), space(d * d), variances(d);
     double* a = matrix.data();
     for (std::size_t m = 0; m < moments.shape(0); ++m) {
         const double *mean = moments.data() + m * order, *second = mean + d;
@@ -67,9 +80,8 @@ void natural(const Rows& moments, std::size_t d, double smallest, double roundin
             for (std::size_t j = i; j < d; ++j) a[j * d + i] = *second++ - mean[i] * mean[j];
             good = good && a[i * d + i] > rounding * (a[i * d + i] + mean[i] * mean[i]);
         }
-        std::vector<double> variances(d);
         for (std::size_t i = 0; i < d; ++i) variances[i] = a[i * d + i];
-        good = good && factor(a, d);
+        good = good && is_above(a, spread.data(), d, space.data()) && factor(a, d);
         for (std::size_t i = 0; good && i < d; ++i) good = a[i * d + i] * a[i * d + i] > smallest * variances[i];
         safe.data()[m] = good;
         if (!good) continue;
@@ -116,7 +128,7 @@ void log_normalizer(const Rows& natural, std::size_t d, const Numbers& out) {
 }  // namespace
 
 void define_gaussian(nb::module_& module) {
-    module.def("gaussian_natural", &natural, nb::arg("moments").noconvert(), nb::arg("columns"), nb::arg("smallest"),
+    module.def("gaussian_natural", &natural, nb::arg("moments").noconvert(), nb::arg("spread").noconvert(), nb::arg("smallest"),
                nb::arg("rounding"), nb::arg("natural").noconvert(), nb::arg("safe").noconvert());
     module.def("gaussian_log_normalizer", &log_normalizer, nb::arg("natural").noconvert(), nb::arg("columns"),
                nb::arg("values").noconvert());
