@@ -1,18 +1,20 @@
 """Who takes part in a selection: families that can hold the data, each with its checked rows and an estimator."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..families import ExponentialFamily, resolve
+from ..families.sparse import issparse
 from ..learning import Fit
 from ..learning.state import ITERATION_LIMIT
 from ..numerics.arrays import Array
 from ..selection.candidates import Candidate
 from ..selection.measures import check_comparable
+from ..selection.redundancy import allows_fewer_columns, redundant_columns
 from .preparation import Prepared
 from .shared import MixtureEstimator
 from .usual import usual_families
@@ -97,6 +99,26 @@ def admitted(
         raise ValueError(_told_together(refused))
     check_comparable([contestant.model.family_ for contestant in contestants])
     return contestants, refused
+
+
+def without_redundant_columns(contestants: list[Contestant]) -> tuple[list[Contestant], tuple[str, ...]]:
+    """The same families on the columns that say something of their own, and the names of the others."""
+    first = contestants[0]
+    if issparse(first.rows) or not all(allows_fewer_columns(resolve(c.model.family)) for c in contestants):
+        return contestants, ()
+    redundant = redundant_columns(first.rows)
+    if len(redundant) == 0:
+        return contestants, ()
+    rows = np.ascontiguousarray(np.delete(first.rows, redundant, axis=1))
+    names = getattr(first.model, "feature_names_in_", None)
+    told = tuple(str(place) if names is None else repr(str(names[place])) for place in redundant)
+    return [_on_rows(contestant, rows) for contestant in contestants], told
+
+
+def _on_rows(contestant: Contestant, rows: Array) -> Contestant:
+    model: Any = type(contestant.model)(**contestant.model.get_params(deep=False))  # type: ignore[attr-defined]
+    model.family_ = resolve(model.family).for_data(rows)
+    return replace(contestant, model=model, rows=rows)
 
 
 def _told_together(refused: list[Candidate]) -> str:

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.parallel import Parallel, delayed
 
+from ..learning import Fit
 from ..selection.candidates import Candidate, Selection, best_of
 from ..selection.criteria import CRITERIA
 from .arguments import entropy_of, seed_again, threads_of, whole_number
-from .contestants import Contestant, Families, admitted, families_of
+from .contestants import Contestant, Families, admitted, families_of, without_redundant_columns
 from .scikit_learn import KMLE, ExponentialFamilyMixture
 
 HARD, SOFT = ("k-mle", "hard-em", "hartigan", "swap"), ("em", "sparse-em")
@@ -49,8 +50,9 @@ def select(
     `families` are names or objects whose likelihoods compare; None takes the usual ones for data like this. One that
     cannot hold the data is left out with a note. `algorithm` None is "em" for aic, aicc and bic, which are of the
     mixture's likelihood, and "k-mle" for icl, which is of the complete one. Every candidate is fitted as the estimator
-    would fit it with the same arguments, so it does not depend on what else is compared. `progress` is True for a line on stderr, or a
-    function of (steps done, steps in all, candidate); `verbose` prints a line for every step.
+    would fit it with the same arguments, so it does not depend on what else is compared. Columns that are constant or
+    exact combinations of others take no part in the comparison, only in `best_estimator`. `progress` is True for a line
+    on stderr, or a function of (steps done, steps in all, candidate); `verbose` prints a line for every step.
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: it must be one of {', '.join(CRITERIA)}")
@@ -71,7 +73,8 @@ def select(
     # Every candidate draws from the same seed, so that it is the same whatever else is compared.
     seed = np.random.default_rng(entropy_of(random_state)).bit_generator.seed_seq
     asked = families_of(families, X)
-    contestants, refused = admitted(asked, X, sample_weight, kind, settings)
+    admitted_to_all, refused = admitted(asked, X, sample_weight, kind, settings)
+    contestants, left_out = without_redundant_columns(admitted_to_all)
     tried, untried = _within_rows(sizes, contestants)
     at_once = min(threads, len(contestants))
     report = Report(progress, verbose, criterion, len(contestants) * len(tried))
@@ -84,12 +87,21 @@ def select(
     best = best_of(fitted, criterion)
     if not np.isfinite(best.value(criterion)):
         raise ValueError(f"{criterion} is infinite for every candidate: there are too few rows for it, use 'bic'")
-    model: Any = next(contestant.model for contestant in contestants if contestant.name == best.name)
+    winner = next(contestant for contestant in admitted_to_all if contestant.name == best.name)
+    model: Any = winner.model
     model.n_components = best.n_components
-    model._take(best.fit)
+    model._take(_refitted(winner, threads, seed) if left_out else best.fit)
     places = {name: place for place, name in enumerate(asked)}
     everyone = sorted([*fitted, *untried, *refused], key=lambda candidate: places[candidate.name])
-    return Selection(tuple(everyone), best, model, criterion)
+    return Selection(tuple(everyone), best, model, criterion, left_out)
+
+
+def _refitted(winner: Contestant, n_threads: int, seed: Any) -> Fit:
+    """The winner on all columns."""
+    model = winner.model
+    generators, sampling = model._generators(np.random.default_rng(seed_again(seed)))
+    prepared = winner.prepared(model.n_components, n_threads, sampling)
+    return prepared.completed(model._best_fit(prepared, generators))
 
 
 def _within_rows(sizes: list[int], contestants: list[Contestant]) -> tuple[list[int], list[Candidate]]:

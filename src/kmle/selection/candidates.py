@@ -52,6 +52,8 @@ class Selection:
     best: Candidate
     best_estimator: Any
     criterion: str
+    left_out: tuple[str, ...] = ()
+    """Columns that took no part in the comparison: constant ones, and exact combinations of others."""
 
     @property
     def ranking(self) -> tuple[Candidate, ...]:

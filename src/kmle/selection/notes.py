@@ -20,6 +20,12 @@ NESTED = {
 
 def notes_on(selection: "Selection") -> Iterator[str]:
     """One sentence for each reason to look again."""
+    if selection.left_out:
+        columns, verb = ("Column", "takes") if len(selection.left_out) == 1 else ("Columns", "take")
+        yield (
+            f"{columns} {', '.join(selection.left_out)} {verb} no part in the comparison: constant, or an exact "
+            "combination of the others."
+        )
     fitted = [candidate for candidate in selection.candidates if candidate.fit is not None]
     families: dict[str, dict[int, float]] = {}
     for candidate in fitted:
