@@ -26,6 +26,7 @@ from .checkpoints import keeper_of, opening
 from .chunks import PreparedChunks, prepared_chunks
 from .fitted import FittedEstimator
 from .preparation import Prepared, Seen, prepared
+from .rounding import rounding_note
 
 AnyPrepared: TypeAlias = Prepared | PreparedChunks
 
@@ -210,6 +211,9 @@ class MixtureEstimator(FittedEstimator):
             notes.append(f"The iteration limit was reached before the end; raise max_iter above {self.max_iter}.")
         if fit.n > 0 and np.shape(fit.labels) == (0,):
             notes.append(f"Labels of {fit.n:.0f} rows are not kept: predict gives them batch by batch.")
+        rounded = rounding_note(fit, self._column_names())
+        if rounded is not None:
+            notes.append(rounded)
         if fit.algorithm == "exact" and self.prior_strength > 0:
             notes.append("The exact optimum is of the plain likelihood; prior_strength played no part.")
         return notes

@@ -13,6 +13,8 @@ from .shapes import as_columns, blocks
 from .support import POSITIVE, REALS
 
 _LOGARITHM = DiagonalGaussian()
+# Enough from any start, as the excess is convex and falls.
+NEWTON_STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,14 @@ class LogNormal(ScaledColumns):
         return np.sqrt(source["variance"]) * np.exp(source["mean"])
 
     def natural_at_spread(self, natural: Array, spread: Array) -> Array:
-        mean = _LOGARITHM.source_from_natural(natural)["mean"]
-        return _LOGARITHM.natural_from_source(mean=mean, variance=(spread * np.exp(-mean)) ** 2)
+        """Exactly the most likely ones: the mean moves up a little, where the same spread is a smaller share of it."""
+        mean, variance = _LOGARITHM.source_from_natural(natural).values()
+        bound = (spread * np.exp(-mean)) ** 2
+        shift = np.zeros_like(mean)
+        for _ in range(NEWTON_STEPS):
+            excess = bound * np.exp(-2 * shift) - variance - shift - shift**2
+            shift = shift + excess / (2 * bound * np.exp(-2 * shift) + 1 + 2 * shift)
+        return _LOGARITHM.natural_from_source(mean=mean + shift, variance=bound * np.exp(-2 * shift))
 
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return np.log(X), "diagonal"
