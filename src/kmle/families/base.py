@@ -152,16 +152,32 @@ class ExponentialFamily(FamilyContract):
         return np.asarray(_dot(natural, moment) - self.log_normalizer(natural))
 
     @final
+    def center(self, natural: Array, weights: ArrayLike | None = None) -> Array | None:
+        """The weighted mean (d,) of the locations of distributions (k, D); None for families without a location."""
+        places = self.locations(natural)
+        return None if places is None else _normalised(weights, len(natural)) @ places
+
+    @final
+    def centered(self, center: Array | None, *natural: Array) -> tuple[Array, ...]:
+        """Natural parameters of the same distributions in coordinates with `center` at zero.
+
+        Far from zero F is many times larger than the differences of F that divergences are made of.
+        """
+        return natural if center is None else tuple(self.shifted(part, -center) for part in natural)
+
+    @final
     def bregman(self, natural: Array, other: Array) -> Array:
         """B_F(theta : theta') = F(theta) - F(theta') - <theta - theta', grad F(theta')>."""
+        return self._bregman(*self.centered(self.locations(other), natural, other))
+
+    def _bregman(self, natural: Array, other: Array) -> Array:
         gap = self.log_normalizer(natural) - self.log_normalizer(other)
         return np.maximum(gap - _dot(natural - other, self.moment_from_natural(other)), 0.0)
 
     @final
     def dual_bregman(self, moment: Array, other: Array) -> Array:
-        """B_F*(eta : eta') = F*(eta) - F*(eta') - <eta - eta', grad F*(eta')>."""
-        gap = self.conjugate(moment) - self.conjugate(other)
-        return np.maximum(gap - _dot(moment - other, self.natural_from_moment(other)), 0.0)
+        """B_F*(eta : eta') = F*(eta) - F*(eta') - <eta - eta', grad F*(eta')>, which is B_F(theta' : theta)."""
+        return self.bregman(self.natural_from_moment(other), self.natural_from_moment(moment))
 
     @final
     def kl(self, natural: Array, other: Array) -> Array:
@@ -171,8 +187,11 @@ class ExponentialFamily(FamilyContract):
     @final
     def cross_entropy(self, natural: Array, other: Array) -> Array:
         """-E[log p(x; other)] for x drawn from `natural`, in nats."""
+        center = self.locations(natural)
+        natural, other = self.centered(center, natural, other)
         mean = _dot(self.moment_from_natural(natural), other) - self.log_normalizer(other)
-        return np.asarray(-mean - self.mean_log_carrier(natural))
+        volume = 0.0 if center is None else self.log_volume(center)
+        return np.asarray(volume - mean - self.mean_log_carrier(natural))
 
     @final
     def entropy(self, natural: Array) -> Array:
@@ -182,6 +201,7 @@ class ExponentialFamily(FamilyContract):
     @final
     def chernoff_coefficient(self, natural: Array, other: Array, alpha: float = 0.5) -> Array:
         """The integral of p^alpha q^(1 - alpha): one for equal laws, zero for disjoint ones."""
+        natural, other = self.centered(self.locations(other), natural, other)
         middle = self.log_normalizer(alpha * natural + (1 - alpha) * other)
         mixed = alpha * self.log_normalizer(natural) + (1 - alpha) * self.log_normalizer(other)
         return np.exp(np.minimum(middle - mixed, 0.0))
@@ -194,27 +214,28 @@ class ExponentialFamily(FamilyContract):
     @final
     def chernoff_information(self, natural: Array, other: Array) -> Array:
         """-log of the smallest Chernoff coefficient over alpha: the best error exponent for telling p from q."""
+        natural, other = self.centered(self.locations(other), natural, other)
         shape = np.broadcast_shapes(natural.shape, other.shape)[:-1]
         low, high = np.zeros(shape), np.ones(shape)
         # The optimal alpha is where the geodesic law is as far from p as from q; the difference is monotone in alpha.
         for _ in range(60):
             alpha = 0.5 * (low + high)
             between = alpha[..., None] * natural + (1 - alpha[..., None]) * other
-            nearer_p = self.kl(between, natural) < self.kl(between, other)
+            nearer_p = self._bregman(natural, between) < self._bregman(other, between)
             low, high = np.where(nearer_p, low, alpha), np.where(nearer_p, alpha, high)
-        return self.kl(between, natural)
+        return self._bregman(natural, between)
 
     @final
     def jensen_diversity(self, natural: Array, weights: ArrayLike | None = None) -> Array:
-        """J_F: the weighted mean of F over laws (k, D) minus F at their weighted mean."""
+        """J_F: the weighted mean of F over laws (k, D) minus F at their weighted mean, as a mean of divergences."""
         w = _normalised(weights, len(natural))
-        return np.maximum(w @ self.log_normalizer(natural) - self.log_normalizer((w @ natural)[None])[0], 0.0)
+        return np.asarray(w @ self.bregman(natural, (w @ natural)[None]))
 
     @final
     def bregman_information(self, moment: Array, weights: ArrayLike | None = None) -> Array:
         """J_F*: the least weighted mean of B_F*(eta_i : c), reached at the mean moment."""
         w = _normalised(weights, len(moment))
-        return np.maximum(w @ self.conjugate(moment) - self.conjugate((w @ moment)[None])[0], 0.0)
+        return np.asarray(w @ self.dual_bregman(moment, (w @ moment)[None]))
 
     @final
     def fisher_information(self, natural: Array) -> Array:
@@ -229,8 +250,15 @@ class ExponentialFamily(FamilyContract):
     @final
     def right_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
         """The theta that minimises the mean of KL(p_i : p_theta): the law with the mean moment."""
+        center = self.center(natural, weights)
+        return self._moved_back(self._right_centroid(*self.centered(center, natural), weights), center)
+
+    def _right_centroid(self, natural: Array, weights: ArrayLike | None) -> Array:
         moment = _normalised(weights, len(natural)) @ self.moment_from_natural(natural)
         return self.natural_from_moment(moment[None])[0]
+
+    def _moved_back(self, natural: Array, center: Array | None) -> Array:
+        return natural if center is None else self.shifted(natural, center)
 
     @final
     def left_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
@@ -244,7 +272,11 @@ class ExponentialFamily(FamilyContract):
         Up to a constant that mean is B_F(left : theta) + B_F(theta : right), left and right being the one-sided
         centroids: a descent with twice the Fisher information as its metric, halving any step that does not pay.
         """
-        right, left = self.right_centroid(natural, weights), self.left_centroid(natural, weights)
+        center = self.center(natural, weights)
+        return self._moved_back(self._symmetrised_centroid(*self.centered(center, natural), weights), center)
+
+    def _symmetrised_centroid(self, natural: Array, weights: ArrayLike | None) -> Array:
+        right, left = self._right_centroid(natural, weights), self.left_centroid(natural, weights)
         right_moment = self.moment_from_natural(right[None])[0]
 
         def loss(theta: Array) -> float:

@@ -153,6 +153,18 @@ class FamilyContract(ABC):
         """Natural parameters in the data's own coordinates, from those fitted to `measured_from(X, origin)`."""
         return natural
 
+    def locations(self, natural: Array) -> Array | None:
+        """Where the distributions lie, (..., d): from there differences of F keep their digits; None if nowhere."""
+        return None
+
+    def shifted(self, natural: Array, offset: Array) -> Array:
+        """The distributions moved by `offset` (..., d); the leading axes of both broadcast."""
+        return natural
+
+    def log_volume(self, origin: Array) -> Array:
+        """log |dx/dy| for y = `measured_from(x, origin)`, (...): zero, unless that is more than a shift."""
+        return np.zeros(origin.shape[:-1])
+
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         """Columns (n, c) and the features by which t(x) follows from them in the kernels.
 

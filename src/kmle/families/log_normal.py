@@ -68,6 +68,15 @@ class LogNormal(ExponentialFamily):
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         return _LOGARITHM.natural_at_origin(natural, origin)
 
+    def locations(self, natural: Array) -> Array:
+        return _LOGARITHM.locations(natural)
+
+    def shifted(self, natural: Array, offset: Array) -> Array:
+        return _LOGARITHM.shifted(natural, offset)
+
+    def log_volume(self, origin: Array) -> Array:
+        return np.asarray(origin.sum(axis=-1))
+
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return np.log(X), "diagonal"
 
