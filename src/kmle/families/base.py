@@ -251,7 +251,7 @@ class ExponentialFamily(FamilyContract):
     def right_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
         """The theta that minimises the mean of KL(p_i : p_theta): the law with the mean moment."""
         center = self.center(natural, weights)
-        return self._moved_back(self._right_centroid(*self.centered(center, natural), weights), center)
+        return self._moved_back(self._right_centroid(self.centered(center, natural)[0], weights), center)
 
     def _right_centroid(self, natural: Array, weights: ArrayLike | None) -> Array:
         moment = _normalised(weights, len(natural)) @ self.moment_from_natural(natural)
@@ -273,7 +273,7 @@ class ExponentialFamily(FamilyContract):
         centroids: a descent with twice the Fisher information as its metric, halving any step that does not pay.
         """
         center = self.center(natural, weights)
-        return self._moved_back(self._symmetrised_centroid(*self.centered(center, natural), weights), center)
+        return self._moved_back(self._symmetrised_centroid(self.centered(center, natural)[0], weights), center)
 
     def _symmetrised_centroid(self, natural: Array, weights: ArrayLike | None) -> Array:
         right, left = self._right_centroid(natural, weights), self.left_centroid(natural, weights)
