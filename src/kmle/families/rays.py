@@ -2,7 +2,7 @@
 
 F is convex, so between two points of a ray it rises by no less than the slope at the first and no more than the slope
 at the second says: a check without steps of differentiation, at any distance. Where F ends it must rise without bound;
-a formula that overflows ends it in mid-air.
+a formula with a term that overflows, or vanishes under a logarithm, ends it in mid-air.
 """
 
 import numpy as np
@@ -70,7 +70,7 @@ def _torn(family: ExponentialFamily, point: Array, direction: Array, beyond: flo
     near, far = np.diff(family.log_normalizer(end - back[:, None] * direction)[::-1])[[2, 0]]
     if np.abs(end).max() < MOST_NEAR or np.abs(near) > STEEPER * np.abs(far):
         return None
-    return f"F ends at natural {_shown(end)} without getting steep there: it overflows"
+    return f"F ends at natural {_shown(end)} without getting steep there: a term overflows or vanishes"
 
 
 def _shown(natural: Array) -> str:
