@@ -21,6 +21,8 @@ from .support import Integers, Interval
 # Statistics are built in blocks of rows of about this many numbers, so wide families never hold all of t(X).
 BLOCK_NUMBERS = 1 << 21
 DESCENT_STEPS = 200
+# A divergence below this fraction of the terms it is the difference of is integrated instead, at so many points.
+CANCELLED, INTEGRAL_POINTS = 1e-5, 8
 
 
 def _slices(n: int, width: int) -> Iterator[slice]:
@@ -123,19 +125,19 @@ class ExponentialFamily(FamilyContract):
         density = np.empty((len(rows), len(natural)))
         # Direct densities hold no statistics, so their blocks are longer: each factors all the components anew.
         for block in _slices(len(rows), max(rows.shape[1], len(natural))):
-            direct = self.direct_log_density(rows[block].astype(float, copy=False), natural)
-            if direct is None:
-                return self._packed_log_density(rows, natural, density)
-            density[block] = direct
+            chunk = rows[block].astype(float, copy=False)
+            direct = self.direct_log_density(chunk, natural)
+            density[block] = self.packed_log_density(chunk, natural) if direct is None else direct
         return density
 
-    def _packed_log_density(self, rows: Array, natural: Array, density: Array) -> Array:
-        """<t(x), theta> - F(theta) + k(x), written to `density`."""
+    @final
+    def packed_log_density(self, X: Array, natural: Array) -> Array:
+        """<t(x), theta> - F(theta) + k(x), (n, k), for legal rows."""
         log_normalizer = self.log_normalizer(natural)
-        for block in self.row_blocks(rows):
-            chunk = rows[block].astype(float, copy=False)
-            density[block] = self.sufficient_statistic(chunk) @ natural.T - log_normalizer
-            density[block] += self.log_carrier(chunk)[:, None]
+        density = np.empty((len(X), len(natural)))
+        for block in self.row_blocks(X):
+            density[block] = self.sufficient_statistic(X[block]) @ natural.T - log_normalizer
+            density[block] += self.log_carrier(X[block])[:, None]
         return density
 
     @final
@@ -171,8 +173,26 @@ class ExponentialFamily(FamilyContract):
         return self._bregman(*self.centered(self.locations(other), natural, other))
 
     def _bregman(self, natural: Array, other: Array) -> Array:
-        gap = self.log_normalizer(natural) - self.log_normalizer(other)
-        return np.maximum(gap - _dot(natural - other, self.moment_from_natural(other)), 0.0)
+        here, there = self.log_normalizer(natural), self.log_normalizer(other)
+        slope = _dot(natural - other, self.moment_from_natural(other))
+        value = np.maximum(here - there - slope, 0.0)
+        # What is small beside the terms of the difference is rounding: an integral of the gradient has no such terms.
+        small = value < CANCELLED * (np.abs(here) + np.abs(there) + np.abs(slope))
+        if not small.any():
+            return value
+        natural, other = (np.broadcast_to(part, (*small.shape, part.shape[-1]))[small] for part in (natural, other))
+        value = np.array(value)
+        value[small] = self._integrated_bregman(natural, other)
+        return value
+
+    def _integrated_bregman(self, natural: Array, other: Array) -> Array:
+        """The integral of <grad F(theta' + s (theta - theta')) - grad F(theta'), theta - theta'> over s."""
+        step, start = natural - other, self.moment_from_natural(other)
+        points, weights = np.polynomial.legendre.leggauss(INTEGRAL_POINTS)
+        value = np.zeros(len(step))
+        for point, weight in zip(0.5 + 0.5 * points, 0.5 * weights, strict=True):
+            value += weight * _dot(self.moment_from_natural(other + point * step) - start, step)
+        return np.maximum(value, 0.0)
 
     @final
     def dual_bregman(self, moment: Array, other: Array) -> Array:
@@ -187,24 +207,26 @@ class ExponentialFamily(FamilyContract):
     @final
     def cross_entropy(self, natural: Array, other: Array) -> Array:
         """-E[log p(x; other)] for x drawn from `natural`, in nats."""
-        center = self.locations(natural)
-        natural, other = self.centered(center, natural, other)
-        mean = _dot(self.moment_from_natural(natural), other) - self.log_normalizer(other)
-        volume = 0.0 if center is None else self.log_volume(center)
-        return np.asarray(volume - mean - self.mean_log_carrier(natural))
+        return np.asarray(self.entropy(natural) + self.kl(natural, other))
 
     @final
     def entropy(self, natural: Array) -> Array:
         """-E[log p(x)], in nats; for continuous data the differential entropy."""
-        return self.cross_entropy(natural, natural)
+        direct = self.direct_entropy(natural)
+        if direct is not None:
+            return direct
+        center = self.locations(natural)
+        (natural,) = self.centered(center, natural)
+        mean = _dot(self.moment_from_natural(natural), natural) - self.log_normalizer(natural)
+        volume = 0.0 if center is None else self.log_volume(center)
+        return np.asarray(volume - mean - self.mean_log_carrier(natural))
 
     @final
     def chernoff_coefficient(self, natural: Array, other: Array, alpha: float = 0.5) -> Array:
         """The integral of p^alpha q^(1 - alpha): one for equal laws, zero for disjoint ones."""
         natural, other = self.centered(self.locations(other), natural, other)
-        middle = self.log_normalizer(alpha * natural + (1 - alpha) * other)
-        mixed = alpha * self.log_normalizer(natural) + (1 - alpha) * self.log_normalizer(other)
-        return np.exp(np.minimum(middle - mixed, 0.0))
+        middle = alpha * natural + (1 - alpha) * other
+        return np.exp(-alpha * self._bregman(natural, middle) - (1 - alpha) * self._bregman(other, middle))
 
     @final
     def bhattacharyya_coefficient(self, natural: Array, other: Array) -> Array:
@@ -309,14 +331,34 @@ class ExponentialFamily(FamilyContract):
         one = replace(self, n_features=1)
 
         def log_density(x: Array) -> Array:
-            column = x[:, None]
-            return one.sufficient_statistic(column) @ natural + one.log_carrier(column)
+            return one._log_height(x[:, None], natural)
 
         if isinstance(support, Integers) and not isinstance(support.upper, tuple):
             return integer_nodes(log_density, float(support.lower), float(support.upper))
         if isinstance(support, Interval):
             return interval_nodes(log_density, support.lower, support.upper)
         raise ValueError(f"{self.name} has no quadrature: its support is {support.description}")
+
+    def _log_height(self, X: Array, natural: Array) -> Array:
+        """The log-density (n,) of one law, up to a constant unless it is direct."""
+        direct = self.direct_log_density(X, natural[None])
+        return self.sufficient_statistic(X) @ natural + self.log_carrier(X) if direct is None else direct[:, 0]
+
+    @final
+    def integrate_entropy(self, natural: Array) -> Array:
+        """The entropy as the mean of -log p by quadrature, for families of one statistic in each independent column."""
+        one = replace(self, n_features=1)
+        entropies = np.empty(natural.shape)
+        for index in np.ndindex(natural.shape):
+            law = natural[index].reshape(1)
+            x, weight = one.nodes(law)
+            # Long sums are integrals, whose nodes are no whole numbers: the support is not asked.
+            log_density = one._log_height(x[:, None], law)
+            if one.direct_log_density(x[:1, None], law[None]) is None:
+                log_density = log_density - one.log_normalizer(law)
+            p = weight * np.exp(log_density)
+            entropies[index] = -(p @ np.where(p > 0, log_density, 0.0)) / p.sum()
+        return np.asarray(entropies.sum(axis=-1))
 
     @final
     def integrate_log_carrier(self, natural: Array) -> Array:

@@ -187,6 +187,10 @@ class FamilyContract(ABC):
         """k(x) of sparse rows, from the entries that are stored."""
         raise ValueError(f"{self.name} does not take sparse rows: give a dense array")
 
+    def direct_entropy(self, natural: Array) -> Array | None:
+        """The entropy (k,) in closed form, where F, <theta, eta> and E[k(x)] would cancel; None to add these up."""
+        return None
+
     def direct_log_density(self, X: Array, natural: Array) -> Array | None:
         """log-densities (n, k) without packed statistics, where those would lose digits; None to use them."""
         return None

@@ -168,6 +168,9 @@ class Product(ExponentialFamily):
     def log_volume(self, origin: Array) -> Array:
         return np.sum(self._each(lambda f, o: f.log_volume(o), self._columns(origin)), axis=0)
 
+    def direct_entropy(self, natural: Array) -> Array:
+        return np.sum(self._each(lambda f, p: f.entropy(p), self._stretches(natural)), axis=0)
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """The sum of the blocks' densities, each in its own best way."""
         blocks = zip(self.families, self._columns(X), self._stretches(natural), strict=True)
