@@ -5,14 +5,16 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from kmle.families import Gamma, Poisson, check_family, from_functions
-from kmle.families.support import COUNTS, POSITIVE
+from cases import CASES, case_id
+from kmle.families import Beta, Gamma, Gaussian, Poisson, check_family, from_functions
+from kmle.families.support import COUNTS, POSITIVE, Integers
 
 GRADIENT = "the moment is the gradient of F"
 TOTAL = "the density integrates to one"
 MEAN = "the moment is the mean of t"
 SHAPES = "shapes"
 CONVEX = "F is convex"
+FAR = "F and the moment agree far out"
 
 
 def levy(
@@ -33,6 +35,13 @@ def gamma(**options):
     return from_functions("mine", lambda X: np.hstack([np.log(X), X]), log_normalizer, support=POSITIVE, **options)
 
 
+def log_series(log_normalizer):
+    """Log-series laws: theta^x / x, x = 1, 2, ..., here from zero on."""
+    return from_functions(
+        "log-series", lambda X: X, log_normalizer, lambda X: -np.log(X[:, 0] + 1), support=COUNTS, start=[-1.0]
+    )
+
+
 def failures(family, **options):
     report = check_family(family, **options)
     assert not report.ok
@@ -43,7 +52,56 @@ def test_a_right_family_passes_every_law():
     report = check_family(levy())
     assert report.ok
     assert all(result.holds for result in report.results)
-    assert str(report).startswith("levy: all laws hold")
+    assert str(report).startswith("levy: all laws hold\n")
+
+
+def test_what_was_not_checked_does_not_count_as_held():
+    report = check_family(Gaussian(n_features=2), [[0.0, 0.0, -0.5, 0.0, -0.5]])
+    assert report.ok
+    assert str(report).splitlines()[0] == "gaussian: 8 of 10 laws hold, 2 not checked"
+
+
+@pytest.mark.parametrize("natural", [[0.0, -0.5], [-0.5, -0.5], [-0.9, 3.0], [1e4, 1e5]])
+def test_a_right_beta_is_accepted_near_its_ends(natural):
+    """Half of the mass next to one is nearer than floating-point numbers are to each other."""
+    report = check_family(Beta(n_features=1), [natural])
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_id)
+def test_every_family_passes(case):
+    report = check_family(case.family, case.naturals(2, seed=6))
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("natural", [-20.0, 10.0, 20.0, 25.0])
+def test_a_right_family_is_accepted_at_large_parameters(natural):
+    assert check_family(Poisson(n_features=1), [[natural]]).ok
+
+
+def test_a_normalizer_that_overflows_is_noticed():
+    naive = from_functions("coin", lambda X: X, lambda n: np.log1p(np.exp(n[..., 0])), support=Integers(0, 1))
+    found = failures(naive)
+    assert set(found) == {FAR}
+    assert found[FAR] == "F ends at natural [709.783] without getting steep there: a term overflows or vanishes"
+    safe = from_functions("coin", lambda X: X, lambda n: np.logaddexp(0, n[..., 0]), support=Integers(0, 1))
+    assert check_family(safe).ok
+
+
+def test_a_formula_that_loses_its_digits_far_out_is_noticed():
+    """1 - exp(theta) is one for theta below -37, and its logarithm nothing but rounding well before."""
+    found = failures(log_series(lambda natural: np.log(-np.log(-np.expm1(natural[..., 0]))) - natural[..., 0]))
+    assert set(found) == {FAR}
+
+
+def test_a_formula_that_is_wrong_far_out_only_is_noticed():
+    class Wrong(Poisson):
+        def moment_from_natural(self, natural):
+            return np.exp(np.minimum(natural, 30.0))
+
+    found = failures(Wrong(n_features=1), natural=[[0.5]])
+    assert set(found) == {FAR}
+    assert "F rises by" in found[FAR]
 
 
 def test_it_is_a_family_like_any_other():
@@ -60,15 +118,13 @@ def test_it_is_a_family_like_any_other():
 
 
 def test_a_family_of_counts():
-    """Log-series laws: theta^x / x, x = 1, 2, ..., here from zero on."""
-    family = from_functions(
-        "log-series",
-        statistic=lambda X: X,
-        log_normalizer=lambda natural: np.log(-np.log(-np.expm1(natural[..., 0]))) - natural[..., 0],
-        log_carrier=lambda X: -np.log(X[:, 0] + 1),
-        support=COUNTS,
-        start=[-1.0],
-    )
+
+    def log_normalizer(natural):
+        # A probability of 1e-300 stands for smaller ones.
+        share = np.maximum(np.exp(natural[..., 0]), 1e-300)
+        return np.log(-np.log1p(-share) / share)
+
+    family = log_series(log_normalizer)
     assert check_family(family).ok
     law = stats.logser(np.exp(-0.5), loc=-1)
     np.testing.assert_allclose(family.log_density([[0], [3], [9]], [[-0.5]])[:, 0], law.logpmf([0, 3, 9]), rtol=1e-10)

@@ -6,8 +6,10 @@ from scipy.special import logsumexp
 from ..families.custom import CustomFamily
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from .shared import LOOKED_AT, centred, check_one_family, living, over_pairs
+from .shared import centred, check_one_family, living, over_pairs
 
+# Distributions whose samples show the carrier.
+LOOKED_AT = 64
 # How far, relatively, a carrier may be from linear in t(x) and be taken as rounding.
 LINEAR = 1e-9
 

@@ -10,17 +10,13 @@ from ..families.support import Angles, Integers, Interval, Support
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 
-# Laws whose samples say where a mixture lies.
-LOOKED_AT = 64
-
 
 def exact_kl(p: Mixture, q: Mixture) -> float | None:
     """KL in closed form, where there is one."""
     if p == q:
         return 0.0
     if p.family == q.family and p.n_components == q.n_components == 1:
-        centred_p, centred_q = centred(p, q)
-        return float(p.family.kl(centred_p.natural, centred_q.natural)[0])
+        return float(p.family.kl(p.natural, q.natural)[0])
     return None
 
 
@@ -35,21 +31,10 @@ def over_pairs(function: Callable[[Array, Array], Array], first: Array, second: 
     return np.concatenate([function(first[start : start + size, None], second[None]) for start in starts])
 
 
-def origin_of(mixture: Mixture) -> Array | None:
-    """A point amid the mixture from which its family is best measured, or None if the family has no need of one."""
-    family, rng = mixture.family, np.random.default_rng(0)
-    places = np.unique(np.linspace(0, mixture.n_components - 1, LOOKED_AT).astype(int))
-    if family.origin(np.tile(family.support.example(family.n_features or 1), (2, 1))) is None:
-        return None
-    return family.origin(np.concatenate([family.sample(mixture.natural[place], 2, rng) for place in places]))
-
-
 def centred(p: Mixture, q: Mixture) -> tuple[Mixture, Mixture]:
     """Both mixtures of one family seen from a point amid the first, so that an offset costs no digits."""
-    origin = origin_of(p)
-    if origin is None:
-        return p, q
-    p_natural, q_natural = (p.family.natural_at_origin(mixture.natural, -origin) for mixture in (p, q))
+    center = p.family.center(p.natural, p.weights)
+    p_natural, q_natural = p.family.centered(center, p.natural, q.natural)
     return Mixture(p.family, p.weights, p_natural), Mixture(q.family, q.weights, q_natural)
 
 

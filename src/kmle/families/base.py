@@ -21,6 +21,8 @@ from .support import Integers, Interval
 # Statistics are built in blocks of rows of about this many numbers, so wide families never hold all of t(X).
 BLOCK_NUMBERS = 1 << 21
 DESCENT_STEPS = 200
+# A divergence below this fraction of the terms it is the difference of is integrated instead, at so many points.
+CANCELLED, INTEGRAL_POINTS = 1e-5, 8
 
 
 def _slices(n: int, width: int) -> Iterator[slice]:
@@ -123,19 +125,19 @@ class ExponentialFamily(FamilyContract):
         density = np.empty((len(rows), len(natural)))
         # Direct densities hold no statistics, so their blocks are longer: each factors all the components anew.
         for block in _slices(len(rows), max(rows.shape[1], len(natural))):
-            direct = self.direct_log_density(rows[block].astype(float, copy=False), natural)
-            if direct is None:
-                return self._packed_log_density(rows, natural, density)
-            density[block] = direct
+            chunk = rows[block].astype(float, copy=False)
+            direct = self.direct_log_density(chunk, natural)
+            density[block] = self.packed_log_density(chunk, natural) if direct is None else direct
         return density
 
-    def _packed_log_density(self, rows: Array, natural: Array, density: Array) -> Array:
-        """<t(x), theta> - F(theta) + k(x), written to `density`."""
+    @final
+    def packed_log_density(self, X: Array, natural: Array) -> Array:
+        """<t(x), theta> - F(theta) + k(x), (n, k), for legal rows."""
         log_normalizer = self.log_normalizer(natural)
-        for block in self.row_blocks(rows):
-            chunk = rows[block].astype(float, copy=False)
-            density[block] = self.sufficient_statistic(chunk) @ natural.T - log_normalizer
-            density[block] += self.log_carrier(chunk)[:, None]
+        density = np.empty((len(X), len(natural)))
+        for block in self.row_blocks(X):
+            density[block] = self.sufficient_statistic(X[block]) @ natural.T - log_normalizer
+            density[block] += self.log_carrier(X[block])[:, None]
         return density
 
     @final
@@ -152,16 +154,50 @@ class ExponentialFamily(FamilyContract):
         return np.asarray(_dot(natural, moment) - self.log_normalizer(natural))
 
     @final
+    def center(self, natural: Array, weights: ArrayLike | None = None) -> Array | None:
+        """The weighted mean (d,) of the locations of distributions (k, D); None for families without a location."""
+        places = self.locations(natural)
+        return None if places is None else _normalised(weights, len(natural)) @ places
+
+    @final
+    def centered(self, center: Array | None, *natural: Array) -> tuple[Array, ...]:
+        """Natural parameters of the same distributions in coordinates with `center` at zero.
+
+        Far from zero F is many times larger than the differences of F that divergences are made of.
+        """
+        return natural if center is None else tuple(self.shifted(part, -center) for part in natural)
+
+    @final
     def bregman(self, natural: Array, other: Array) -> Array:
         """B_F(theta : theta') = F(theta) - F(theta') - <theta - theta', grad F(theta')>."""
-        gap = self.log_normalizer(natural) - self.log_normalizer(other)
-        return np.maximum(gap - _dot(natural - other, self.moment_from_natural(other)), 0.0)
+        return self._bregman(*self.centered(self.locations(other), natural, other))
+
+    def _bregman(self, natural: Array, other: Array) -> Array:
+        here, there = self.log_normalizer(natural), self.log_normalizer(other)
+        slope = _dot(natural - other, self.moment_from_natural(other))
+        value = np.maximum(here - there - slope, 0.0)
+        # What is small beside the terms of the difference is rounding: an integral of the gradient has no such terms.
+        small = value < CANCELLED * (np.abs(here) + np.abs(there) + np.abs(slope))
+        if not small.any():
+            return value
+        natural, other = (np.broadcast_to(part, (*small.shape, part.shape[-1]))[small] for part in (natural, other))
+        value = np.array(value)
+        value[small] = self._integrated_bregman(natural, other)
+        return value
+
+    def _integrated_bregman(self, natural: Array, other: Array) -> Array:
+        """The integral of <grad F(theta' + s (theta - theta')) - grad F(theta'), theta - theta'> over s."""
+        step, start = natural - other, self.moment_from_natural(other)
+        points, weights = np.polynomial.legendre.leggauss(INTEGRAL_POINTS)
+        value = np.zeros(len(step))
+        for point, weight in zip(0.5 + 0.5 * points, 0.5 * weights, strict=True):
+            value += weight * _dot(self.moment_from_natural(other + point * step) - start, step)
+        return np.maximum(value, 0.0)
 
     @final
     def dual_bregman(self, moment: Array, other: Array) -> Array:
-        """B_F*(eta : eta') = F*(eta) - F*(eta') - <eta - eta', grad F*(eta')>."""
-        gap = self.conjugate(moment) - self.conjugate(other)
-        return np.maximum(gap - _dot(moment - other, self.natural_from_moment(other)), 0.0)
+        """B_F*(eta : eta') = F*(eta) - F*(eta') - <eta - eta', grad F*(eta')>, which is B_F(theta' : theta)."""
+        return self.bregman(self.natural_from_moment(other), self.natural_from_moment(moment))
 
     @final
     def kl(self, natural: Array, other: Array) -> Array:
@@ -171,20 +207,26 @@ class ExponentialFamily(FamilyContract):
     @final
     def cross_entropy(self, natural: Array, other: Array) -> Array:
         """-E[log p(x; other)] for x drawn from `natural`, in nats."""
-        mean = _dot(self.moment_from_natural(natural), other) - self.log_normalizer(other)
-        return np.asarray(-mean - self.mean_log_carrier(natural))
+        return np.asarray(self.entropy(natural) + self.kl(natural, other))
 
     @final
     def entropy(self, natural: Array) -> Array:
         """-E[log p(x)], in nats; for continuous data the differential entropy."""
-        return self.cross_entropy(natural, natural)
+        direct = self.direct_entropy(natural)
+        if direct is not None:
+            return direct
+        center = self.locations(natural)
+        (natural,) = self.centered(center, natural)
+        mean = _dot(self.moment_from_natural(natural), natural) - self.log_normalizer(natural)
+        volume = 0.0 if center is None else self.log_volume(center)
+        return np.asarray(volume - mean - self.mean_log_carrier(natural))
 
     @final
     def chernoff_coefficient(self, natural: Array, other: Array, alpha: float = 0.5) -> Array:
         """The integral of p^alpha q^(1 - alpha): one for equal laws, zero for disjoint ones."""
-        middle = self.log_normalizer(alpha * natural + (1 - alpha) * other)
-        mixed = alpha * self.log_normalizer(natural) + (1 - alpha) * self.log_normalizer(other)
-        return np.exp(np.minimum(middle - mixed, 0.0))
+        natural, other = self.centered(self.locations(other), natural, other)
+        middle = alpha * natural + (1 - alpha) * other
+        return np.exp(-alpha * self._bregman(natural, middle) - (1 - alpha) * self._bregman(other, middle))
 
     @final
     def bhattacharyya_coefficient(self, natural: Array, other: Array) -> Array:
@@ -194,27 +236,28 @@ class ExponentialFamily(FamilyContract):
     @final
     def chernoff_information(self, natural: Array, other: Array) -> Array:
         """-log of the smallest Chernoff coefficient over alpha: the best error exponent for telling p from q."""
+        natural, other = self.centered(self.locations(other), natural, other)
         shape = np.broadcast_shapes(natural.shape, other.shape)[:-1]
         low, high = np.zeros(shape), np.ones(shape)
         # The optimal alpha is where the geodesic law is as far from p as from q; the difference is monotone in alpha.
         for _ in range(60):
             alpha = 0.5 * (low + high)
             between = alpha[..., None] * natural + (1 - alpha[..., None]) * other
-            nearer_p = self.kl(between, natural) < self.kl(between, other)
+            nearer_p = self._bregman(natural, between) < self._bregman(other, between)
             low, high = np.where(nearer_p, low, alpha), np.where(nearer_p, alpha, high)
-        return self.kl(between, natural)
+        return self._bregman(natural, between)
 
     @final
     def jensen_diversity(self, natural: Array, weights: ArrayLike | None = None) -> Array:
-        """J_F: the weighted mean of F over laws (k, D) minus F at their weighted mean."""
+        """J_F: the weighted mean of F over laws (k, D) minus F at their weighted mean, as a mean of divergences."""
         w = _normalised(weights, len(natural))
-        return np.maximum(w @ self.log_normalizer(natural) - self.log_normalizer((w @ natural)[None])[0], 0.0)
+        return np.asarray(w @ self.bregman(natural, (w @ natural)[None]))
 
     @final
     def bregman_information(self, moment: Array, weights: ArrayLike | None = None) -> Array:
         """J_F*: the least weighted mean of B_F*(eta_i : c), reached at the mean moment."""
         w = _normalised(weights, len(moment))
-        return np.maximum(w @ self.conjugate(moment) - self.conjugate((w @ moment)[None])[0], 0.0)
+        return np.asarray(w @ self.dual_bregman(moment, (w @ moment)[None]))
 
     @final
     def fisher_information(self, natural: Array) -> Array:
@@ -229,8 +272,15 @@ class ExponentialFamily(FamilyContract):
     @final
     def right_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
         """The theta that minimises the mean of KL(p_i : p_theta): the law with the mean moment."""
+        center = self.center(natural, weights)
+        return self._moved_back(self._right_centroid(self.centered(center, natural)[0], weights), center)
+
+    def _right_centroid(self, natural: Array, weights: ArrayLike | None) -> Array:
         moment = _normalised(weights, len(natural)) @ self.moment_from_natural(natural)
         return self.natural_from_moment(moment[None])[0]
+
+    def _moved_back(self, natural: Array, center: Array | None) -> Array:
+        return natural if center is None else self.shifted(natural, center)
 
     @final
     def left_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
@@ -244,7 +294,11 @@ class ExponentialFamily(FamilyContract):
         Up to a constant that mean is B_F(left : theta) + B_F(theta : right), left and right being the one-sided
         centroids: a descent with twice the Fisher information as its metric, halving any step that does not pay.
         """
-        right, left = self.right_centroid(natural, weights), self.left_centroid(natural, weights)
+        center = self.center(natural, weights)
+        return self._moved_back(self._symmetrised_centroid(self.centered(center, natural)[0], weights), center)
+
+    def _symmetrised_centroid(self, natural: Array, weights: ArrayLike | None) -> Array:
+        right, left = self._right_centroid(natural, weights), self.left_centroid(natural, weights)
         right_moment = self.moment_from_natural(right[None])[0]
 
         def loss(theta: Array) -> float:
@@ -277,14 +331,34 @@ class ExponentialFamily(FamilyContract):
         one = replace(self, n_features=1)
 
         def log_density(x: Array) -> Array:
-            column = x[:, None]
-            return one.sufficient_statistic(column) @ natural + one.log_carrier(column)
+            return one._log_height(x[:, None], natural)
 
         if isinstance(support, Integers) and not isinstance(support.upper, tuple):
             return integer_nodes(log_density, float(support.lower), float(support.upper))
         if isinstance(support, Interval):
             return interval_nodes(log_density, support.lower, support.upper)
         raise ValueError(f"{self.name} has no quadrature: its support is {support.description}")
+
+    def _log_height(self, X: Array, natural: Array) -> Array:
+        """The log-density (n,) of one law, up to a constant unless it is direct."""
+        direct = self.direct_log_density(X, natural[None])
+        return self.sufficient_statistic(X) @ natural + self.log_carrier(X) if direct is None else direct[:, 0]
+
+    @final
+    def integrate_entropy(self, natural: Array) -> Array:
+        """The entropy as the mean of -log p by quadrature, for families of one statistic in each independent column."""
+        one = replace(self, n_features=1)
+        entropies = np.empty(natural.shape)
+        for index in np.ndindex(natural.shape):
+            law = natural[index].reshape(1)
+            x, weight = one.nodes(law)
+            # Long sums are integrals, whose nodes are no whole numbers: the support is not asked.
+            log_density = one._log_height(x[:, None], law)
+            if one.direct_log_density(x[:1, None], law[None]) is None:
+                log_density = log_density - one.log_normalizer(law)
+            p = weight * np.exp(log_density)
+            entropies[index] = -(p @ np.where(p > 0, log_density, 0.0)) / p.sum()
+        return np.asarray(entropies.sum(axis=-1))
 
     @final
     def integrate_log_carrier(self, natural: Array) -> Array:

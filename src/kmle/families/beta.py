@@ -7,10 +7,11 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from ..numerics.saddle_point import LARGE, dirichlet_entropy, log_poisson
 from ..numerics.solvers import dirichlet_concentration
 from ..numerics.special import digamma_minus_total
 from .scaled_columns import ScaledColumns
-from .shapes import as_columns, blocks, join
+from .shapes import as_columns, blocks, join, over_columns
 from .support import POSITIVE, UNIT_OPEN
 
 # However wide, a distribution keeps a single mode where its mean is one half.
@@ -56,6 +57,16 @@ class Beta(ScaledColumns):
         alpha, beta = blocks(natural + 1, 2)
         return {"alpha": alpha, "beta": beta}
 
+    def direct_entropy(self, natural: Array) -> Array:
+        alpha, beta = blocks(natural + 1, 2)
+        return np.asarray(dirichlet_entropy(np.stack([alpha, beta], axis=-1)).sum(axis=-1))
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """Packed statistics, unless parameters are so large that these would cancel."""
+        if natural.max() <= LARGE:
+            return self.packed_log_density(X, natural)
+        return over_columns(_log_density, X, *blocks(natural + 1, 2))
+
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         alpha, beta = blocks(natural + 1, 2)
         draws = rng.beta(alpha, beta, (size, alpha.size))
@@ -71,3 +82,10 @@ class Beta(ScaledColumns):
         mean = alpha / (alpha + beta)
         total = np.maximum(mean * (1 - mean) / spread**2 - 1, SMALLEST_TOTAL)
         return join(mean * total, (1 - mean) * total) - 1
+
+
+def _log_density(x: Array, alpha: Array, beta: Array) -> Array:
+    """A binomial probability of alpha out of alpha + beta, as a density of x."""
+    total = alpha + beta
+    given = log_poisson(alpha, total * x) + log_poisson(beta, total * (1 - x)) - log_poisson(total, total)
+    return given + np.log(alpha) + np.log(beta / total) - np.log(x) - np.log1p(-x)

@@ -7,9 +7,10 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from ..numerics.saddle_point import LARGE, log_poisson
 from .base import ExponentialFamily
 from .bernoulli import SMALLEST_PROBABILITY
-from .shapes import as_columns
+from .shapes import as_columns, over_columns
 from .support import UNIT_CLOSED, Integers, Support
 
 
@@ -61,7 +62,23 @@ class Binomial(ExponentialFamily):
         return {"probability": scipy.special.expit(natural)}
 
     def mean_log_carrier(self, natural: Array) -> Array:
-        return self.integrate_log_carrier(natural)
+        terms = self.log_normalizer(natural) - (natural * self.moment_from_natural(natural)).sum(axis=-1)
+        return np.asarray(terms - self.direct_entropy(natural))
+
+    def direct_entropy(self, natural: Array) -> Array:
+        return self.integrate_entropy(natural)
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """Packed statistics, unless there are so many trials that these would cancel."""
+        if self.trials <= LARGE:
+            return self.packed_log_density(X, natural)
+        means = self.trials * scipy.special.expit(natural), self.trials * scipy.special.expit(-natural)
+        return over_columns(self._log_density, X, *means)
+
+    def _log_density(self, x: Array, successes: Array, failures: Array) -> Array:
+        """From the expected numbers of both: a product of Poisson probabilities, given their total."""
+        whole = log_poisson(np.array(self.trials), np.array(self.trials))
+        return log_poisson(x, successes) + log_poisson(self.trials - x, failures) - whole
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return rng.binomial(self.trials, scipy.special.expit(natural), (size, natural.size)).astype(float)

@@ -12,6 +12,9 @@ from .base import ExponentialFamily
 from .bernoulli import SMALLEST_PROBABILITY
 from .support import UNIT_CLOSED, Integers, Support
 
+# More categories than this are other things: identifiers, times, measurements.
+MOST_CATEGORIES = 1 << 20
+
 
 @dataclass(frozen=True)
 class Categorical(ExponentialFamily):
@@ -51,6 +54,12 @@ class Categorical(ExponentialFamily):
         if self.n_categories is None:
             # NaN and negative codes are refused later, with their place; here they only must not break the count.
             largest = np.nan_to_num(X, nan=0.0, posinf=0.0).max(axis=0)
+            if largest.max() >= MOST_CATEGORIES:
+                column = int(np.argmax(largest))
+                raise ValueError(
+                    f"column {column} holds the category {largest[column]:.6g}: number the categories 0, 1, 2, ..., "
+                    f"at most {MOST_CATEGORIES} of them"
+                )
             facts["n_categories"] = tuple(int(code) + 1 for code in np.maximum(largest, 0))
         return facts
 

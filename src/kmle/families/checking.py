@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernels import survey
+from ..kernels import Survey, survey
 from ..numerics.arrays import Array
 from .contract import FamilyContract
 from .shapes import as_matrices
 from .support import PositiveDefinite, Support
+
+# The largest absolute values of x and t(x) that are taken: products of a few of them, and their sums, are still finite.
+LARGEST_VALUE, LARGEST_STATISTIC = 1e75, 1e95
 
 
 def as_rows(family: FamilyContract, X: ArrayLike) -> Array:
@@ -60,6 +63,7 @@ def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None =
     # One look usually tells that all is well; only if not is the offender looked for.
     seen = survey(rows)
     if seen.finite and family.support.holds_all(seen):
+        _check_size(family, seen, columns)
         return rows
     if not seen.finite:
         finite = np.isfinite(rows)
@@ -74,7 +78,23 @@ def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None =
         where = f"row {first_row + row}" + ("" if place is None else f", column {_column(place, columns)}")
         value = _shown(rows[row]) if place is None else f"{rows[row, place]:.6g}"
         raise ValueError(f"{where} holds {value}; {family.name} accepts {family.support.description}")
+    _check_size(family, seen, columns)
     return rows
+
+
+def _check_size(family: FamilyContract, seen: Survey, columns: list[str] | None) -> None:
+    """Refuses data whose statistics, or their squares, would overflow."""
+    extremes = family.support.extremes(seen)
+    with np.errstate(all="ignore"):
+        statistics = np.abs(family.sufficient_statistic(extremes))
+        if np.all(statistics <= LARGEST_STATISTIC) and np.all(np.abs(extremes) <= LARGEST_VALUE):
+            return
+        sizes = np.log10(np.abs(extremes))
+    end, column = np.unravel_index(np.argmax(np.where(np.isfinite(sizes), np.abs(sizes), 0.0)), sizes.shape)
+    raise ValueError(
+        f"column {_column(int(column), columns)} holds {extremes[end, column]:.6g}: products of such numbers overflow in "
+        f"{family.name}; rescale the column, or drop such rows"
+    )
 
 
 def _column(index: int, columns: list[str] | None) -> str:

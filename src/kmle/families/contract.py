@@ -156,6 +156,18 @@ class FamilyContract(ABC):
         """Natural parameters in the data's own coordinates, from those fitted to `measured_from(X, origin)`."""
         return natural
 
+    def locations(self, natural: Array) -> Array | None:
+        """Where the distributions lie, (..., d): from there differences of F keep their digits; None if nowhere."""
+        return None
+
+    def shifted(self, natural: Array, offset: Array) -> Array:
+        """The distributions moved by `offset` (..., d); the leading axes of both broadcast."""
+        return natural
+
+    def log_volume(self, origin: Array) -> Array:
+        """log |dx/dy| for y = `measured_from(x, origin)`, (...): zero, unless that is more than a shift."""
+        return np.zeros(origin.shape[:-1])
+
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         """Columns (n, c) and the features by which t(x) follows from them in the kernels.
 
@@ -192,6 +204,10 @@ class FamilyContract(ABC):
     def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
         """Which distributions (k,) have at least this spread (d,), up to rounding."""
         return np.ones(natural.shape[:-1], dtype=bool)
+
+    def direct_entropy(self, natural: Array) -> Array | None:
+        """The entropy (k,) in closed form, where F, <theta, eta> and E[k(x)] would cancel; None to add these up."""
+        return None
 
     def direct_log_density(self, X: Array, natural: Array) -> Array | None:
         """log-densities (n, k) without packed statistics, where those would lose digits; None to use them."""

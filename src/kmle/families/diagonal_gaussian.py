@@ -78,6 +78,15 @@ class DiagonalGaussian(ScaledColumns):
     def natural_at_spread(self, natural: Array, spread: Array) -> Array:
         return _natural(_mean_variance(natural)[0], spread**2)
 
+    def locations(self, natural: Array) -> Array:
+        return _mean_variance(natural)[0]
+
+    def shifted(self, natural: Array, offset: Array) -> Array:
+        # From the mean, not from mean / variance: what is left of a mean that is moved to zero is zero.
+        quadratic = blocks(natural, 2)[1]
+        linear = -2 * quadratic * (_mean_variance(natural)[0] + offset)
+        return join(linear, np.broadcast_to(quadratic, linear.shape))
+
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return X, "diagonal"
 

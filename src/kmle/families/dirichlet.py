@@ -8,11 +8,13 @@ import scipy
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
+from ..numerics.saddle_point import LARGE, dirichlet_entropy, log_poisson
 from ..numerics.solvers import dirichlet_concentration
 from ..numerics.special import digamma_minus_total
 from .base import ExponentialFamily
 from .resolution import Resolution
 from .scaled_columns import ROUNDING
+from .shapes import over_columns
 from .support import POSITIVE, Simplex
 
 
@@ -55,6 +57,19 @@ class Dirichlet(ExponentialFamily):
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"concentration": natural + 1}
+
+    def direct_entropy(self, natural: Array) -> Array:
+        return dirichlet_entropy(natural + 1)
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """Packed statistics, unless concentrations are so large that these would cancel."""
+        if natural.max() <= LARGE:
+            return self.packed_log_density(X, natural)
+        concentration = natural + 1
+        total = concentration.sum(axis=-1)
+        given = over_columns(lambda x, a: log_poisson(a, total * x) + np.log(a / x), X, concentration)
+        # Proportions may miss one in their sum by rounding.
+        return given - log_poisson(total, total) - np.log(total) + total * (X.sum(axis=-1, keepdims=True) - 1)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         # Small concentrations draw proportions that underflow; they are kept positive, as the support asks.

@@ -110,6 +110,12 @@ class FixedCovarianceGaussian(ExponentialFamily):
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         return natural + self.natural_from_moment(origin)
 
+    def locations(self, natural: Array) -> Array:
+        return self.moment_from_natural(natural)
+
+    def shifted(self, natural: Array, offset: Array) -> Array:
+        return self.natural_from_moment(self.moment_from_natural(natural) + offset)
+
     def log_carrier_from(self, X: Array, origin: Array) -> Array:
         return self.log_carrier(X - origin)
 

@@ -7,9 +7,10 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from ..numerics.saddle_point import LARGE, gamma_entropy, log_poisson
 from ..numerics.solvers import gamma_shape
 from .scaled_columns import ScaledColumns
-from .shapes import as_columns, blocks, join
+from .shapes import as_columns, blocks, join, over_columns
 from .support import POSITIVE
 
 # A mean of zero stands for this: finite in every product.
@@ -72,6 +73,22 @@ class Gamma(ScaledColumns):
         shape, rate = _shape_rate(natural)
         mean = shape / rate
         return join((mean / spread) ** 2 - 1, -mean / spread**2)
+
+    def direct_entropy(self, natural: Array) -> Array:
+        shape, rate = _shape_rate(natural)
+        return np.asarray((gamma_entropy(shape) - np.log(rate)).sum(axis=-1))
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """Packed statistics, unless a shape is so large that these would cancel."""
+        shape, rate = _shape_rate(natural)
+        if shape.max() <= LARGE:
+            return self.packed_log_density(X, natural)
+        return over_columns(_log_density, X, shape, rate)
+
+
+def _log_density(x: Array, shape: Array, rate: Array) -> Array:
+    """A Poisson probability of `shape` events until x, and one more right then."""
+    return log_poisson(shape, rate * x) + np.log(shape / x)
 
 
 def _shape_rate(natural: Array) -> tuple[Array, Array]:

@@ -121,6 +121,17 @@ class Gaussian(ExponentialFamily):
             good[~good] = np.linalg.eigvalsh(scaled[~good])[..., -1] <= 1 + ROUNDING
         return good
 
+    def locations(self, natural: Array) -> Array:
+        linear, precision = _split(natural)
+        return _mean(linear, cholesky_or_nan(precision))
+
+    def shifted(self, natural: Array, offset: Array) -> Array:
+        # From the mean, not from P mean: what is left of a mean that is moved to zero is zero.
+        mean = self.locations(natural) + offset
+        linear = np.einsum("...ij,...j->...i", _split(natural)[1], mean)
+        quadratic = natural[..., mean.shape[-1] :]
+        return np.concatenate([linear, np.broadcast_to(quadratic, (*linear.shape[:-1], quadratic.shape[-1]))], axis=-1)
+
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return X, "quadratic"
 

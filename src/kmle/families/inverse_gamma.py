@@ -7,10 +7,11 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from ..numerics.saddle_point import LARGE, gamma_entropy, log_poisson
 from ..numerics.solvers import gamma_shape
 from .gamma import SMALLEST_MEAN
 from .scaled_columns import ScaledColumns
-from .shapes import as_columns, blocks, join
+from .shapes import as_columns, blocks, join, over_columns
 from .support import POSITIVE
 
 
@@ -68,6 +69,17 @@ class InverseGamma(ScaledColumns):
         harmonic_mean = scale / shape
         shape = (harmonic_mean / spread) ** 2
         return join(-shape - 1, -shape * harmonic_mean)
+
+    def direct_entropy(self, natural: Array) -> Array:
+        shape, scale = _shape_scale(natural)
+        return np.asarray((gamma_entropy(shape) + np.log(scale) - 2 * scipy.special.digamma(shape)).sum(axis=-1))
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """Packed statistics, unless a shape is so large that these would cancel."""
+        shape, scale = _shape_scale(natural)
+        if shape.max() <= LARGE:
+            return self.packed_log_density(X, natural)
+        return over_columns(lambda x, a, b: log_poisson(a, b / x) + np.log(a / x), X, shape, scale)
 
 
 def _shape_scale(natural: Array) -> tuple[Array, Array]:

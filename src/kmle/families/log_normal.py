@@ -90,6 +90,15 @@ class LogNormal(ScaledColumns):
             shift = shift + excess / (2 * bound * np.exp(-2 * shift) + 1 + 2 * shift)
         return _LOGARITHM.natural_from_source(mean=mean + shift, variance=bound * np.exp(-2 * shift))
 
+    def locations(self, natural: Array) -> Array:
+        return _LOGARITHM.locations(natural)
+
+    def shifted(self, natural: Array, offset: Array) -> Array:
+        return _LOGARITHM.shifted(natural, offset)
+
+    def log_volume(self, origin: Array) -> Array:
+        return np.asarray(origin.sum(axis=-1))
+
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return np.log(X), "diagonal"
 

@@ -7,9 +7,11 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from ..numerics.saddle_point import LARGE, log_poisson
 from .base import ExponentialFamily
 from .binomial import Binomial
 from .categorical import log_proportions
+from .shapes import over_columns
 from .sparse import row_sums_of
 from .support import CountVectors, Integers, Simplex, Support
 
@@ -84,19 +86,32 @@ class Multinomial(ExponentialFamily):
         return {"probabilities": scipy.special.softmax(natural, axis=-1)}
 
     def mean_log_carrier(self, natural: Array) -> Array:
-        # log n! - sum_i E[log x_i!], each x_i being binomial.
-        total = self._total
-        x = np.arange(total + 1.0)
-        log_factorial = scipy.special.gammaln(x + 1)
-        binomial = Binomial(total, n_features=1)
-        carrier = binomial.log_carrier(x[:, None])
-        means = np.empty(natural.shape[:-1])
-        # Law by law: K (total + 1) probabilities at a time are enough.
+        terms = self.log_normalizer(natural) - (natural * self.moment_from_natural(natural)).sum(axis=-1)
+        return np.asarray(terms - self.direct_entropy(natural))
+
+    def direct_entropy(self, natural: Array) -> Array:
+        """A product of Poisson probabilities given the total, each count being binomial."""
+        total, proportions = float(self._total), scipy.special.softmax(natural, axis=-1)
+        one = Binomial(self._total, n_features=1)
+        means = np.empty(natural.shape)
+        # Law by law and category by category, each with nodes of its own.
         for index in np.ndindex(means.shape):
-            logits = binomial.natural_from_moment(total * scipy.special.softmax(natural[index]))[:, None]
-            log_pmf = x * logits - binomial.log_normalizer(logits)[:, None] + carrier
-            means[index] = log_factorial[-1] - (np.exp(log_pmf) @ log_factorial).sum()
-        return means
+            law = one.natural_from_moment(total * proportions[index].reshape(1))
+            x, weight = one.nodes(law)
+            p = weight * np.exp(one.direct_log_density(x[:, None], law[None])[:, 0])
+            means[index] = p @ log_poisson(x, total * proportions[index]) / p.sum()
+        return np.asarray(log_poisson(np.array(total), np.array(total)) - means.sum(axis=-1))
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """Packed statistics, but for rows with counts so large that these would cancel."""
+        density = self.packed_log_density(X, natural)
+        total = X.sum(axis=-1, keepdims=True)
+        large = total[:, 0] > LARGE
+        if large.any():
+            whole, proportions = total[large], scipy.special.softmax(natural, axis=-1)
+            parts = over_columns(lambda x, p: log_poisson(x, whole * p), X[large], proportions)
+            density[large] = parts - log_poisson(whole, whole)
+        return density
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         if self.trials is None:

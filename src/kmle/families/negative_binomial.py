@@ -7,8 +7,9 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from ..numerics.saddle_point import LARGE, log_poisson
 from .base import ExponentialFamily
-from .shapes import as_columns
+from .shapes import as_columns, over_columns
 from .support import COUNTS, POSITIVE, Interval
 
 # A mean of zero (all counts zero) stands for this: finite in every product, zero to twelve digits.
@@ -62,7 +63,25 @@ class NegativeBinomial(ExponentialFamily):
         return {"probability": -np.expm1(natural)}
 
     def mean_log_carrier(self, natural: Array) -> Array:
-        return self.integrate_log_carrier(natural)
+        terms = self.log_normalizer(natural) - (natural * self.moment_from_natural(natural)).sum(axis=-1)
+        return np.asarray(terms - self.direct_entropy(natural))
+
+    def direct_entropy(self, natural: Array) -> Array:
+        return self.integrate_entropy(natural)
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """Packed statistics, but for rows with counts so large that these would cancel."""
+        density = self.packed_log_density(X, natural)
+        large = (X > LARGE).any(axis=-1) | (self.successes > LARGE)
+        if large.any():
+            density[large] = over_columns(self._log_density, X[large], -np.expm1(natural), np.exp(natural))
+        return density
+
+    def _log_density(self, x: Array, success: Array, failure: Array) -> Array:
+        """Poisson probabilities of both kinds of tries given their number, the last try being a success."""
+        r, tries = self.successes, self.successes + x
+        given = log_poisson(np.array(r), tries * success) + log_poisson(x, tries * failure) - log_poisson(tries, tries)
+        return np.log(r / tries) + given
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return rng.negative_binomial(self.successes, -np.expm1(natural), (size, natural.size)).astype(float)

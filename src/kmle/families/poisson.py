@@ -7,8 +7,9 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from ..numerics.saddle_point import LARGE, log_poisson
 from .base import ExponentialFamily
-from .shapes import as_columns
+from .shapes import as_columns, over_columns
 from .sparse import row_sums_of
 from .support import COUNTS, NON_NEGATIVE
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # A rate of zero is legal (all counts zero) and stands for this: finite in every product, zero to twelve digits.
 SMALLEST_RATE = 1e-12
+# From this rate on the entropy is a series of a few terms.
+LARGE_RATE = 1e3
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,29 @@ class Poisson(ExponentialFamily):
         return {"rate": np.exp(natural)}
 
     def mean_log_carrier(self, natural: Array) -> Array:
-        return self.integrate_log_carrier(natural)
+        rate = np.exp(natural)
+        return np.asarray((rate * (1 - natural)).sum(axis=-1) - self.direct_entropy(natural))
+
+    def direct_entropy(self, natural: Array) -> Array:
+        rate = np.exp(natural)
+        inverse = 1 / np.maximum(rate, LARGE_RATE)
+        # Half of log(2 pi e rate), and terms in powers of 1 / rate.
+        series = inverse * (1 / 12 + inverse * (1 / 24 + inverse * (19 / 360 + inverse * (9 / 80))))
+        entropy = np.array(0.5 * np.log(2 * np.pi * np.e / inverse) - series)
+        small = rate < LARGE_RATE
+        if small.any():
+            entropy[small] = self.integrate_entropy(natural[small][:, None])
+        return np.asarray(entropy.sum(axis=-1))
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """Packed statistics, but for rows with counts so large that these would cancel."""
+        density = self.packed_log_density(X, natural)
+        large = (X > LARGE).any(axis=-1)
+        if large.any():
+            # In extended precision, where the machine has it: exp multiplies the rounding of its value by the rate.
+            rate = np.exp(natural.astype(np.longdouble))
+            density[large] = over_columns(log_poisson, X[large], rate)
+        return density
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return rng.poisson(np.exp(natural), (size, natural.size)).astype(float)

@@ -175,6 +175,26 @@ class Product(ExponentialFamily):
         blocks = zip(self.families, self._stretches(natural), self._columns(spread), strict=True)
         return np.asarray(np.all([family.has_spread(p, s) for family, p, s in blocks], axis=0))
 
+    def locations(self, natural: Array) -> Array | None:
+        parts = [family.locations(part) for family, part in zip(self.families, self._stretches(natural), strict=True)]
+        if all(part is None for part in parts):
+            return None
+        places = zip(parts, self.widths, strict=True)
+        none = natural.shape[:-1]
+        return np.concatenate([np.zeros((*none, width)) if at is None else at for at, width in places], axis=-1)
+
+    def shifted(self, natural: Array, offset: Array) -> Array:
+        blocks = zip(self.families, self._stretches(natural), self._columns(offset), strict=True)
+        parts = [family.shifted(part, by) for family, part, by in blocks]
+        shape = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
+        return np.concatenate([np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts], axis=-1)
+
+    def log_volume(self, origin: Array) -> Array:
+        return np.sum(self._each(lambda f, o: f.log_volume(o), self._columns(origin)), axis=0)
+
+    def direct_entropy(self, natural: Array) -> Array:
+        return np.sum(self._each(lambda f, p: f.entropy(p), self._stretches(natural)), axis=0)
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """The sum of the blocks' densities, each in its own best way."""
         blocks = zip(self.families, self._columns(X), self._stretches(natural), strict=True)

@@ -76,8 +76,10 @@ def resolution_of(X: Array, asked: Asked = "auto") -> Resolution:
         return unknown_resolution(X.shape[1]) if asked is None else asked
     some = np.sort(X[:: max(1, len(X) // ENOUGH)].astype(float, copy=False), axis=0)
     repeats = (some[1:] == some[:-1]).any(axis=0)
-    scales = np.array([_scale(np.unique(column) if again else column) for column, again in zip(some.T, repeats, strict=True)])
-    varying = (X != X[0]).any(axis=0)
+    scales = np.array(
+        [_scale(np.unique(column) if again else column) for column, again in zip(some.T, repeats, strict=True)]
+    )
+    varying = (X[0] != X).any(axis=0)
     scales[varying & (scales == 0)] = 1.0
     typical = float(np.median(scales[varying])) if varying.any() else 1.0
     if isinstance(asked, str):

@@ -1,5 +1,8 @@
 """Shapes of usual parameters: the first axis always counts components."""
 
+from collections.abc import Callable
+from functools import reduce
+
 import numpy as np
 
 from ..numerics.arrays import Array
@@ -36,6 +39,12 @@ def as_matrices(value: Array) -> Array:
 def blocks(parameter: Array, count: int) -> list[Array]:
     """The `count` equal blocks of the last axis: one for each statistic of a family of independent columns."""
     return np.split(parameter, count, axis=-1)
+
+
+def over_columns(function: Callable[..., Array], X: Array, *parameters: Array) -> Array:
+    """The sum (n, k) over columns of function(x (n, 1), parameters (k,)): never an n x k x d array."""
+    columns = zip(X.T, *(parameter.T for parameter in parameters), strict=True)
+    return reduce(np.add, (function(x[:, None], *own) for x, *own in columns))
 
 
 def join(*parts: Array) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from .checking import LARGEST_VALUE
 from .contract import FamilyContract
 from .support import CountVectors
 
@@ -61,6 +62,12 @@ def check_sparse(family: FamilyContract, X: Any) -> "csr_array":
         raise ValueError(
             f"row {row}, column {rows.indices[entry]} holds {rows.data[entry]:.6g}; "
             f"{family.name} accepts {family.support.description}"
+        )
+    if len(values) and values.max() > LARGEST_VALUE:
+        column = rows.indices[int(np.argmax(values))]
+        raise ValueError(
+            f"column {column} holds {values.max():.6g}: products of such numbers overflow in {family.name}; "
+            "rescale the column, or drop such rows"
         )
     if isinstance(family.support, CountVectors):
         totals = row_sums_of(rows, rows.data)

@@ -83,6 +83,15 @@ class SphericalGaussian(ExponentialFamily):
     def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
         return np.asarray(_mean_variance(natural)[1] >= (1 - ROUNDING) * spread.max() ** 2)
 
+    def locations(self, natural: Array) -> Array:
+        return _mean_variance(natural)[0]
+
+    def shifted(self, natural: Array, offset: Array) -> Array:
+        # From the mean, not from mean / variance: what is left of a mean that is moved to zero is zero.
+        quadratic = natural[..., -1:]
+        linear = -2 * quadratic * (_mean_variance(natural)[0] + offset)
+        return np.concatenate([linear, np.broadcast_to(quadratic, (*linear.shape[:-1], 1))], axis=-1)
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no second moments, so no digits lost far from the origin."""
         mean, variance = _mean_variance(natural)

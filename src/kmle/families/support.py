@@ -8,7 +8,7 @@ A support looks at rows (n, d) and marks the offenders, either single values (a 
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,10 @@ class Support(ABC):
     def holds_all(self, seen: Survey) -> bool:
         """Whether extremes and wholeness alone tell that finite values are legal; False may mean that they do not."""
         return False
+
+    def extremes(self, seen: Survey) -> Array:
+        """Two rows (2, d) as large as the data gets: every column at its lower and at its upper end."""
+        return np.stack([seen.lowest, seen.highest]).astype(float)
 
     def first_outsider(self, X: Array) -> tuple[int, int | None] | None:
         """Row and column (None: the whole row) of the first offender, or None when all is well."""
@@ -211,6 +215,12 @@ class PositiveDefinite(Support):
         skew = np.abs(matrices - np.swapaxes(matrices, 1, 2)).max(axis=(1, 2)) > TOLERANCE * scale
         return np.asarray(skew | (np.linalg.eigvalsh(matrices.astype(float))[:, 0] <= 0))
 
+    def extremes(self, seen: Survey) -> Array:
+        # The diagonal says how large a matrix is; entries from different matrices would make no legal one.
+        size = round(np.sqrt(len(seen.lowest)))
+        ends = (np.diag(end.reshape(size, size)) for end in (seen.lowest, seen.highest))
+        return np.stack([np.diag(end).ravel() for end in ends]).astype(float)
+
     def example(self, n_features: int) -> Array:
         return np.eye(round(np.sqrt(n_features))).ravel()
 
@@ -238,6 +248,14 @@ class Blocks(Support):
             for mark, block in zip(marks, blocks, strict=True)
         ]
         return np.concatenate(wide, axis=1)
+
+    def extremes(self, seen: Survey) -> Array:
+        edges = np.cumsum([0, *self.widths])
+        parts = []
+        for support, first, last in zip(self.supports, edges, edges[1:], strict=False):
+            lowest, highest, totals = (part[first:last] for part in (seen.lowest, seen.highest, seen.totals))
+            parts.append(support.extremes(replace(seen, lowest=lowest, highest=highest, totals=totals)))
+        return np.concatenate(parts, axis=1)
 
     def example(self, n_features: int) -> Array:
         return np.concatenate([s.example(width) for s, width in zip(self.supports, self.widths, strict=True)])

@@ -77,9 +77,7 @@ class _Scores:
         self.mixture, self.rows, self.weights = mixture, rows, weights
         self.total = float(rows.shape[0] if weights is None else weights.sum())
         self.origin = None if issparse(rows) else family.origin(rows, weights)
-        self.natural = (
-            mixture.natural if self.origin is None else family.natural_at_origin(mixture.natural, -self.origin)
-        )
+        (self.natural,) = family.centered(self.origin, mixture.natural)
         self.moment = family.moment_from_natural(self.natural)
 
     def complete_by_labels(self) -> Array:

@@ -31,10 +31,11 @@ def gaussian_natural(
 
 
 def gaussian_log_normalizer(natural: Floats, n_columns: int) -> Floats | None:
-    """F(theta) of natural parameters (m, D), NaN outside their space; None where there is no such kernel."""
+    """F(theta) of natural parameters (..., D), NaN outside their space; None where there is no such kernel."""
     compiled = compiled_module(warn=False)
-    if compiled is None or n_columns > MOST_COLUMNS or natural.ndim != 2:
+    if compiled is None or n_columns > MOST_COLUMNS or natural.ndim < 2:
         return None
-    values = np.empty(len(natural))
-    compiled.gaussian_log_normalizer(np.ascontiguousarray(natural, dtype=float), n_columns, values)
+    values = np.empty(natural.shape[:-1])
+    flat = np.ascontiguousarray(natural, dtype=float).reshape(-1, natural.shape[-1])
+    compiled.gaussian_log_normalizer(flat, n_columns, values.reshape(-1))
     return values

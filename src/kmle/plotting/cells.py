@@ -97,6 +97,9 @@ def scores(mixture: Mixture, points: Array) -> Array:
         log_weights = np.log(mixture.weights)
     if gaussian_parts(family, natural) is not None and not isinstance(family, Product):
         return mixture.log_joint(points)
+    center = family.center(natural)
+    (natural,) = family.centered(center, natural)
+    points = points if center is None else family.measured_from(points, center)
     return family.sufficient_statistic(points) @ natural.T - family.log_normalizer(natural) + log_weights
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..divergences.shared import origin_of
 from ..merging import Merges, agglomerate
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -58,9 +57,9 @@ def simplify(
     enough = n_components is not None and n_components >= K
     if enough and method == "clustering":
         return unchanged
-    origin = origin_of(mixture)
     family, side = mixture.family, SIDES[centroid]()
-    natural = mixture.natural if origin is None else family.natural_at_origin(mixture.natural, -origin)
+    center = family.center(mixture.natural, mixture.weights)
+    (natural,) = family.centered(center, mixture.natural)
     all_laws = Laws.of(family, mixture.weights, natural)
     # Components without weight have no say; they are assigned in the end.
     alive = np.flatnonzero(mixture.weights > 0)
@@ -75,7 +74,7 @@ def simplify(
         return replace(unchanged, linkage=linkage)
     assignment = nearest(side, all_laws, found.centres)[0]
     assignment[alive] = found.labels
-    return Simplification(_mixture(mixture, origin, assignment, alive, found), assignment, found.loss, linkage)
+    return Simplification(_mixture(mixture, center, assignment, alive, found), assignment, found.loss, linkage)
 
 
 def _found(
@@ -113,11 +112,11 @@ def _by_first_member(found: Clustering) -> Clustering:
 
 
 def _mixture(
-    mixture: Mixture, origin: Array | None, assignment: NDArray[np.intp], alive: NDArray[np.intp], found: Clustering
+    mixture: Mixture, center: Array | None, assignment: NDArray[np.intp], alive: NDArray[np.intp], found: Clustering
 ) -> Mixture:
     """The centres in the mixture's own coordinates; components that stand for themselves are as they were."""
     k = len(found.centres)
-    natural = found.centres if origin is None else mixture.family.natural_at_origin(found.centres, origin)
+    natural = found.centres if center is None else mixture.family.shifted(found.centres, center)
     counts = np.bincount(found.labels, minlength=k)
     single = counts[found.labels] == 1
     natural[found.labels[single]] = mixture.natural[alive[single]]

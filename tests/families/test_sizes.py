@@ -1,0 +1,78 @@
+"""Numbers near the ends of what a float holds are refused in one sentence, or right; nothing overflows on the way."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from cases import CASES, case_id
+from kmle import KMLE, ExponentialFamilyMixture
+from kmle import families as f
+
+SCALED = [
+    f.Gaussian(),
+    f.DiagonalGaussian(),
+    f.SphericalGaussian(),
+    f.LogNormal(),
+    f.Gamma(),
+    f.InverseGamma(),
+    f.InverseGaussian(),
+    f.Exponential(),
+    f.Rayleigh(),
+    f.Maxwell(),
+    f.HalfNormal(),
+    f.Laplace(),
+    f.Weibull(1.5),
+]
+
+
+def fitted(estimator, family, X):
+    labels = np.arange(len(X)) % 2
+    return estimator(2, family=family, init=labels, n_init=1, max_iter=20).fit(X)
+
+
+@pytest.mark.parametrize("estimator", [KMLE, ExponentialFamilyMixture])
+@pytest.mark.parametrize("scale", [1e200, -1e200, 1e-200])
+@pytest.mark.parametrize("case", CASES, ids=case_id)
+def test_one_sentence_or_a_finite_answer(case, scale, estimator):
+    rows = np.concatenate([case.sample(natural, 20, seed) for seed, natural in enumerate(case.naturals(2, seed=2))])
+    with warnings.catch_warnings():
+        # Components may end up empty or at a bound, which is said; numbers must not overflow.
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            model = fitted(estimator, case.family, rows * scale)
+        except ValueError as refusal:
+            assert "column" in str(refusal) or "row" in str(refusal), refusal
+        else:
+            assert np.isfinite(model.mixture_.natural).all()
+            assert np.isfinite(model.score(rows * scale))
+
+
+@pytest.mark.parametrize("family", SCALED, ids=lambda family: family.name)
+def test_the_column_is_named(family):
+    X = np.random.default_rng(0).gamma(2.0, 1.0, (20, 3))
+    X[7, 1] = 1e200
+    names = ["height", "weight", "age"]
+    with pytest.raises(ValueError, match=r"^column 'weight' holds 1e\+200: .*; rescale the column, or drop such rows$"):
+        family.check(X, names)
+    with pytest.raises(ValueError, match="column 1 holds 1e\\+200"):
+        family.mle(X)
+
+
+def test_sparse_counts_and_codes():
+    with pytest.raises(ValueError, match="column 2 holds 1e\\+200"):
+        f.Poisson().log_density(csr_array([[1.0, 0.0, 1e200]]), np.zeros((1, 3)))
+    with pytest.raises(ValueError, match=r"column 0 holds the category 1e\+200: number the categories 0, 1, 2"):
+        f.Categorical().mle([[0.0], [1e200]])
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e20, 1e30])
+@pytest.mark.parametrize("family", SCALED, ids=lambda family: family.name)
+def test_units_do_not_matter(family, scale):
+    """In other units every log-density changes by the logarithm of the unit, and nothing else does."""
+    X = np.random.default_rng(1).gamma(3.0, 1.0, (60, 2))
+    X[::2] *= 5
+    near, far = (fitted(KMLE, family, rows) for rows in (X, X * scale))
+    np.testing.assert_array_equal(near.labels_, far.labels_)
+    assert far.score(X * scale) == pytest.approx(near.score(X) - 2 * np.log(scale), rel=1e-6)
