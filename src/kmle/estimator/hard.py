@@ -185,7 +185,8 @@ class HardEstimator(MixtureEstimator):
             n_components=self.n_components,
             sampling=rng.spawn(1)[0],
         )
-        self._online_state = warmed_up(problem, problem.rows, self._start(problem, rng).parameters)
+        start = problem.with_prescribed(self._start(problem, rng).parameters)
+        self._online_state = warmed_up(problem, problem.rows, start)
         self._online_problem = problem.without_rows()
         return self._take_online(rows)
 

@@ -230,18 +230,7 @@ class MixtureEstimator(FittedEstimator):
             return search(problem, k, rng, hard=self._hard, kind=named)
         if named is None:
             return single_start(problem, k, rng, restart, hard=self._hard)
-        start = self._padded(problem, SEEDINGS[named](problem, k, rng))
-        return Found(start, Starts({named: 1}, agreeing=1))
-
-    def _padded(self, problem: LearningProblem, start: Parameters) -> Parameters:
-        """Fewer seeds than prescribed weights leave the last components without rows from the start."""
-        missing = self.n_components - len(start.natural)
-        if missing == 0 or problem.weights is None:
-            return start
-        natural = np.concatenate([start.natural, np.tile(problem.prior_natural, (missing, 1))])
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(np.where(np.arange(self.n_components) < len(start.natural), problem.weights, 0.0))
-        return Parameters(natural, log_weights)
+        return Found(SEEDINGS[named](problem, k, rng), Starts({named: 1}, agreeing=1))
 
     def _from_mixture(self, problem: LearningProblem, mixture: Mixture) -> Parameters:
         if mixture.family.name != problem.family.name or mixture.natural.shape[1] != problem.order:

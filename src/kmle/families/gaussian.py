@@ -13,6 +13,7 @@ from ..numerics.linear_algebra import (
     inverse_from_cholesky,
     log_determinant,
     solve_lower,
+    solve_lower_transposed,
 )
 from ..numerics.packing import pack, pack_dual, pack_products, packed_length, unpack, unpack_dual
 from .base import ExponentialFamily
@@ -20,13 +21,15 @@ from .centring import centre_of_columns
 from .shapes import as_columns, as_matrices
 from .support import REALS, PositiveDefinite
 
+EPSILON = float(np.finfo(float).eps)
 # Below this fraction of the column's second moment a variance is rounding, not data; it is lifted to it.
-ROUNDING_VARIANCE = 4 * np.finfo(float).eps
+ROUNDING_VARIANCE = 64 * EPSILON
 SMALLEST_VARIANCE = 1e-150
 # Correlation matrices keep their eigenvalues above this: collinear or too few rows stay finite in every product.
 SMALLEST_CORRELATION = 1e-10
-# Far from the origin a standard deviation below this fraction of the mean is lost in the rounding of the mean.
-RESOLUTION = 64 * np.finfo(float).eps
+# Far from the origin a standard deviation below this fraction of the mean is lost in the rounding of the mean, which
+# costs a row half the square of EPSILON / RESOLUTION, in nats.
+RESOLUTION = 1024 * EPSILON
 # Rows are whitened in blocks that stay in the cache, but never so few at a time that products of matrices get slow.
 CACHED_NUMBERS, SMALLEST_BLOCK = 1 << 17, 64
 
@@ -95,6 +98,9 @@ class Gaussian(ExponentialFamily):
     def measured_from(self, X: Array, origin: Array) -> Array:
         return (X - origin).astype(X.dtype, copy=False)
 
+    def resolvable(self, natural: Array, origin: Array) -> Array:
+        return _resolvable(natural, origin, estimated=True)
+
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         natural = _resolvable(natural, origin)
         linear, precision = _split(natural)
@@ -144,8 +150,7 @@ def _mean_covariance(natural: Array) -> tuple[Array, Array]:
 
 def _mean(linear: Array, factors: Array) -> Array:
     # Two triangular solves: a product with the inverse would lose the mean along nearly flat directions.
-    whitened = np.linalg.solve(factors, linear[..., None])
-    return np.asarray(np.linalg.solve(np.swapaxes(factors, -1, -2), whitened)[..., 0])
+    return solve_lower_transposed(factors, solve_lower(factors, linear))
 
 
 def _natural(mean: Array, factors: Array) -> Array:
@@ -161,11 +166,18 @@ def _lifted_natural(moment: Array) -> Array:
     return _natural(mean, _legal_factors(second - mean[..., :, None] * mean[..., None, :], second))
 
 
-def _resolvable(natural: Array, origin: Array) -> Array:
-    """The laws, their covariances lifted to what P mean can tell apart once the mean is as far away as `origin`."""
+def _resolvable(natural: Array, origin: Array, estimated: bool = False) -> Array:
+    """The laws, their covariances lifted to what P mean can tell apart once the mean is as far away as `origin`.
+
+    Those that are `estimated` have correlations whose eigenvalues are above SMALLEST_CORRELATION.
+    """
     mean, covariance = _mean_covariance(natural)
     diagonal = np.arange(origin.size)
     variances = covariance[..., diagonal, diagonal]
+    narrow = np.any(variances < (RESOLUTION * origin) ** 2)
+    near = np.abs(origin).sum() * 10 * EPSILON < SMALLEST_CORRELATION * np.sqrt(variances)
+    if estimated and not narrow and np.all(near):
+        return natural
     scales = np.sqrt(np.maximum(variances, (RESOLUTION * origin) ** 2))
     outer = scales[..., :, None] * scales[..., None, :]
     correlation = covariance / outer
@@ -173,8 +185,8 @@ def _resolvable(natural: Array, origin: Array) -> Array:
     values, vectors = np.linalg.eigh(correlation)
     # P mean is rounded along each eigenvector; the floor keeps what that does to the mean below a tenth of its spread.
     along = np.abs(np.einsum("...ij,...i->...j", vectors, origin / scales))
-    floor = 10 * np.finfo(float).eps * along
-    if np.all(values >= floor) and np.all(variances >= (RESOLUTION * origin) ** 2):
+    floor = 10 * EPSILON * along
+    if not narrow and np.all(values >= floor):
         return natural
     lifted = (vectors * np.maximum(values, floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2) * outer
     return _natural(mean, cholesky_or_nan(lifted))

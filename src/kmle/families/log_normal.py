@@ -65,6 +65,9 @@ class LogNormal(ExponentialFamily):
     def measured_from(self, X: Array, origin: Array) -> Array:
         return (X / np.exp(origin)).astype(X.dtype, copy=False)
 
+    def resolvable(self, natural: Array, origin: Array) -> Array:
+        return _LOGARITHM.resolvable(natural, origin)
+
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         return _LOGARITHM.natural_at_origin(natural, origin)
 

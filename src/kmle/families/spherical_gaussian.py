@@ -67,9 +67,14 @@ class SphericalGaussian(ExponentialFamily):
     def measured_from(self, X: Array, origin: Array) -> Array:
         return (X - origin).astype(X.dtype, copy=False)
 
-    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+    def resolvable(self, natural: Array, origin: Array) -> Array:
         mean, variance = _mean_variance(natural)
-        return _natural(mean + origin, np.maximum(variance, (RESOLUTION * np.abs(origin).max()) ** 2))
+        floor = (RESOLUTION * np.abs(origin).max()) ** 2
+        return natural if np.all(variance >= floor) else _natural(mean, np.maximum(variance, floor))
+
+    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+        mean, variance = _mean_variance(self.resolvable(natural, origin))
+        return _natural(mean + origin, variance)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no second moments, so no digits lost far from the origin."""

@@ -34,7 +34,7 @@ class Swap:
     def _gather_candidates(self, problem: LearningProblem, n_components: int) -> None:
         self._candidates = seed_candidates(problem, n_components, self.rng)
         moments = self._candidates.moments
-        natural = problem.family.natural_from_moment(moments)
+        natural = problem.estimate(moments)
         self._conjugate = np.einsum("nd,nd->n", natural, moments) - problem.family.log_normalizer(natural)
 
     def memory(self) -> dict[str, Any]:
@@ -70,12 +70,10 @@ class Swap:
         loss = self._loss(problem, parameters, moved)
         place = drawn(loss * self._candidates.weights + 1e-300, self.rng)
         natural, log_weights = parameters.natural.copy(), parameters.log_weights.copy()
-        natural[moved] = problem.family.natural_from_moment(self._candidates.moments[place])[0]
-        if problem.weights is None:
-            log_weights[moved] = -np.log(len(log_weights))
-        else:
-            log_weights[moved] = np.log(problem.weights[moved])
-        return Parameters(natural, log_weights)
+        natural[moved] = problem.estimate(self._candidates.moments[place])[0]
+        log_weights[moved] = -np.log(len(log_weights))
+        weights = np.exp(log_weights)
+        return Parameters(natural, problem.log_weights(weights / weights.sum()))
 
     def _loss(self, problem: LearningProblem, parameters: Parameters, without: int) -> Array:
         """B_F* of the candidates to the nearest of the other components."""

@@ -29,6 +29,6 @@ def agglomerative(problem: LearningProblem, n_components: int, rng: np.random.Ge
     counts = np.bincount(labels, weights, k)
     moments = np.zeros((k, candidates.moments.shape[1]))
     np.add.at(moments, labels, weights[:, None] * candidates.moments[chosen] / counts[labels, None])
-    natural = problem.family.natural_from_moment(moments)
+    natural = problem.estimate(moments)
     parameters = Parameters(natural, problem.log_weights(counts / counts.sum()))
     return problem.first_parameters(problem.assign(parameters)[1])

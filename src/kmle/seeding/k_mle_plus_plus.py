@@ -73,7 +73,7 @@ def spread_over(problem: LearningProblem, n_components: int, rng: np.random.Gene
 def spread_of(problem: LearningProblem, candidates: Candidates) -> Spread:
     """Candidates ready to draw seeds from."""
     moments = candidates.moments
-    natural = problem.family.natural_from_moment(moments)
+    natural = problem.estimate(moments)
     normalizer = problem.family.log_normalizer(natural)
     conjugate = np.einsum("nd,nd->n", natural, moments) - normalizer
     largest = np.abs(natural) @ np.abs(moments).max(axis=0) + np.abs(normalizer)

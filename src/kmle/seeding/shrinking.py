@@ -62,4 +62,4 @@ def drawn(weights: Array, rng: np.random.Generator, size: int = 1) -> NDArray[np
 def parameters_at(problem: LearningProblem, moments: Array) -> Parameters:
     """Components at these moments with equal (or the prescribed) weights."""
     k = len(moments)
-    return Parameters(problem.family.natural_from_moment(moments), problem.log_weights(np.full(k, 1 / k)))
+    return Parameters(problem.estimate(moments), problem.log_weights(np.full(k, 1 / k)))
