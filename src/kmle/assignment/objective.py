@@ -255,9 +255,8 @@ class LearningProblem(ABC):
         """The best natural parameters for these statistics; a component keeps its own where those are worse.
 
         The comparison makes numerically solved families as monotone as closed-form ones. What rounding cannot tell
-        apart counts as no worse, so that the outcome does not hang on the order of sums, and with `surely` as no better.
-        Empty components keep theirs,
-        but with prescribed weights, where they stay: the prior alone decides on those.
+        apart counts as no worse, so that the outcome does not hang on the order of sums; with `surely` it counts as no
+        better. Empty components keep theirs, except with prescribed weights, where the prior alone decides on them.
         """
         natural, normalizer = parameters.natural, self.log_normalizer(parameters.natural)
         living = (statistics.counts > 0) & parameters.alive
@@ -338,6 +337,15 @@ class LearningProblem(ABC):
             natural = self.family.natural_at_origin(natural, self.origin)
         weights = np.exp(parameters.log_weights[alive])
         return Mixture(self.family, weights / weights.sum(), natural)
+
+    def as_handed_back(self, parameters: Parameters) -> Parameters:
+        """The same after the way to the data's own coordinates and back, which rounds means far from the origin."""
+        if self.origin is None:
+            return parameters
+        natural = parameters.natural.copy()
+        there = self.family.natural_at_origin(natural[parameters.alive], self.origin)
+        natural[parameters.alive] = self.family.natural_at_origin(there, -self.origin)
+        return Parameters(natural, parameters.log_weights)
 
     def from_mixture(self, mixture: Mixture) -> Parameters:
         """A mixture's parameters, seen from the rows' origin."""

@@ -129,6 +129,7 @@ class Problem(LearningProblem):
     def evidence(self, parameters: Parameters) -> Evidence:
         """The log-likelihood, and how much in doubt labels are; most engines need no responsibilities for that."""
         bias = self.bias(parameters)
+        found: tuple[float, float] | None
         if isinstance(self.rows, Rows) and self._needs_direct(parameters, bias):
             found = DirectEngine(self.rows).evidence(parameters.natural, parameters.log_weights)
         else:

@@ -46,6 +46,8 @@ class CheckedEstimator(ABC):
     resume: bool
 
     family_: ExponentialFamily
+    # What sample weights were multiplied by, to count rows.
+    _weight_factor: float = 1.0
 
     @property
     def _algorithm_name(self) -> str:
@@ -63,7 +65,10 @@ class CheckedEstimator(ABC):
         self.family_ = family.for_data(rows)
         rows = self._legal(rows)
         n_rows = rows.shape[0]
-        return rows, check_sample_weight(weights_of(sample_weight, n_rows), n_rows)
+        given = weights_of(sample_weight, n_rows)
+        weights = check_sample_weight(given, n_rows)
+        self._weight_factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
+        return rows, weights
 
     def _looked(self, X: Any, sample_weight: Any) -> Looked:
         """The first look at data in chunks; settles `family_` and what there is to know of the columns."""
@@ -71,6 +76,7 @@ class CheckedEstimator(ABC):
         if not isinstance(self.init, str | Mixture):
             raise ValueError("init as labels needs the rows in memory: on chunks give a name or a Mixture")
         chunks = looked(X, sample_weight, resolve(self.family), self._may_compress())
+        self._weight_factor = chunks.weight_factor
         self.family_ = chunks.look.family
         self.n_features_in_ = chunks.n_features
         if chunks.columns is not None:

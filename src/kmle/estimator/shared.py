@@ -31,6 +31,8 @@ AnyPrepared: TypeAlias = Prepared | PreparedChunks
 
 # Algorithms that do not depend on where they start, or go on from row to row.
 ONE_START = ("exact", "online")
+# Algorithms in which a row belongs to one component.
+HARD = ("k-mle", "hard-em", "hartigan", "swap", "exact", "online")
 
 
 def _given(parameters: Parameters) -> Found:
@@ -43,7 +45,11 @@ class MixtureEstimator(FittedEstimator):
     # Fitting ----------------------------------------------------------------------------------------------------------
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learns the mixture of the rows of X; `sample_weight` counts rows, so 2 is a row twice. y is ignored.
+        """Learns the mixture of the rows of X. y is ignored.
+
+        `sample_weight` counts rows, so 2 is a row twice. Weights that sum to less than the number of rows (those of
+        positive weight) are relative: they are multiplied so that they sum to it, as `notes_` says, and multiplying
+        all of them by a number changes nothing.
 
         X may also come in chunks: a Dask array or DataFrame, a memory map, `Batches`, an iterable or a function that
         gives batches of rows, or pairs of rows and weights.
@@ -208,6 +214,13 @@ class MixtureEstimator(FittedEstimator):
             notes.append(f"The iteration limit was reached before the end; raise max_iter above {self.max_iter}.")
         if fit.n > 0 and np.shape(fit.labels) == (0,):
             notes.append(f"Labels of {fit.n:.0f} rows are not kept: predict gives them batch by batch.")
+        if self._weight_factor != 1:
+            total, factor = f"{fit.n / self._weight_factor:.6g}", f"{self._weight_factor:.6g}"
+            told = f"The sample weights sum to {total}, less than the {fit.n:.0f} rows: they are relative, and were"
+            notes.append(f"{told} multiplied by {factor} to count rows.")
+        empty = fit.mixture.n_components - len(np.unique(fit.labels)) if np.size(fit.labels) else 0
+        if fit.prescribed_weights and empty > 0 and fit.algorithm in HARD:
+            notes.append(f"{empty} of {self.n_components} components have no rows; their prescribed weights are kept.")
         if fit.algorithm == "exact" and self.prior_strength > 0:
             notes.append("The exact optimum is of the plain likelihood; prior_strength played no part.")
         return notes

@@ -108,7 +108,7 @@ def _stability(problem: Problem, parameters: Parameters, optimum: float | None) 
         told = "Global optimum: no mixture of this family and size has a higher complete likelihood on these rows."
         return Certificate(GLOBAL, told, {"objective": objective})
     natural = problem.updated_natural(parameters, statistics, partition)
-    updated = Parameters(natural, problem.log_weights(statistics.weights()))
+    updated = problem.as_handed_back(Parameters(natural, problem.log_weights(statistics.weights())))
     gain = problem.complete_objective(updated, statistics, partition) - objective
     again, after = problem.assign(updated)
     moving = _moving(problem, updated, partition.labels, again.labels)
