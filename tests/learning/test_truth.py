@@ -29,6 +29,9 @@ BOUNDARY = {
 }
 
 
+DISCRETE = ("bernoulli", "binomial", "categorical", "multinomial", "poisson", "geometric", "negative-binomial")
+
+
 def rounded_rows(name, seed, n=40, d=2):
     """Few distinct values, many ties."""
     rng = np.random.default_rng(seed)
@@ -78,7 +81,7 @@ def test_seven_gaussians_on_whole_numbers_without_a_prior(family, name):
 
 
 def poisson_value(X, labels):
-    """The complete log-likelihood at the best rates and weights, without log x!; empty sums and zeros by their limits."""
+    """The complete log-likelihood at the best rates and weights, without log x!; zeros by their limits."""
     total = 0.0
     for j in np.unique(labels):
         mine = X[labels == j]
@@ -159,23 +162,34 @@ def test_a_cluster_of_zeros_is_valued_by_its_limit():
     model = KMLE(3, family="poisson", init=labels, algorithm="hard-em", prior_strength=0).fit(X)
     moved = labels.copy()
     moved[7] = 2
-    assert poisson_value(X, moved) - poisson_value(X, labels) == pytest.approx(0.6388, abs=1e-3)
+    assert poisson_value(X, moved) - poisson_value(X, labels) == pytest.approx(0.6441, abs=1e-3)
     if np.array_equal(model.labels_, labels):
         assert model.certify(X).kind == "Lloyd-stable"
-        assert model.certify(X).details["largest_gain"] >= 0.638
+        assert model.certify(X).details["largest_gain"] >= 0.644
     better = KMLE(3, family="poisson", init=labels, algorithm="hartigan", prior_strength=0).fit(X)
     assert better.certify(X).kind == "Hartigan-stable"
     assert poisson_value(X, better.labels_) >= poisson_value(X, moved) - 1e-9
 
 
-def test_spikes_gain_but_are_not_made():
-    X = np.random.default_rng(0).normal(size=(60, 1))
-    model = KMLE(3, algorithm="hartigan", prior_strength=0, random_state=0, n_init=3).fit(X)
-    assert np.bincount(model.labels_).min() > 1
-    found = model.certify(X)
-    pair = np.sort(np.bincount(model.labels_))[0]
-    assert found.kind == ("Lloyd-stable" if pair == 2 else found.kind)
-    assert found.stable
+@pytest.mark.parametrize("name", ["hartigan", "swap"])
+@pytest.mark.parametrize("case", CASES, ids=case_id)
+def test_moves_make_no_spikes(case, name):
+    """Without a prior a component on one row gains without end in most families; neither method goes there."""
+    for seed in range(3):
+        problem = Problem(case.family, drawn_rows(case, 60, seed))
+        start = started(problem, 3, seed)
+        fits = [run(algorithm(kind), problem, start, max_iter=500) for kind in ("hard-em", name)]
+        spikes = [spikes_in(problem, fit) for fit in fits]
+        assert spikes[1] <= spikes[0]
+
+
+def spikes_in(problem, fit):
+    """Components on a single row, or on copies of it, of laws that have densities without a bound."""
+    if problem.family.name in DISCRETE:
+        return 0
+    rows = [np.unique(problem.rows.X[fit.labels == j], axis=0) for j in range(fit.mixture.n_components)]
+    one_statistic = problem.family.order == problem.family.n_features or problem.family.name.startswith("fixed")
+    return 0 if one_statistic else sum(len(distinct) == 1 for distinct in rows)
 
 
 def test_a_fixpoint_is_one():
@@ -194,19 +208,26 @@ def test_a_fixpoint_is_one():
 # What a fit says of its mixture ---------------------------------------------------------------------------------------
 
 
+def rounding_of(mixture, n):
+    """What rounding may do to scores of components without a direct density that are next to a floor."""
+    if mixture.family.direct_log_density(np.ones((1, mixture.family.n_features)), mixture.natural) is not None:
+        return 0.0
+    return 16 * np.finfo(float).eps * n * (mixture.weights @ np.abs(mixture.natural * mixture.moment).sum(axis=1))
+
+
 def assert_true(fit, X, weights, rel=1e-7):
     """A fit's numbers are those of its mixture on the rows."""
     counted = np.ones(len(X)) if weights is None else weights
     joint = fit.mixture.log_joint(X)
-    size = max(1.0, abs(fit.log_likelihood))
-    assert fit.log_likelihood == pytest.approx(counted @ fit.mixture.log_density(X), abs=rel * size)
-    assert fit.complete_log_likelihood == pytest.approx(counted @ joint.max(axis=1), abs=rel * size)
+    allowed = rel * max(1.0, abs(fit.log_likelihood)) + rounding_of(fit.mixture, counted.sum())
+    assert fit.log_likelihood == pytest.approx(counted @ fit.mixture.log_density(X), abs=allowed)
+    assert fit.complete_log_likelihood == pytest.approx(counted @ joint.max(axis=1), abs=allowed)
     assert fit.n == pytest.approx(counted.sum())
     if fit.prior_strength == 0:
         soft = fit.algorithm in ("em", "sparse-em")
         reported = fit.log_likelihood if soft else fit.complete_log_likelihood
         if fit.n_kept is None:
-            assert fit.objective == pytest.approx(reported, abs=rel * size)
+            assert fit.objective == pytest.approx(reported, abs=allowed)
 
 
 @pytest.mark.parametrize("prior", [0.0, 1e-3])
@@ -264,7 +285,7 @@ def test_an_estimator_keeps_prescribed_weights_and_says_so():
     X = np.array([[1.0], [2.0], [1.0], [30.0], [28.0], [33.0]])
     start = Mixture.from_source("poisson", [0.1, 0.45, 0.45], rate=[1.4, 1.4, 30.0])
     model = KMLE(3, family="poisson", weights=[0.1, 0.45, 0.45], init=start).fit(X)
-    assert model.weights_.tolist() == [0.1, 0.45, 0.45]
+    np.testing.assert_allclose(model.weights_, [0.1, 0.45, 0.45], rtol=1e-12)
     assert any("prescribed weights are kept" in note for note in model.notes_)
 
 
@@ -278,16 +299,17 @@ COPIES = RNG.integers(0, 4, len(POINTS))
 @pytest.mark.parametrize("kind", [KMLE, ExponentialFamilyMixture])
 def test_relative_weights_may_be_scaled(kind):
     shares = COPIES / COPIES.sum()
-    one, other = (kind(3, random_state=0).fit(POINTS, sample_weight=factor * shares) for factor in (1.0, 1 / 7))
+    one, other = (kind(2, random_state=0).fit(POINTS, sample_weight=factor * shares) for factor in (1.0, 1 / 7))
     np.testing.assert_allclose(one.mixture_.natural, other.mixture_.natural, rtol=1e-9)
     assert one.objective_ == pytest.approx(other.objective_, rel=1e-12)
     assert one.fit_.criteria.bic == pytest.approx(one.bic(POINTS, sample_weight=5e-3 * shares), rel=1e-12)
     assert any("relative" in note for note in one.notes_)
     assert one.certify(POINTS, shares).stable
-    # The prior has the share it has without weights: one observation more would be seen.
-    counts = kind(3, random_state=0).fit(POINTS, sample_weight=COPIES)
+    # The prior has no more say than with counts: a whole observation of it would be seen.
+    counts = kind(2, random_state=0).fit(POINTS, sample_weight=COPIES)
     assert not any("relative" in note for note in counts.notes_)
-    assert one.score(POINTS, sample_weight=shares) == pytest.approx(counts.score(POINTS, sample_weight=COPIES), abs=2e-3)
+    truth = counts.score(POINTS, sample_weight=COPIES)
+    assert one.score(POINTS, sample_weight=shares) == pytest.approx(truth, abs=1e-3)
 
 
 @pytest.mark.parametrize("kind", [KMLE, ExponentialFamilyMixture])
