@@ -132,9 +132,10 @@ class Mixture:
         """log of the mixture's density at each row, (n,)."""
         return self._by_block(X, lambda joint: np.asarray(scipy.special.logsumexp(joint, axis=1)))
 
-    def complete_log_likelihood(self, X: ArrayLike) -> float:
-        """The sum over the rows of the largest log(weights_j p(x; natural_j))."""
-        return float(self._by_block(X, lambda joint: joint.max(axis=1)).sum())
+    def complete_log_likelihood(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The sum over the rows, by their weights, of the largest log(weights_j p(x; natural_j))."""
+        largest = self._by_block(X, lambda joint: joint.max(axis=1))
+        return float(largest.sum() if sample_weight is None else np.asarray(sample_weight, dtype=float) @ largest)
 
     def posterior(self, X: ArrayLike) -> Array:
         """The probability of each component given the row, (n, k)."""

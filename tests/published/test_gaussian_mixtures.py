@@ -19,7 +19,15 @@ from published.datasets import FAITHFUL, GALAXIES, IRIS, NCLUS
 
 def fitted(X, k, family="gaussian", n_init=10, **options):
     model = ExponentialFamilyMixture(
-        k, family=family, prior_strength=0, resolution=None, n_init=n_init, tol=1e-12, max_iter=5000, random_state=0, **options
+        k,
+        family=family,
+        prior_strength=0,
+        resolution=None,
+        n_init=n_init,
+        tol=1e-12,
+        max_iter=5000,
+        random_state=0,
+        **options,
     )
     return model.fit(X)
 

@@ -11,12 +11,14 @@ import scipy
 
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .partition import Labelled, Partition
+from .partition import Labelled, Labels, Partition
 from .rows import Rows
 from .sparse import SparseRows
 
 # Packed scores whose rounding error may exceed this many nats are computed directly, where the family can.
 SCORE_ERROR = 1e-6
+# Rows of one component looked at together.
+ROWS_A_BLOCK = 1 << 14
 
 
 def score_error(largest: Array, natural: Array, bias: Array) -> float:
@@ -62,6 +64,18 @@ class DirectEngine:
             statistics += ClusterStatistics(shares.sum(axis=0), shares.T @ t, score)
         return statistics
 
+    def evidence(self, natural: Array, log_weights: Array) -> tuple[float, float]:
+        """The sum of the scores' log-sum-exp over the rows, and the sum of the entropies of the responsibilities."""
+        total = np.zeros(2)
+        for block, _ in self.rows.blocks():
+            joint, carrier = self._joint(block, natural, log_weights)
+            evidence = np.asarray(scipy.special.logsumexp(joint, axis=1))
+            posterior = np.exp(joint - evidence[:, None])
+            each = np.column_stack([evidence - carrier, scipy.special.entr(posterior).sum(axis=1)])
+            weights = self.rows.weights_of(block)
+            total += each.sum(axis=0) if weights is None else weights @ each
+        return float(total[0]), float(total[1])
+
     def _joint(self, block: slice, natural: Array, log_weights: Array) -> tuple[Array, Array]:
         """log p + log w (n, k), and k(x), by which they exceed the scores.
 
@@ -76,6 +90,22 @@ class DirectEngine:
         joint = np.full((len(X), len(natural)), -np.inf)
         joint[:, alive] = density + log_weights[alive]
         return joint, family.log_carrier(X)
+
+
+def direct_fits(rows: Rows, natural: Array, labels: Labels) -> Array:
+    """The weighted sum of log p(x) - k(x) over the rows of each component (k,), by direct densities."""
+    fits = np.zeros(len(natural))
+    order = np.argsort(labels, kind="stable")
+    ends = np.searchsorted(labels[order], np.arange(len(natural) + 1))
+    for j in np.flatnonzero(np.diff(ends)):
+        for start in range(ends[j], ends[j + 1], ROWS_A_BLOCK):
+            places = order[start : min(start + ROWS_A_BLOCK, ends[j + 1])]
+            X = rows.seen_from_origin(places).astype(float, copy=False)
+            density = rows.family.direct_log_density(X, natural[j : j + 1])
+            assert density is not None  # the family has them
+            each = density[:, 0] - rows.family.log_carrier(X)
+            fits[j] += each.sum() if rows.weights is None else rows.weights[places] @ each
+    return fits
 
 
 @dataclass(frozen=True)

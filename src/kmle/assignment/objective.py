@@ -17,7 +17,7 @@ from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
 from ..statistics import ClusterStatistics
-from .direct import worst_of
+from .direct import SCORE_ERROR, score_error, worst_of
 from .partition import Partition
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ REMEMBERED = 4
 MANY_STATISTICS = 512
 # Relative rounding error of a sum of a few products.
 ROUNDING = 4 * np.finfo(float).eps
+# A cluster with less than this share of the rows has none: what rounding leaves behind.
+EMPTY = 1e-14
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,15 @@ def _smallest_spread(family: ExponentialFamily, resolution: Resolution | None, o
     known = unknown_resolution(family.n_features or 1) if resolution is None else resolution
     spread = family.smallest_spread(known, origin)
     return spread if spread is not None and spread.any() else None
+
+
+class Values(NamedTuple):
+    """What clusters are worth (m,), the rounding error of that at most, their moments and estimates (m, D)."""
+
+    values: Array
+    errors: Array
+    moments: Array
+    natural: Array
 
 
 class LearningProblem(ABC):
@@ -184,8 +195,13 @@ class LearningProblem(ABC):
         fit = self._about(parameters.natural).prior_fit[parameters.alive]
         return float(self.prior_strength * np.minimum(fit - self.prior_top, 0.0).sum())
 
-    def complete_objective(self, parameters: Parameters, statistics: ClusterStatistics) -> float:
-        """Complete log-likelihood of labels with these statistics, plus the penalty; no pass over the data."""
+    def complete_objective(
+        self, parameters: Parameters, statistics: ClusterStatistics, partition: Partition | None = None
+    ) -> float:
+        """Complete log-likelihood of labels with these statistics, plus the penalty; no pass over the data.
+
+        Where statistics do not have the digits for it, problems that know the rows compute it from the labels.
+        """
         living = np.flatnonzero((statistics.counts > 0) & parameters.alive)
         terms = statistics.counts, statistics.sums, parameters.natural, parameters.log_weights
         normalizer = self.log_normalizer(parameters.natural)
@@ -214,13 +230,44 @@ class LearningProblem(ABC):
         expected += softened.counts[alive] @ self.bias(parameters)[alive]
         return Evidence(softened.score + self.sum_log_carrier, float(softened.score - expected) / self.total)
 
+    # Clusters ---------------------------------------------------------------------------------------------------------
+
+    def cluster_values(self, counts: Array, sums: Array, log_weights: Array | None = None) -> Values:
+        """What clusters of these counts (m,) and sums (m, D) add to the complete objective at their best.
+
+        With profiled weights a cluster of n rows with sum of t equal to S adds (n + n0) (<eta, theta> - F(theta)) -
+        n0 F*(eta0) + n log(n / N), theta being the estimate at eta = (S + n0 eta0) / (n + n0), n0 pseudo-observations
+        at eta0 the prior; prescribed weights replace n / N. Inside the moment space no value is larger. On its
+        boundary the estimate stands on a floor of the family, and the value is that of the floor: the limit where the
+        likelihood has one, and the likelihood of the component that a fit hands back in any case.
+        """
+        empty = counts <= EMPTY * self.total
+        n, n0 = np.where(empty, 1.0, counts), self.prior_strength
+        moments = np.where(empty[:, None], self.prior_moment, (sums + n0 * self.prior_moment) / (n + n0)[:, None])
+        natural = self.estimate(moments)
+        normalizer = self.family.log_normalizer(natural)
+        fit = np.einsum("nd,nd->n", natural, moments) - normalizer
+        size = np.einsum("nd,nd->n", np.abs(natural), np.abs(moments)) + np.abs(normalizer)
+        shares = np.log(n / self.total) if log_weights is None else log_weights
+        values = (n + n0) * fit - n0 * self.prior_top + n * shares
+        return Values(
+            np.where(empty, 0.0, values), np.where(empty, 0.0, 2 * ROUNDING * (n + n0) * size), moments, natural
+        )
+
     # Updates ----------------------------------------------------------------------------------------------------------
 
-    def updated_natural(self, parameters: Parameters, statistics: ClusterStatistics) -> Array:
+    def updated_natural(
+        self,
+        parameters: Parameters,
+        statistics: ClusterStatistics,
+        partition: Partition | None = None,
+        surely: bool = False,
+    ) -> Array:
         """The best natural parameters for these statistics; a component keeps its own where those are worse.
 
         The comparison makes numerically solved families as monotone as closed-form ones. What rounding cannot tell
-        apart counts as no worse, so that the outcome does not hang on the order of sums. Empty components keep theirs.
+        apart counts as no worse, so that the outcome does not hang on the order of sums; with `surely` it counts as no
+        better. Empty components keep theirs, except with prescribed weights, where the prior alone decides on them.
         """
         natural, normalizer = parameters.natural, self.log_normalizer(parameters.natural)
         living = (statistics.counts > 0) & parameters.alive
@@ -232,21 +279,30 @@ class LearningProblem(ABC):
             after = np.einsum("kd,kd->k", moments, proposed) - proposed_normalizer
             before = np.einsum("kd,kd->k", moments, natural[chosen]) - normalizer[chosen]
             size = np.einsum("kd,kd->k", np.abs(moments), np.abs(proposed)) + np.abs(proposed_normalizer)
-        better = (after >= before - ROUNDING * size) | np.isnan(before)
+        better = (after >= before + (1 if surely else -1) * ROUNDING * size) | np.isnan(before)
         if isinstance(chosen, slice) and better.all():
             natural, normalizer = proposed, proposed_normalizer
         else:
             places = np.flatnonzero(living)[better]
             natural, normalizer = natural.copy(), normalizer.copy()
             natural[places], normalizer[places] = proposed[better], proposed_normalizer[better]
+            if self.weights is not None:
+                empty = statistics.counts == 0
+                natural[empty] = self.prior_natural
+                normalizer[empty] = self.family.log_normalizer(self.prior_natural[None])
         self._remembered(natural, normalizer)
         return natural
 
     def estimate(self, moments: Array) -> Array:
-        """The natural parameters (k, D) of the components with these moments, none narrower than the data's resolution."""
+        """The natural parameters (k, D) of the components with these moments, none narrower than the data's resolution.
+
+        Floors are applied here and nowhere later, so that the mixture handed back is the one that was learned.
+        """
         if self.spread is None:
-            return self.family.natural_from_moment(moments)
-        return self.family.natural_with_spread(moments, self.spread)
+            natural = self.family.natural_from_moment(moments)
+        else:
+            natural = self.family.natural_with_spread(moments, self.spread)
+        return natural if self.origin is None else self.family.resolvable(natural, self.origin)
 
     def confined(self, natural: Array, otherwise: Array) -> Array:
         """Natural parameters (..., D) where they are no narrower than the data's resolution, others elsewhere."""
@@ -257,12 +313,17 @@ class LearningProblem(ABC):
         return natural if wide.all() else np.where(wide.reshape(natural.shape[:-1])[..., None], natural, otherwise)
 
     def legal(self, natural: Array, alive: NDArray[np.bool_]) -> bool:
-        """Whether these (k, D) are natural parameters of the family, those of inactive components aside."""
+        """Whether these (k, D) are natural parameters of the family, those of inactive components aside.
+
+        They are not where components are so narrow that scores lose their digits: floors begin there.
+        """
         with np.errstate(all="ignore"):
-            return bool(np.isfinite(self.log_normalizer(natural)[alive]).all())
+            normalizer = self.log_normalizer(natural)[alive]
+        precise = score_error(self.largest_statistic, natural[alive], normalizer) <= SCORE_ERROR
+        return precise and bool(np.isfinite(normalizer).all())
 
     def first_parameters(self, statistics: ClusterStatistics) -> Parameters:
-        """Parameters from labels alone; empty clusters are dead from the start."""
+        """Parameters from labels alone; empty clusters are dead from the start, unless their weights are prescribed."""
         k = len(statistics.counts)
         blank = np.tile(self.prior_natural, (k, 1))
         parameters = Parameters(blank, self.log_weights(statistics.weights()))
@@ -272,13 +333,21 @@ class LearningProblem(ABC):
         return parameters
 
     def log_weights(self, weights: Array) -> Array:
-        """Logarithms of the weights: the prescribed ones for components that live, if there are any.
+        """Logarithms of the weights, or of the prescribed ones if there are any: also of components without rows.
 
         Fewer components than prescribed weights (there were no more distinct rows to seed) have the first of them.
         """
-        chosen = weights if self.weights is None else np.where(weights > 0, self.weights[: len(weights)], 0.0)
         with np.errstate(divide="ignore"):
-            return np.log(chosen)
+            return np.log(weights if self.weights is None else self.weights[: len(weights)])
+
+    def with_prescribed(self, parameters: Parameters) -> Parameters:
+        """The same with a component for every prescribed weight: the distribution of all rows where one is missing."""
+        if self.weights is None or (len(parameters.natural) == len(self.weights) and parameters.alive.all()):
+            return parameters
+        natural = np.tile(self.prior_natural, (len(self.weights), 1))
+        places = np.flatnonzero(parameters.alive)
+        natural[places] = parameters.natural[places]
+        return Parameters(natural, np.log(self.weights))
 
     # Between the rows' origin and the user's coordinates -------------------------------------------------------------
 
@@ -290,6 +359,15 @@ class LearningProblem(ABC):
             natural = self.family.natural_at_origin(natural, self.origin)
         weights = np.exp(parameters.log_weights[alive])
         return Mixture(self.family, weights / weights.sum(), natural)
+
+    def as_handed_back(self, parameters: Parameters) -> Parameters:
+        """The same after the way to the data's own coordinates and back, which rounds means far from the origin."""
+        if self.origin is None:
+            return parameters
+        natural = parameters.natural.copy()
+        there = self.family.natural_at_origin(natural[parameters.alive], self.origin)
+        natural[parameters.alive] = self.family.natural_at_origin(there, -self.origin)
+        return Parameters(natural, parameters.log_weights)
 
     def from_mixture(self, mixture: Mixture) -> Parameters:
         """A mixture's parameters, seen from the rows' origin."""

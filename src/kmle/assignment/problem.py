@@ -15,10 +15,10 @@ from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
 from ..statistics import ClusterStatistics
 from .choose import choose, plain_engine
-from .direct import SCORE_ERROR, DirectEngine, score_error
+from .direct import SCORE_ERROR, DirectEngine, direct_fits, score_error
 from .engine import Engine
 from .objective import Evidence, Facts, LearningProblem, Parameters
-from .partition import Labels, Partition
+from .partition import Labels, Partition, Remembered
 from .rows import Rows
 from .sparse import SparseEngine, SparseRows
 from .wide import WideEngine
@@ -144,11 +144,59 @@ class Problem(LearningProblem):
     def evidence(self, parameters: Parameters) -> Evidence:
         """The log-likelihood, and how much in doubt labels are; most engines need no responsibilities for that."""
         bias = self.bias(parameters)
-        found = None if self._needs_direct(parameters, bias) else self.engine.evidence(parameters.natural, bias)
+        found: tuple[float, float] | None
+        if isinstance(self.rows, Rows) and self._needs_direct(parameters, bias):
+            found = DirectEngine(self.rows).evidence(parameters.natural, parameters.log_weights)
+        else:
+            found = self.engine.evidence(parameters.natural, bias)
         if found is None:
             return super().evidence(parameters)
         score, entropy = found
         return Evidence(score + self.sum_log_carrier, entropy / self.total)
+
+    def evidence_in(self, parameters: Parameters, softened: ClusterStatistics) -> Evidence:
+        """The evidence that a full soft pass with these parameters found."""
+        precise = self._needs_direct(parameters, self.bias(parameters))
+        return self.evidence(parameters) if precise else super().evidence_in(parameters, softened)
+
+    # Precise objectives -----------------------------------------------------------------------------------------------
+
+    def _labels_in(self, partition: Partition | None, *naturals: Array) -> Labels | None:
+        """The labels, where statistics do not have the digits for these components and the rows do."""
+        if partition is None or isinstance(partition, Remembered) or not self.has_direct:
+            return None
+        magnitudes = [np.abs(natural) @ self.largest_statistic for natural in naturals]
+        largest = float(np.max([magnitude.max(initial=0.0) for magnitude in magnitudes]))
+        return None if np.finfo(float).eps * largest <= SCORE_ERROR else partition.labels
+
+    def complete_objective(
+        self, parameters: Parameters, statistics: ClusterStatistics, partition: Partition | None = None
+    ) -> float:
+        labels = self._labels_in(partition, parameters.natural[parameters.alive])
+        if labels is None or not isinstance(self.rows, Rows):
+            return super().complete_objective(parameters, statistics)
+        occupied = statistics.counts > 0
+        fit = direct_fits(self.rows, parameters.natural, labels)[occupied]
+        fit += statistics.counts[occupied] * parameters.log_weights[occupied]
+        return float(fit.sum()) + self.sum_log_carrier + self.penalty(parameters)
+
+    def updated_natural(
+        self,
+        parameters: Parameters,
+        statistics: ClusterStatistics,
+        partition: Partition | None = None,
+        surely: bool = False,
+    ) -> Array:
+        natural = super().updated_natural(parameters, statistics, None, surely)
+        occupied = statistics.counts > 0
+        labels = self._labels_in(partition, natural[occupied], parameters.natural[occupied])
+        if labels is None or not isinstance(self.rows, Rows):
+            return natural
+        before, after = (direct_fits(self.rows, theta, labels) for theta in (parameters.natural, natural))
+        with np.errstate(invalid="ignore"):
+            penalty = self.prior_strength * (self._about(natural).prior_fit - self._about(parameters.natural).prior_fit)
+            worse = occupied & (after + penalty < before)
+        return np.where(worse[:, None], parameters.natural, natural) if worse.any() else natural
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         """What a function of rows, and of the place of their first one among all, says of all."""

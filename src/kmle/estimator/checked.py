@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from ..assignment.choose import ENGINES
 from ..families import ExponentialFamily, resolve
-from ..families.resolution import Asked
 from ..families.checking import as_rows, check_sample_weight
+from ..families.resolution import Asked
 from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
 from ..learning import Algorithm, Exact, Online
@@ -48,7 +48,8 @@ class CheckedEstimator(ABC):
     resume: bool
 
     family_: ExponentialFamily
-    n_features_in_: int
+    # What sample weights were multiplied by, to count rows.
+    _weight_factor: float = 1.0
 
     @property
     def _algorithm_name(self) -> str:
@@ -66,7 +67,10 @@ class CheckedEstimator(ABC):
         self.family_ = family.for_data(rows)
         rows = self._legal(rows)
         n_rows = rows.shape[0]
-        return rows, check_sample_weight(weights_of(sample_weight, n_rows), n_rows)
+        given = weights_of(sample_weight, n_rows)
+        weights = check_sample_weight(given, n_rows)
+        self._weight_factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
+        return rows, weights
 
     def _looked(self, X: Any, sample_weight: Any) -> Looked:
         """The first look at data in chunks; settles `family_` and what there is to know of the columns."""
@@ -74,6 +78,7 @@ class CheckedEstimator(ABC):
         if not isinstance(self.init, str | Mixture):
             raise ValueError("init as labels needs the rows in memory: on chunks give a name or a Mixture")
         chunks = looked(X, sample_weight, resolve(self.family), self._may_compress())
+        self._weight_factor = chunks.weight_factor
         self.family_ = chunks.look.family
         self.n_features_in_ = chunks.n_features
         if chunks.columns is not None:

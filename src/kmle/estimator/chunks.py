@@ -12,6 +12,7 @@ from ..execution.batches import as_batches
 from ..execution.look import Look, look_at
 from ..execution.piece import Task
 from ..families import ExponentialFamily
+from ..families.checking import relative_factor
 from ..families.resolution import Asked
 from ..learning import Fit
 from ..mixture import Mixture
@@ -40,6 +41,11 @@ class Looked:
     def n_rows(self) -> int:
         """How many rows there are."""
         return sum(self.look.n_rows)
+
+    @property
+    def weight_factor(self) -> float:
+        """What the weights of rows are multiplied by, to count rows."""
+        return relative_factor(self.look.weight, sum(self.look.n_weighty))
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,8 @@ def prepared_chunks(
     """The problem of the distinct rows where they are few, else of all chunks."""
     look, chunks = looked.look, looked.chunks
     engine = "auto" if assignment == "compressed" else assignment
-    settings = Settings(look.family, look.origin, n_components, engine, chunks.threads(n_threads), chunks.stays)
+    factor, threads = looked.weight_factor, chunks.threads(n_threads)
+    settings = Settings(look.family, look.origin, n_components, engine, threads, chunks.stays, factor)
     chunks.settle(settings)
     table = look.distinct if assignment in ("auto", "compressed") else None
     if table is None or table.X is None:
@@ -115,7 +122,7 @@ def prepared_chunks(
     few = Problem(
         look.family,
         table.X,
-        table.weights,
+        None if table.weights is None else factor * table.weights,
         prior_strength,
         prescribed_weights,
         look.origin,

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..execution import is_dask, is_streamed
-from ..execution.batches import chunks_of
+from ..execution.batches import as_batches, chunks_of
+from ..families.checking import check_sample_weight
 from ..learning import Certificate, Fit, certificate
 from ..learning.criteria import Criteria
 from ..mixture import Mixture
@@ -57,46 +58,63 @@ class FittedEstimator(CheckedEstimator):
         """Log-density of each row under the mixture; in the form that `predict` has."""
         return self._of_rows("log_density", X, float)
 
-    def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Mean log-density of the rows (of Dask data: a Dask array without dimensions). y is ignored."""
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Mean log-density of the rows, by their weights (of Dask data: a Dask array without dimensions). y is ignored.
+
+        The batches of a stream carry their weights.
+        """
+        if is_streamed(X):
+            return self._score_of_batches(X, sample_weight)
         densities: Any = self.score_samples(X)
         if is_dask(X):
-            return densities.mean()
-        if is_streamed(X):
-            sums = np.sum([(part.sum(), len(part)) for part in densities], axis=0)
-            return float(sums[0] / sums[1])
-        return float(densities.mean())
+            weighted: Any = sample_weight
+            return densities.mean() if weighted is None else (densities * weighted).sum() / weighted.sum()
+        return float(np.average(densities, weights=self._row_weights(sample_weight, len(densities))))
 
-    def complete_log_likelihood(self, X: ArrayLike) -> float:
+    def _score_of_batches(self, X: Any, sample_weight: Any) -> float:
+        self._check_fitted()
+        sums = np.zeros(2)
+        for chunk in chunks_of(opened(X) if sample_weight is None else as_batches(X, sample_weight), self.family_):
+            densities = of_block(self.mixture_, "log_density", chunk.X, chunk.first_row)
+            weights = np.ones(len(densities)) if chunk.weights is None else chunk.weights
+            sums += weights @ densities, weights.sum()
+        return float(sums[0] / sums[1])
+
+    def _row_weights(self, sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
+        return check_sample_weight(weights_of(sample_weight, n_rows), n_rows)
+
+    def complete_log_likelihood(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Sum over the rows of the largest log(weight_j density_j): the paper's objective, a total."""
         rows = self._fitted_rows(X)
-        return self.mixture_.complete_log_likelihood(rows)
+        return self.mixture_.complete_log_likelihood(rows, self._row_weights(sample_weight, rows.shape[0]))
 
-    def criteria(self, X: ArrayLike) -> Criteria:
-        """All criteria on X at once: AIC, AICc, BIC and ICL; lower is better."""
+    def criteria(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Criteria:
+        """All criteria on X at once: AIC, AICc, BIC and ICL; lower is better. Weights count rows, as in `fit`."""
         rows = self._fitted_rows(X)
+        weights = self._row_weights(sample_weight, rows.shape[0])
+        densities = self.mixture_.log_density(rows)
         return Criteria(
-            log_likelihood=float(self.mixture_.log_density(rows).sum()),
-            complete_log_likelihood=self.mixture_.complete_log_likelihood(rows),
+            log_likelihood=float(densities.sum() if weights is None else weights @ densities),
+            complete_log_likelihood=self.mixture_.complete_log_likelihood(rows, weights),
             n_parameters=self.mixture_.count_parameters(prescribed_weights=self.weights is not None),
-            n=rows.shape[0],
+            n=rows.shape[0] if weights is None else float(weights.sum()),
         )
 
-    def aic(self, X: ArrayLike) -> float:
+    def aic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Akaike's criterion on X: lower is better."""
-        return self.criteria(X).aic
+        return self.criteria(X, sample_weight).aic
 
-    def aicc(self, X: ArrayLike) -> float:
+    def aicc(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Akaike's criterion on X, corrected for small samples: lower is better, infinite with too many parameters."""
-        return self.criteria(X).aicc
+        return self.criteria(X, sample_weight).aicc
 
-    def bic(self, X: ArrayLike) -> float:
+    def bic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Schwarz's criterion on X: lower is better."""
-        return self.criteria(X).bic
+        return self.criteria(X, sample_weight).bic
 
-    def icl(self, X: ArrayLike) -> float:
+    def icl(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The integrated complete likelihood criterion on X: BIC with the complete likelihood, lower is better."""
-        return self.criteria(X).icl
+        return self.criteria(X, sample_weight).icl
 
     def certify(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:
         """What can be said for sure about the fit on the rows it was learned from: see `kmle.certify`."""

@@ -15,7 +15,7 @@ from ..assignment.sparse import SparseRows
 from ..execution import Chunk, is_streamed
 from ..execution.batches import chunks_of, with_large_first
 from ..families import ExponentialFamily, resolve
-from ..families.checking import check_sample_weight
+from ..families.checking import check_weights
 from ..families.sparse import issparse
 from ..inspection.diagnostics import OVERLAP
 from ..learning import Algorithm, Exact, Fit, HardEM, Hartigan, KMLELloyd, Online, Swap
@@ -109,6 +109,7 @@ class HardEstimator(MixtureEstimator):
     def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Online k-MLE: the first batch seeds the mixture, every further one is assigned and added. y is ignored.
 
+        `sample_weight` counts rows, also where the weights of a batch sum to less than its rows.
         X may also be an iterator, `Batches`, or whatever else gives several batches: they are taken one by one.
         """
         if is_streamed(X):
@@ -118,7 +119,8 @@ class HardEstimator(MixtureEstimator):
         if not hasattr(self, "_online_state"):
             return self._first_batch(X, sample_weight)
         rows = self._legal(self._table(X, self.family_, reset=False))
-        weights = check_sample_weight(weights_of(sample_weight, rows.shape[0]), rows.shape[0])
+        given = weights_of(sample_weight, rows.shape[0])
+        weights = None if given is None else check_weights(given, rows.shape[0])
         problem = self._online_problem
         batch: Rows | SparseRows
         if issparse(rows):
@@ -176,6 +178,8 @@ class HardEstimator(MixtureEstimator):
 
     def _first_batch(self, X: ArrayLike, sample_weight: ArrayLike | None) -> Self:
         rows, weights = self._checked_data(X, sample_weight)
+        if weights is not None:
+            weights = weights / self._weight_factor  # batches that follow cannot know what the first ones sum to
         self._checked_arguments(rows.shape[0])
         rng = np.random.default_rng(entropy_of(self.random_state))
         problem = Problem(
@@ -188,7 +192,8 @@ class HardEstimator(MixtureEstimator):
             sampling=rng.spawn(1)[0],
             resolution=self._asked_resolution(),
         )
-        self._online_state = warmed_up(problem, problem.rows, self._start(problem, rng).parameters)
+        start = problem.with_prescribed(self._start(problem, rng).parameters)
+        self._online_state = warmed_up(problem, problem.rows, start)
         self._online_problem = problem.without_rows()
         return self._take_online(rows)
 

@@ -18,9 +18,11 @@ class KMLE(HardEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     elsewhere (`empty="reseed"`). `algorithm` is "k-mle", "hard-em", "hartigan", "swap", "exact", "online", or an object
     of `kmle.learning`; `init` "k-mle++", "k-mle||" (all rows, in a few passes), "random", "restricted", "quantile",
     "k-means", "short-em", "grid", "agglomerative", labels, or a Mixture; `weights` None (learned), "uniform", or
-    numbers held fixed. `prior_strength` pseudo-observations at the mean of the data keep components regular; 0 is plain
-    maximum likelihood. `tol` is the gain a row below which learning stops; 0 goes on until no label changes. A fit with
-    a `checkpoint`, the path of a file, writes there every few seconds what it needs to go on with `resume=True`.
+    numbers held fixed: then no component is removed, and one without rows keeps its weight, with the parameters of the
+    distribution of all rows. `prior_strength` pseudo-observations at the mean of the data keep components regular; 0 is
+    plain maximum likelihood. `tol` is the gain a row below which learning stops; 0 goes on until no label changes. A
+    fit with a `checkpoint`, the path of a file, writes there every few seconds what it needs to go on with
+    `resume=True`.
     """
 
 

@@ -32,6 +32,8 @@ AnyPrepared: TypeAlias = Prepared | PreparedChunks
 
 # Algorithms that do not depend on where they start, or go on from row to row.
 ONE_START = ("exact", "online")
+# Algorithms in which a row belongs to one component.
+HARD = ("k-mle", "hard-em", "hartigan", "swap", "exact", "online")
 
 
 def _given(parameters: Parameters) -> Found:
@@ -44,7 +46,11 @@ class MixtureEstimator(FittedEstimator):
     # Fitting ----------------------------------------------------------------------------------------------------------
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learns the mixture of the rows of X; `sample_weight` counts rows, so 2 is a row twice. y is ignored.
+        """Learns the mixture of the rows of X. y is ignored.
+
+        `sample_weight` counts rows, so 2 is a row twice. Weights that sum to less than the number of rows (those of
+        positive weight) are relative: they are multiplied so that they sum to it, as `notes_` says, and multiplying
+        all of them by a number changes nothing.
 
         X may also come in chunks: a Dask array or DataFrame, a memory map, `Batches`, an iterable or a function that
         gives batches of rows, or pairs of rows and weights.
@@ -214,6 +220,13 @@ class MixtureEstimator(FittedEstimator):
         rounded = rounding_note(fit, self._column_names())
         if rounded is not None:
             notes.append(rounded)
+        if self._weight_factor != 1:
+            total, factor = f"{fit.n / self._weight_factor:.6g}", f"{self._weight_factor:.6g}"
+            told = f"The sample weights sum to {total}, less than the {fit.n:.0f} rows: they are relative, and were"
+            notes.append(f"{told} multiplied by {factor} to count rows.")
+        empty = fit.mixture.n_components - len(np.unique(fit.labels)) if np.size(fit.labels) else 0
+        if fit.prescribed_weights and empty > 0 and fit.algorithm in HARD:
+            notes.append(f"{empty} of {self.n_components} components have no rows; their prescribed weights are kept.")
         if fit.algorithm == "exact" and self.prior_strength > 0:
             notes.append("The exact optimum is of the plain likelihood; prior_strength played no part.")
         return notes
@@ -236,18 +249,7 @@ class MixtureEstimator(FittedEstimator):
             return search(problem, k, rng, hard=self._hard, kind=named)
         if named is None:
             return single_start(problem, k, rng, restart, hard=self._hard)
-        start = self._padded(problem, SEEDINGS[named](problem, k, rng))
-        return Found(start, Starts({named: 1}, agreeing=1))
-
-    def _padded(self, problem: LearningProblem, start: Parameters) -> Parameters:
-        """Fewer seeds than prescribed weights leave the last components without rows from the start."""
-        missing = self.n_components - len(start.natural)
-        if missing == 0 or problem.weights is None:
-            return start
-        natural = np.concatenate([start.natural, np.tile(problem.prior_natural, (missing, 1))])
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(np.where(np.arange(self.n_components) < len(start.natural), problem.weights, 0.0))
-        return Parameters(natural, log_weights)
+        return Found(SEEDINGS[named](problem, k, rng), Starts({named: 1}, agreeing=1))
 
     def _from_mixture(self, problem: LearningProblem, mixture: Mixture) -> Parameters:
         if mixture.family.name != problem.family.name or mixture.natural.shape[1] != problem.order:

@@ -35,6 +35,8 @@ class Settings:
     n_threads: int = 1
     stays: bool = True
     """Whether a chunk is passed over many times, so that ordering its rows pays."""
+    weight_factor: float = 1.0
+    """What the weights of rows are multiplied by, to count rows."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,9 @@ class Piece:
     @cached_property
     def rows(self) -> Rows:
         """The rows that have weight, measured from the common origin."""
-        weighty = self.chunk.weighty
-        return Rows(self.settings.family, weighty.X, weighty.weights, self.settings.origin, self.settings.n_threads)
+        weighty, settings = self.chunk.weighty, self.settings
+        weights = None if weighty.weights is None else settings.weight_factor * weighty.weights
+        return Rows(settings.family, weighty.X, weights, settings.origin, settings.n_threads)
 
     @cached_property
     def engine(self) -> Engine:

@@ -95,7 +95,13 @@ class ChunkedProblem(LearningProblem):
         """The problem on a random sample of its rows, held in memory; on all of them if they are few."""
         parts = [chunk.weights for chunk in self._sampled if chunk.weights is not None]
         settings = self._settings
-        rows = Rows(settings.family, self._sampled_rows, np.concatenate(parts) if parts else None, self.origin, settings.n_threads)
+        rows = Rows(
+            settings.family,
+            self._sampled_rows,
+            np.concatenate(parts) if parts else None,
+            self.origin,
+            settings.n_threads,
+        )
         return Problem.like(self, rows)
 
     def _task(self, parameters: Parameters) -> Task:

@@ -14,6 +14,8 @@ from .support import PositiveDefinite, Support
 
 # The largest absolute values of x and t(x) that are taken: products of a few of them, and their sums, are still finite.
 LARGEST_VALUE, LARGEST_STATISTIC = 1e75, 1e95
+# Weights whose sum falls short of the number of rows by less than this share count rows: it is rounding.
+RELATIVE = 1e-9
 
 
 def as_rows(family: FamilyContract, X: ArrayLike) -> Array:
@@ -106,13 +108,27 @@ def _shown(row: Array) -> str:
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
-    """Weights (n,), finite, not negative, not all zero; None when none are given."""
+    """Weights (n,), finite, not negative, not all zero, as counts of rows; None when none are given.
+
+    >>> check_sample_weight([0.25, 0.75], 2)
+    array([0.5, 1.5])
+    """
     if sample_weight is None:
         return None
     weights = check_weights(sample_weight, n_rows)
     if not weights.any():
         raise ValueError("all sample weights are zero: at least one must be positive")
-    return weights
+    factor = relative_factor(float(weights.sum()), int(np.count_nonzero(weights)))
+    return weights if factor == 1 else factor * weights
+
+
+def relative_factor(total: float, n_rows: int) -> float:
+    """What weights are multiplied by so that they count rows; `n_rows` are those of positive weight.
+
+    A weight of 2 is a row twice, so whole numbers sum to at least the number of rows. Weights that sum to less are
+    relative: they are made to sum to the number of rows, and multiplying all of them by a number changes nothing.
+    """
+    return 1.0 if total >= n_rows * (1 - RELATIVE) else n_rows / total
 
 
 def check_weights(sample_weight: ArrayLike, n_rows: int, first_row: int = 0) -> Array:

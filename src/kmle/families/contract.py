@@ -152,6 +152,10 @@ class FamilyContract(ABC):
         """The rows as seen from `origin`."""
         return X
 
+    def resolvable(self, natural: Array, origin: Array) -> Array:
+        """The components, widened where natural parameters in coordinates `origin` away could not tell their means."""
+        return natural
+
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         """Natural parameters in the data's own coordinates, from those fitted to `measured_from(X, origin)`."""
         return natural

@@ -65,9 +65,14 @@ class DiagonalGaussian(ScaledColumns):
     def measured_from(self, X: Array, origin: Array) -> Array:
         return (X - origin).astype(X.dtype, copy=False)
 
-    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+    def resolvable(self, natural: Array, origin: Array) -> Array:
         mean, variance = _mean_variance(natural)
-        return _natural(mean + origin, np.maximum(variance, (RESOLUTION * origin) ** 2))
+        floor = (RESOLUTION * origin) ** 2
+        return natural if np.all(variance >= floor) else _natural(mean, np.maximum(variance, floor))
+
+    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+        mean, variance = _mean_variance(self.resolvable(natural, origin))
+        return _natural(mean + origin, variance)
 
     def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
         return resolution.spread if origin is None else np.maximum(resolution.spread, RESOLUTION * np.abs(origin))

@@ -14,21 +14,24 @@ from ..numerics.linear_algebra import (
     inverse_from_cholesky,
     log_determinant,
     solve_lower,
+    solve_lower_transposed,
 )
-from ..numerics.packing import pack, pack_dual, pack_products, packed_length, unpack, unpack_dual
+from ..numerics.packing import diagonal_places, pack, pack_dual, pack_products, packed_length, unpack, unpack_dual
 from .base import ExponentialFamily
 from .centring import centre_of_columns
 from .resolution import COLLINEAR, Resolution
 from .shapes import as_columns, as_matrices
 from .support import REALS, PositiveDefinite
 
+EPSILON = float(np.finfo(float).eps)
 # Below this fraction of the column's second moment a variance is rounding, not data; it is lifted to it.
-ROUNDING_VARIANCE = 4 * np.finfo(float).eps
+ROUNDING_VARIANCE = 64 * EPSILON
 SMALLEST_VARIANCE = 1e-150
 # Correlation matrices keep their eigenvalues above this: collinear or too few rows stay finite in every product.
 SMALLEST_CORRELATION = 1e-10
-# Far from the origin a standard deviation below this fraction of the mean is lost in the rounding of the mean.
-RESOLUTION = 64 * np.finfo(float).eps
+# Far from the origin a standard deviation below this fraction of the mean is lost in the rounding of the mean, which
+# costs a row half the square of EPSILON / RESOLUTION, in nats.
+RESOLUTION = 1024 * EPSILON
 # A covariance at its bound may miss it by this share: rounding of the conversions.
 ROUNDING = 1e-6
 # Rows are whitened in blocks that stay in the cache, but never so few at a time that products of matrices get slow.
@@ -92,6 +95,12 @@ class Gaussian(ExponentialFamily):
 
     def measured_from(self, X: Array, origin: Array) -> Array:
         return (X - origin).astype(X.dtype, copy=False)
+
+    def resolvable(self, natural: Array, origin: Array) -> Array:
+        # Estimates have correlations with eigenvalues above the smallest, and standard deviations above 1 / sqrt(P_cc).
+        away = np.abs(origin) * np.sqrt(-2 * natural[..., origin.size + diagonal_places(origin.size)])
+        near = 10 * EPSILON * away.sum(axis=-1) < SMALLEST_CORRELATION
+        return natural if np.all(near) else _resolvable(natural, origin)
 
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         natural = _resolvable(natural, origin)
@@ -176,8 +185,7 @@ def _mean_covariance(natural: Array) -> tuple[Array, Array]:
 
 def _mean(linear: Array, factors: Array) -> Array:
     # Two triangular solves: a product with the inverse would lose the mean along nearly flat directions.
-    whitened = np.linalg.solve(factors, linear[..., None])
-    return np.asarray(np.linalg.solve(np.swapaxes(factors, -1, -2), whitened)[..., 0])
+    return solve_lower_transposed(factors, solve_lower(factors, linear))
 
 
 def _natural(mean: Array, factors: Array) -> Array:
@@ -203,10 +211,11 @@ def _lifted_natural(moment: Array, spread: Array) -> Array:
 
 
 def _resolvable(natural: Array, origin: Array) -> Array:
-    """The laws, their covariances lifted to what P mean can tell apart once the mean is as far away as `origin`."""
+    """The same, covariances lifted to what P mean can tell apart once the mean is as far away as `origin`."""
     mean, covariance = _mean_covariance(natural)
     diagonal = np.arange(origin.size)
     variances = covariance[..., diagonal, diagonal]
+    narrow = np.any(variances < (RESOLUTION * origin) ** 2)
     scales = np.sqrt(np.maximum(variances, (RESOLUTION * origin) ** 2))
     outer = scales[..., :, None] * scales[..., None, :]
     correlation = covariance / outer
@@ -214,8 +223,8 @@ def _resolvable(natural: Array, origin: Array) -> Array:
     values, vectors = np.linalg.eigh(correlation)
     # P mean is rounded along each eigenvector; the floor keeps what that does to the mean below a tenth of its spread.
     along = np.abs(np.einsum("...ij,...i->...j", vectors, origin / scales))
-    floor = 10 * np.finfo(float).eps * along
-    if np.all(values >= floor) and np.all(variances >= (RESOLUTION * origin) ** 2):
+    floor = 10 * EPSILON * along
+    if not narrow and np.all(values >= floor):
         return natural
     lifted = (vectors * np.maximum(values, floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2) * outer
     return _natural(mean, cholesky_or_nan(lifted))

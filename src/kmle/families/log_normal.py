@@ -68,6 +68,9 @@ class LogNormal(ScaledColumns):
     def measured_from(self, X: Array, origin: Array) -> Array:
         return (X / np.exp(origin)).astype(X.dtype, copy=False)
 
+    def resolvable(self, natural: Array, origin: Array) -> Array:
+        return _LOGARITHM.resolvable(natural, origin)
+
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         return _LOGARITHM.natural_at_origin(natural, origin)
 

@@ -149,6 +149,10 @@ class Product(ExponentialFamily):
         blocks = zip(self.families, self._columns(X), self._columns(origin), strict=True)
         return np.concatenate([family.measured_from(x, o) for family, x, o in blocks], axis=-1)
 
+    def resolvable(self, natural: Array, origin: Array) -> Array:
+        blocks = zip(self.families, self._stretches(natural), self._columns(origin), strict=True)
+        return np.concatenate([family.resolvable(p, o) for family, p, o in blocks], axis=-1)
+
     def natural_at_origin(self, natural: Array, origin: Array) -> Array:
         blocks = zip(self.families, self._stretches(natural), self._columns(origin), strict=True)
         return np.concatenate([family.natural_at_origin(p, o) for family, p, o in blocks], axis=-1)

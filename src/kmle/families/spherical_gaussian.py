@@ -69,9 +69,14 @@ class SphericalGaussian(ExponentialFamily):
     def measured_from(self, X: Array, origin: Array) -> Array:
         return (X - origin).astype(X.dtype, copy=False)
 
-    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+    def resolvable(self, natural: Array, origin: Array) -> Array:
         mean, variance = _mean_variance(natural)
-        return _natural(mean + origin, np.maximum(variance, (RESOLUTION * np.abs(origin).max()) ** 2))
+        floor = (RESOLUTION * np.abs(origin).max()) ** 2
+        return natural if np.all(variance >= floor) else _natural(mean, np.maximum(variance, floor))
+
+    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
+        mean, variance = _mean_variance(self.resolvable(natural, origin))
+        return _natural(mean + origin, variance)
 
     def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
         return resolution.spread if origin is None else np.maximum(resolution.spread, RESOLUTION * np.abs(origin))

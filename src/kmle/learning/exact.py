@@ -53,9 +53,9 @@ class Exact:
         statistics = problem.gather(labels, len(parameters.natural))
         living = statistics.counts > 0
         natural = parameters.natural.copy()
-        natural[living] = problem.family.natural_from_moment(statistics.moments()[living])
+        natural[living] = problem.estimate(statistics.moments()[living])
         found = Parameters(natural, problem.log_weights(statistics.weights()))
-        objective = problem.complete_objective(found, statistics)
+        objective = problem.complete_objective(found, statistics, Labelled(labels))
         return State(found, objective, statistics, Labelled(labels), (HalfStep("optimum", objective),), GLOBAL_OPTIMUM)
 
     def step(self, problem: LearningProblem, state: State) -> State:

@@ -19,10 +19,11 @@ class HardEM:
         return assigned(problem, parameters, self.reseed)
 
     def step(self, problem: LearningProblem, state: State) -> State:
-        natural = problem.updated_natural(state.parameters, state.statistics)
+        statistics, partition = state.statistics, state.partition
+        natural = problem.updated_natural(state.parameters, statistics, partition)
         parameters = Parameters(natural, state.parameters.log_weights)
-        updated = HalfStep("parameters", problem.complete_objective(parameters, state.statistics))
-        parameters = Parameters(natural, problem.log_weights(state.statistics.weights()))
-        reweighted = HalfStep("weights", problem.complete_objective(parameters, state.statistics))
+        updated = HalfStep("parameters", problem.complete_objective(parameters, statistics, partition))
+        parameters = Parameters(natural, problem.log_weights(statistics.weights()))
+        reweighted = HalfStep("weights", problem.complete_objective(parameters, statistics, partition))
         following = assigned(problem, parameters, self.reseed, (updated, reweighted), state)
         return following.ended(NO_LABEL_CHANGED) if following.has_labels_of(state) else following

@@ -24,10 +24,10 @@ class KMLELloyd:
         return assigned(problem, parameters, self.reseed)
 
     def step(self, problem: LearningProblem, state: State) -> State:
-        parameters = Parameters(
-            problem.updated_natural(state.parameters, state.statistics), state.parameters.log_weights
-        )
-        updated = HalfStep("parameters", problem.complete_objective(parameters, state.statistics))
+        natural = problem.updated_natural(state.parameters, state.statistics, state.partition)
+        parameters = Parameters(natural, state.parameters.log_weights)
+        objective = problem.complete_objective(parameters, state.statistics, state.partition)
+        updated = HalfStep("parameters", objective)
         following = assigned(problem, parameters, self.reseed, (updated,), state)
         if not following.has_labels_of(state):
             return following
@@ -36,7 +36,7 @@ class KMLELloyd:
         if np.allclose(weights, following.parameters.log_weights, rtol=0, atol=1e-15, equal_nan=True):
             return following.ended(NO_LABEL_CHANGED)
         reweighted = Parameters(following.parameters.natural, weights)
-        objective = problem.complete_objective(reweighted, following.statistics)
+        objective = problem.complete_objective(reweighted, following.statistics, following.partition)
         return State(
             reweighted,
             objective,
@@ -60,7 +60,7 @@ def assigned(
     """
     partition, statistics = problem.assign(parameters)
     settled, partition, statistics = settle(problem, parameters, partition, statistics, reseed)
-    objective = problem.complete_objective(settled, statistics)
+    objective = problem.complete_objective(settled, statistics, partition)
     if before is not None and before.partition is not None and objective < trace[-1].objective:
         settled, partition, statistics, objective = parameters, before.partition, before.statistics, trace[-1].objective
     return State(settled, objective, statistics, partition, (*trace, HalfStep(LABELS, objective)))

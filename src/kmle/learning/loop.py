@@ -73,7 +73,7 @@ def _run(
     if isinstance(start, Run):
         now = start
     else:
-        state = algorithm.init(problem, start)
+        state = algorithm.init(problem, problem.with_prescribed(start))
         now = Run(state, state.trace)
     before = now.seconds
     tolerance = Tolerance(tol, problem.total)
@@ -112,9 +112,7 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         # Without the dead, labels count the living.
         parameters = Parameters(parameters.natural[alive], parameters.log_weights[alive])
     partition, statistics = problem.assign(parameters)
-    # Prescribed weights of components that died are shared out among the others, in the mixture and so here.
-    lost = problem.total * float(np.log(np.exp(parameters.log_weights).sum()))
-    complete = problem.complete_objective(parameters, statistics) - problem.penalty(parameters) - lost
+    complete = problem.complete_objective(parameters, statistics, partition) - problem.penalty(parameters)
     if state.softened and alive.all():
         evidence = problem.evidence_in(parameters, state.statistics)
     else:
@@ -129,7 +127,7 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         seconds=run.seconds,
         objective=state.objective,
         complete_log_likelihood=complete,
-        log_likelihood=evidence.log_likelihood - lost,
+        log_likelihood=evidence.log_likelihood,
         mean_entropy=max(0.0, evidence.mean_entropy),
         algorithm=algorithm.name,
         engine=problem.engine_name,

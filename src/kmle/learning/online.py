@@ -59,8 +59,8 @@ class Online:
     def step(self, problem: LearningProblem, state: State) -> State:
         problem = at_hand(problem, self.name)
         if not self._batches:
-            _, statistics = problem.assign(state.parameters)
-            objective = problem.complete_objective(state.parameters, statistics)
+            partition, statistics = problem.assign(state.parameters)
+            objective = problem.complete_objective(state.parameters, statistics, partition)
             return replace(state, objective=objective, trace=(HalfStep("all rows", objective),), finished=DATA_USED_UP)
         return absorbed(problem, problem.rows.subset(self._batches.pop()), state)
 

@@ -50,17 +50,24 @@ class SoftEM:
                 return replace(following, momentum=Momentum(plain, streak + 1))
             streak = 0
         following = self._expected(problem, plain, PLAIN)
-        # Exact arithmetic never lowers the objective; once rounding does, there is nothing left to gain.
+        # Exact arithmetic never lowers the objective. Where rounding does, only what surely gains is changed; if that
+        # does not help, there is nothing left to gain.
         if following.objective < state.objective:
-            return state.unmoved(TOLERANCE_REACHED)
+            plain = self.maximized(problem, state, surely=True)
+            following = self._expected(problem, plain, PLAIN)
+            if not following.objective > state.objective:
+                return state.unmoved(TOLERANCE_REACHED)
         return replace(following, momentum=Momentum(plain, streak + 1))
 
-    def maximized(self, problem: LearningProblem, state: State) -> Parameters:
-        """The parameters and weights that are best for the responsibilities of a state."""
+    def maximized(self, problem: LearningProblem, state: State, surely: bool = False) -> Parameters:
+        """The parameters and weights that are best for the responsibilities of a state.
+
+        `surely` leaves parameters alone whose gain rounding might have made.
+        """
         statistics = state.statistics
         vanished = statistics.counts <= VANISHED * problem.total
         log_weights = problem.log_weights(np.where(vanished, 0.0, statistics.weights()))
-        return Parameters(problem.updated_natural(state.parameters, statistics), log_weights)
+        return Parameters(problem.updated_natural(state.parameters, statistics, surely=surely), log_weights)
 
     def _beyond(self, problem: LearningProblem, state: State, plain: Parameters, momentum: Momentum) -> State | None:
         """The state beyond the plain step, or None where there is no legal one that gains enough."""
@@ -78,9 +85,7 @@ class SoftEM:
         return State(parameters, objective, statistics, None, trace, n_kept=self.n_kept, softened=self.n_kept is None)
 
 
-def extrapolated(
-    problem: LearningProblem, plain: Parameters, before: Parameters, factor: float
-) -> Parameters | None:
+def extrapolated(problem: LearningProblem, plain: Parameters, before: Parameters, factor: float) -> Parameters | None:
     """`plain` moved on by a factor of its change since `before`; None where that is no legal mixture."""
     alive = plain.alive
     if not np.array_equal(alive, before.alive):

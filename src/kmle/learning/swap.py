@@ -10,6 +10,7 @@ from ..assignment.problem import LearningProblem, Parameters
 from ..numerics.arrays import Array
 from ..seeding.shrinking import drawn, seed_candidates
 from .hard_em import HardEM
+from .hartigan import unbounded
 from .state import TRIALS_USED_UP, State
 
 LLOYD_STEPS = 20
@@ -58,7 +59,8 @@ class Swap:
                 trial = lloyd.step(problem, trial)
                 if trial.finished is not None:
                     break
-            if trial.objective > following.objective + 1e-10 * abs(following.objective):
+            better = trial.objective > following.objective + 1e-10 * abs(following.objective)
+            if better and _spikes(problem, trial) <= _spikes(problem, following):
                 # The descent inside a trial is not part of the history: the objective there starts below.
                 return replace(trial, trace=(*following.trace, trial.trace[-1]), finished=None)
         return following.ended(TRIALS_USED_UP)
@@ -71,11 +73,9 @@ class Swap:
         place = drawn(loss * self._candidates.weights + 1e-300, self.rng)
         natural, log_weights = parameters.natural.copy(), parameters.log_weights.copy()
         natural[moved] = problem.estimate(self._candidates.moments[place])[0]
-        if problem.weights is None:
-            log_weights[moved] = -np.log(len(log_weights))
-        else:
-            log_weights[moved] = np.log(problem.weights[moved])
-        return Parameters(natural, log_weights)
+        log_weights[moved] = -np.log(len(log_weights))
+        weights = np.exp(log_weights)
+        return Parameters(natural, problem.log_weights(weights / weights.sum()))
 
     def _loss(self, problem: LearningProblem, parameters: Parameters, without: int) -> Array:
         """B_F* of the candidates to the nearest of the other components."""
@@ -85,3 +85,9 @@ class Swap:
         natural = parameters.natural[kept]
         scores = self._candidates.moments @ natural.T - problem.family.log_normalizer(natural)
         return np.maximum(self._conjugate - scores.max(axis=1), 0.0)
+
+
+def _spikes(problem: LearningProblem, state: State) -> int:
+    """How many components have a likelihood without a bound: swaps that gain by one more of them are not kept."""
+    statistics = state.statistics
+    return int(unbounded(problem, problem.cluster_values(statistics.counts, statistics.sums)).sum())

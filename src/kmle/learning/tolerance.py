@@ -50,7 +50,9 @@ class Tolerance:
     def pauses(self, history: Sequence[HalfStep]) -> bool:
         """Whether accelerated steps seem to have arrived, so that plain ones are to tell."""
         block = history[-BLOCK[ACCELERATED] :]
-        return isinstance(self.tol, str) and all(s.kind == ACCELERATED for s in block) and _few_left(history, ACCELERATED)
+        return (
+            isinstance(self.tol, str) and all(s.kind == ACCELERATED for s in block) and _few_left(history, ACCELERATED)
+        )
 
 
 def left(gains: Array) -> float:

@@ -33,7 +33,8 @@ def inverse_from_cholesky(factors: Array) -> Array:
     """A^-1 from the Cholesky factors of A, exactly symmetric."""
     size = factors.shape[-1]
     if size < LARGE:
-        inverse_factors = np.linalg.inv(factors)
+        scaled, norms = _scaled_rows(factors)
+        inverse_factors = np.linalg.inv(scaled) / norms[..., None, :]
         return np.asarray(np.swapaxes(inverse_factors, -1, -2) @ inverse_factors)
     inverses = np.empty(factors.shape)
     upper = np.triu_indices(size, 1)
@@ -48,11 +49,24 @@ def inverse_from_cholesky(factors: Array) -> Array:
 def solve_lower(factors: Array, right: Array) -> Array:
     """L^-1 b for lower triangular L (..., p, p) and b (..., p)."""
     if factors.shape[-1] < LARGE:
-        return np.asarray(np.linalg.solve(factors, right[..., None])[..., 0])
+        scaled, norms = _scaled_rows(factors)
+        return np.asarray(np.linalg.solve(scaled, (right / norms)[..., None])[..., 0])
     solved = np.empty(right.shape)
     for index in np.ndindex(right.shape[:-1]):
         solved[index] = scipy.linalg.solve_triangular(factors[index], right[index], lower=True, check_finite=False)
     return solved
+
+
+def solve_lower_transposed(factors: Array, right: Array) -> Array:
+    """L^-T b for lower triangular L (..., p, p) and b (..., p)."""
+    scaled, norms = _scaled_rows(factors)
+    return np.asarray(np.linalg.solve(np.swapaxes(scaled, -1, -2), right[..., None])[..., 0]) / norms
+
+
+def _scaled_rows(factors: Array) -> tuple[Array, Array]:
+    """Factors with rows of length one, and the lengths: columns of very different scales then lose no digits."""
+    norms = np.sqrt(np.einsum("...ij,...ij->...i", factors, factors))
+    return factors / norms[..., None], norms
 
 
 def floor_eigenvalues(matrices: Array, scales: Array, relative: float) -> Array:

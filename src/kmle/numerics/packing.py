@@ -36,6 +36,16 @@ def size_from_packed(length: int) -> int:
     return size
 
 
+def diagonal_places(size: int) -> NDArray[np.intp]:
+    """Where the diagonal of a packed symmetric matrix of this size is.
+
+    >>> diagonal_places(3)
+    array([0, 3, 5])
+    """
+    rows, columns, _ = _triangle(size)
+    return np.flatnonzero(rows == columns)
+
+
 def pack(matrices: Array) -> Array:
     """Upper triangle of (..., p, p) as (..., p(p+1)/2)."""
     rows, columns, _ = _triangle(matrices.shape[-1])

@@ -87,7 +87,9 @@ class Learner:
         with np.errstate(all="ignore"):
             normalizer = problem.family.log_normalizer(flat).reshape(mixtures, k)
             bias = log_weights - normalizer
-            penalty = np.minimum((flat @ problem.prior_moment).reshape(mixtures, k) - normalizer - problem.prior_top, 0.0)
+            penalty = np.minimum(
+                (flat @ problem.prior_moment).reshape(mixtures, k) - normalizer - problem.prior_top, 0.0
+            )
         active = np.isfinite(log_weights)
         if not active.all():
             bias, penalty = np.where(active, bias, -np.inf), np.where(active, penalty, 0.0)

@@ -138,7 +138,9 @@ class Moves:
             statistics = self._problem.gather(labels, 1)
             natural, value = _estimated(self._learner, statistics)
             weight = statistics.counts / self._problem.total
-            gain = value[0] + statistics.counts[0] * np.log(weight[0]) - self._table.weights[near] @ self._evidence[near]
+            gain = (
+                value[0] + statistics.counts[0] * np.log(weight[0]) - self._table.weights[near] @ self._evidence[near]
+            )
             yield Insertion(None, natural, weight, float(gain))
 
     def _moved(self, removed: int, insertion: Insertion) -> Parameters:

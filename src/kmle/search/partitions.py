@@ -132,7 +132,9 @@ def quantile_partitions(table: Table, k: int, count: int, rng: np.random.Generat
         if table.columns.shape[1] == 1:
             line = table.columns[:, 0]
         else:
-            line = table.columns @ (principal_axis(table) if number == 0 else rng.standard_normal(table.columns.shape[1]))
+            line = table.columns @ (
+                principal_axis(table) if number == 0 else rng.standard_normal(table.columns.shape[1])
+            )
         sizes = np.ones(k) if number == 0 else rng.dirichlet(np.full(k, 2.0))
         labels.append(cut(line, table.weights, np.cumsum(sizes / sizes.sum())[:-1]))
     return labels

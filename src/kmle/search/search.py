@@ -47,7 +47,12 @@ class Found:
 
 
 def search(
-    problem: LearningProblem, n_components: int, rng: np.random.Generator, *, hard: bool = False, kind: str | None = None
+    problem: LearningProblem,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    hard: bool = False,
+    kind: str | None = None,
 ) -> Found:
     """The best mixture found on a sample, from starts of one kind or of all."""
     sample = representative(problem, sample_rows(problem, n_components), int(rng.integers(2**63)))

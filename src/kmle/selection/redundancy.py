@@ -31,7 +31,7 @@ def redundant_columns(X: Array) -> NDArray[np.intp]:
     >>> redundant_columns(np.stack([a, b, np.ones(9), a, a + 2 * b - 1], axis=1))
     array([2, 3, 4])
     """
-    constant = (X == X[0]).all(axis=0)
+    constant = (X[0] == X).all(axis=0)
     varying = np.flatnonzero(~constant)
     some = X[:: -(-len(X) // MOST_ROWS), varying].astype(float, copy=False)
     if len(some) < ROWS_PER_COLUMN * len(varying) or len(varying) > MOST_COLUMNS:
