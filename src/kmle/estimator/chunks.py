@@ -104,7 +104,8 @@ def prepared_chunks(
     """The problem of the distinct rows where they are few, else of all chunks."""
     look, chunks = looked.look, looked.chunks
     engine = "auto" if assignment == "compressed" else assignment
-    settings = Settings(look.family, look.origin, n_components, engine, chunks.threads(n_threads), chunks.stays)
+    threads = chunks.threads(n_threads)
+    settings = Settings(look.family, look.origin, n_components, engine, threads, chunks.stays, look.single)
     chunks.settle(settings)
     table = look.distinct if assignment in ("auto", "compressed") else None
     if table is None or table.X is None:

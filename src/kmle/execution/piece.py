@@ -35,6 +35,8 @@ class Settings:
     n_threads: int = 1
     stays: bool = True
     """Whether a chunk is passed over many times, so that ordering its rows pays."""
+    single: bool | None = None
+    """Whether single precision holds what the kernels see of all rows; None: each chunk finds out."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,8 @@ class Piece:
     @cached_property
     def rows(self) -> Rows:
         """The rows that have weight, measured from the common origin."""
-        weighty = self.chunk.weighty
-        return Rows(self.settings.family, weighty.X, weighty.weights, self.settings.origin, self.settings.n_threads)
+        weighty, told = self.chunk.weighty, self.settings
+        return Rows(told.family, weighty.X, weighty.weights, told.origin, told.n_threads, told.single)
 
     @cached_property
     def engine(self) -> Engine:
