@@ -15,6 +15,7 @@ from ..families import ExponentialFamily
 from ..learning import Fit
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..numerics.digest import merged
 
 # Algorithms that go from row to row.
 AT_HAND_ONLY = ("hartigan", "exact", "online")
@@ -64,6 +65,11 @@ class PreparedChunks:
         rows = self.looked.look.table.X
         assert rows is not None  # few
         return f"{name} on {len(rows)} distinct rows"
+
+    @property
+    def content(self) -> str:
+        """What tells the data from other data."""
+        return merged(self.looked.look.checksums)
 
     def completed(self, fit: Fit) -> Fit:
         """The fit with a label for every row of the data."""

@@ -12,6 +12,7 @@ from ..families import ExponentialFamily
 from ..families.sparse import issparse
 from ..learning import Fit
 from ..numerics.arrays import Array
+from ..numerics.digest import digest
 
 # Which rows a fit looks at: all, or those of positive weight.
 Seen: TypeAlias = slice | NDArray[np.bool_]
@@ -32,6 +33,11 @@ class Prepared:
         """What finds the labels, in words."""
         name = self.problem.engine.name
         return name if self.few is None else f"{name} on {self.rows.shape[0]} distinct rows"
+
+    @property
+    def content(self) -> str:
+        """What tells the data from other data."""
+        return digest(self.problem.rows.X, self.problem.rows.weights)
 
     def completed(self, fit: Fit) -> Fit:
         """The fit with a label for every row of the data."""

@@ -54,7 +54,7 @@ class MixtureEstimator(FittedEstimator):
         saved, rng = opening(self)
         seed = seed_of(rng)
         prepared, generators = self._prepared_data(X, sample_weight, rng)
-        keeper = keeper_of(self, saved, seed, prepared.problem)
+        keeper = keeper_of(self, saved, seed, prepared)
         self._take(prepared.completed(self._best_fit(prepared, generators, saved, keeper)))
         return self
 
@@ -165,10 +165,10 @@ class MixtureEstimator(FittedEstimator):
             found = None if going_on else self._start(problem, rng, prepared.seen, restart)
         algorithm = self._algorithm(rng)
         begun = found.parameters if found is not None else going_on.resume(algorithm, problem, rng)  # type: ignore[union-attr]
-        keep = None if keeper is None else partial(keeper.keep, restart, algorithm, rng)
+        starts = found.starts if found is not None else going_on.starts  # type: ignore[union-attr]
+        keep = None if keeper is None else partial(keeper.keep, restart, starts, algorithm, rng)
         fit = self._run(problem, begun, algorithm, reporter(self.verbose, restart, self._n_runs), keep)
-        if found is not None:
-            fit = replace(fit, starts=found.starts)
+        fit = replace(fit, starts=starts)
         if self.verbose:
             told = f"{fit.stop_reason} after {fit.n_iter} iterations, {prepared.engine} engine, {fit.seconds:.3f} s"
             print(told, file=sys.stderr, flush=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ..families import ExponentialFamily
 from ..families.checking import as_rows, check_weights
 from ..numerics.arrays import Array
+from ..numerics.digest import checksum
 
 # One batch: rows, or rows and their weights.
 Batch: TypeAlias = Any
@@ -28,6 +30,11 @@ class Chunk:
     def __sizeof__(self) -> int:
         # Schedulers weigh what it would cost to move it.
         return int(self.X.nbytes)
+
+    @cached_property
+    def checksum(self) -> int:
+        """What tells these rows and weights from others."""
+        return checksum(self.X, self.weights)
 
     @property
     def weighty(self) -> "Chunk":

@@ -49,6 +49,8 @@ class Look:
     table: Table
     extent: Extent | None = None
     """None unless single precision holds all rows."""
+    checksums: tuple[int, ...] = ()
+    """Of each chunk what tells it from others."""
 
     def __add__(self, other: "Look") -> "Look":
         return Look(
@@ -59,6 +61,7 @@ class Look:
             merged_origins(self.middle, self.weight, other.middle, other.weight),
             self.table + other.table,
             None if self.extent is None or other.extent is None else self.extent + other.extent,
+            self.checksums + other.checksums,
         )
 
     @property
@@ -96,12 +99,12 @@ def _look_at(chunk: Chunk, family: ExponentialFamily, columns: list[str] | None,
     extent = Extent.of(X) if all_single(blocks_of(X)) else None
     n = len(weighty.X)
     if n == 0:
-        return Look(settled, (len(X),), (0,), 0.0, None, Table(X[:0], np.zeros(0)), extent)
+        return Look(settled, (len(X),), (0,), 0.0, None, Table(X[:0], np.zeros(0)), extent, (chunk.checksum,))
     weight = float(n if weighty.weights is None else weighty.weights.sum())
     few = compressed(weighty.X, weighty.weights, share=1.0) if may_compress else None
     table = Table(None, None) if few is None or few.X.size > MOST_NUMBERS else Table(few.X, few.weights)
     middle = settled.origin(weighty.X.astype(float, copy=False), weighty.weights)
-    return Look(settled, (len(X),), (n,), weight, middle, table, extent)
+    return Look(settled, (len(X),), (n,), weight, middle, table, extent, (chunk.checksum,))
 
 
 def look_at_all(looks: list[Look]) -> Look:
