@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..assignment.choose import ENGINES
 from ..families import ExponentialFamily, resolve
-from ..families.checking import as_rows, check_sample_weight
+from ..families.checking import as_rows, check_sample_weight, unmasked
 from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
 from ..learning import Algorithm, Exact, Online
@@ -86,6 +86,7 @@ class CheckedEstimator(ABC):
     def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
         from sklearn.utils.validation import validate_data
 
+        X = unmasked(X)
         matrices = isinstance(family.support, PositiveDefinite)
         if matrices and np.ndim(X) == 3:
             X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))

@@ -1,4 +1,4 @@
-"""What tells data apart from other data: checksums and digests of its content, of evenly spread blocks where it is large.
+"""What tells data from other data: checksums and digests of its content, of evenly spread blocks where it is large.
 
 Numbers count, not how they are stored: the same rows have the same digest in float32, in float64, and in any layout.
 """
