@@ -16,6 +16,7 @@ from ..learning import Fit
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.digest import merged
+from .notes import overfit_notes
 
 # Algorithms that go from row to row.
 AT_HAND_ONLY = ("hartigan", "exact", "online")
@@ -78,7 +79,8 @@ class PreparedChunks:
             parameters = self.problem.from_mixture(fit.mixture)
             task = Task(parameters.natural, parameters.log_weights, self.problem.bias(parameters), False)
             labels = self.looked.chunks.labels(task, self.looked.look.n_rows)
-        return replace(fit, labels=labels, engine=self.engine)
+        fit = replace(fit, labels=labels, engine=self.engine)
+        return replace(fit, notes=overfit_notes(fit, self.problem))
 
 
 def looked(X: Any, sample_weight: Any, family: ExponentialFamily, may_compress: bool) -> Looked:

@@ -13,6 +13,7 @@ from ..families.sparse import issparse
 from ..learning import Fit
 from ..numerics.arrays import Array
 from ..numerics.digest import digest
+from .notes import overfit_notes
 
 # Which rows a fit looks at: all, or those of positive weight.
 Seen: TypeAlias = slice | NDArray[np.bool_]
@@ -42,7 +43,8 @@ class Prepared:
     def completed(self, fit: Fit) -> Fit:
         """The fit with a label for every row of the data."""
         labels = fit.labels if isinstance(self.seen, slice) else fit.mixture.predict(self.rows)
-        return replace(fit, labels=labels if self.few is None else self.few.spread(labels), engine=self.engine)
+        fit = replace(fit, labels=labels if self.few is None else self.few.spread(labels), engine=self.engine)
+        return replace(fit, notes=overfit_notes(fit, self.problem))
 
     def relabelled(self, fit: Fit) -> Fit:
         """A fit whose labels were not kept, with a label for every row of the data."""

@@ -87,7 +87,9 @@ def select(
     model._take(best.fit)
     places = {name: place for place, name in enumerate(asked)}
     everyone = sorted([*fitted, *untried, *refused], key=lambda candidate: places[candidate.name])
-    return Selection(tuple(everyone), best, model, criterion)
+    selection = Selection(tuple(everyone), best, model, criterion)
+    model.notes_.extend(selection.notes)
+    return selection
 
 
 def _within_rows(sizes: list[int], contestants: list[Contestant]) -> tuple[list[int], list[Candidate]]:

@@ -25,6 +25,7 @@ from .arguments import reporter, threads_of
 from .checkpoints import keeper_of, opening
 from .chunks import PreparedChunks, prepared_chunks
 from .fitted import FittedEstimator
+from .notes import notes_on
 from .preparation import Prepared, Seen, prepared
 
 AnyPrepared: TypeAlias = Prepared | PreparedChunks
@@ -199,18 +200,7 @@ class MixtureEstimator(FittedEstimator):
         self.notes_ = self._notes(fit)
 
     def _notes(self, fit: Fit) -> list[str]:
-        notes = []
-        missing = self.n_components - fit.mixture.n_components
-        if missing > 0:
-            gone = "1 component" if missing == 1 else f"{missing} components"
-            notes.append(f"{gone} of {self.n_components} lost all rows (or never had any of their own) and left.")
-        if fit.stop_reason == "iteration limit":
-            notes.append(f"The iteration limit was reached before the end; raise max_iter above {self.max_iter}.")
-        if fit.n > 0 and np.shape(fit.labels) == (0,):
-            notes.append(f"Labels of {fit.n:.0f} rows are not kept: predict gives them batch by batch.")
-        if fit.algorithm == "exact" and self.prior_strength > 0:
-            notes.append("The exact optimum is of the plain likelihood; prior_strength played no part.")
-        return notes
+        return list(notes_on(fit, self.n_components, self.max_iter, self.prior_strength))
 
     # Starts and algorithms --------------------------------------------------------------------------------------------
 

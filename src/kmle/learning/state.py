@@ -191,6 +191,8 @@ class Fit:
     """Whether the weights were given rather than learned."""
     starts: Starts = field(default_factory=lambda: Starts({"given": 1}, agreeing=1))
     """How many starts were tried, of which kinds, and how many led to the best optimum."""
+    notes: tuple[str, ...] = ()
+    """What the data says against the components, such as too few rows; the estimator adds it."""
 
     @property
     def includes_penalty(self) -> bool:
