@@ -90,7 +90,13 @@ class MixtureEstimator(FittedEstimator):
     @property
     def _n_runs(self) -> int:
         """Starts that are learned to their end one after the other; a search counts as one."""
-        return 1 if isinstance(self.n_init, str) else int(self.n_init)
+        return 1 if isinstance(self.n_init, str) or self._has_one_start else int(self.n_init)
+
+    @property
+    def _has_one_start(self) -> bool:
+        """Whether there is only one place to start from, or it does not matter."""
+        warm = self.warm_start and hasattr(self, "mixture_")
+        return warm or not isinstance(self.init, str) or self._algorithm_name in ONE_START
 
     def _generators(self, rng: np.random.Generator) -> tuple[list[np.random.Generator], np.random.Generator]:
         """A generator for each run, and the one that draws the sample."""
@@ -216,7 +222,7 @@ class MixtureEstimator(FittedEstimator):
             assert isinstance(problem, Problem)  # labels are refused for rows that are not at hand
             return _given(self._from_labels(problem, np.asarray(self.init), seen))
         k, named = self.n_components, None if self.init == "auto" else self.init
-        if self.n_init == "auto" and k > 1 and self._algorithm_name not in ONE_START:
+        if self.n_init == "auto" and k > 1 and not self._has_one_start:
             return search(problem, k, rng, hard=self._hard, kind=named)
         if named is None:
             return single_start(problem, k, rng, restart, hard=self._hard)
