@@ -382,11 +382,13 @@ def test_the_choice_of_pruning():
     [
         (Poisson(), RNG.poisson(4, (3000, 30)), True),
         (Poisson(), RNG.poisson(4, (3000, 30)) + 2**24, False),
-        (Exponential(), RNG.poisson(4, (3000, 30)) + 0.5, False),
-        (Gaussian(), RNG.poisson(4, (3000, 3)), False),
+        (Exponential(), RNG.poisson(4, (3000, 30)) + 0.5, True),
+        (Exponential(), RNG.poisson(4, (3000, 30)) + 0.1, False),
+        (Gaussian(), RNG.poisson(4, (3000, 3)), True),
+        (Gaussian(), RNG.poisson(4, (3000, 3)) + 0.1, False),
     ],
 )
-def test_single_precision_holds_counts_exactly(family, x, exact):
+def test_single_precision_is_used_where_it_rounds_nothing(family, x, exact):
     rows = Rows(family, x.astype(float))
     assert (rows.precision == np.float32) == exact
     natural, bias = components(rows, 8, np.random.default_rng(3))

@@ -104,7 +104,7 @@ def test_more_components_than_distinct_rows(case, Model):
     model = Model(6, family=case.family, random_state=0).fit(rows)
     assert 1 <= model.mixture_.n_components <= distinct
     assert np.isfinite(model.score(rows))
-    assert any("left" in note for note in model.notes_)
+    assert any("removed" in note for note in model.notes_)
 
 
 @BOTH

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 
 from execution.data import model_of, rows_of
 from kmle import KMLE, Batches, ExponentialFamilyMixture
@@ -54,7 +55,7 @@ def cut_off_after(model, X, steps):
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_a_fit_goes_on_where_it_was(kind, settings, steps, tmp_path):
     X = rows_of("gaussian", 2000)
-    settings = {"init": "random", **settings}
+    settings = {"init": "random", "n_init": 1, **settings}
     whole = model_of(kind, "gaussian", **settings).fit(X)
     path = tmp_path / "fit.checkpoint"
     cut_off_after(model_of(kind, "gaussian", checkpoint=path, **settings), X, steps)
@@ -92,10 +93,10 @@ def test_a_finished_fit_is_not_made_again(tmp_path):
 def test_more_iterations_go_on_from_the_limit(tmp_path):
     X = rows_of("gaussian", 2000)
     path = tmp_path / "fit.checkpoint"
-    settings = {"init": "random", "checkpoint": path}
+    settings = {"init": "random", "n_init": 1, "checkpoint": path}
     model_of("hard", "gaussian", max_iter=3, **settings).fit(X)
     resumed = model_of("hard", "gaussian", resume=True, **settings).fit(X)
-    whole = model_of("hard", "gaussian", init="random").fit(X)
+    whole = model_of("hard", "gaussian", init="random", n_init=1).fit(X)
     assert resumed.n_iter_ == whole.n_iter_ > 3
     np.testing.assert_array_equal(resumed.mixture_.natural, whole.mixture_.natural)
 
@@ -133,6 +134,67 @@ def test_other_data_is_refused(tmp_path):
         model_of("hard", "gaussian", checkpoint=path, resume=True).fit(X[:-1])
 
 
+def mirrored(X):
+    """Other rows with the same means and second moments, to rounding."""
+    return 2 * X.mean(axis=0) - X
+
+
+def swapped(X):
+    """The same rows but for two, whose places are swapped in one column: all means are the same."""
+    other = X.copy()
+    other[[3, 8], 0] = other[[8, 3], 0]
+    return other
+
+
+@pytest.mark.parametrize("change", [mirrored, swapped])
+@pytest.mark.parametrize("parts", [None, 1, 4])
+@pytest.mark.parametrize("family", ["gaussian", "diagonal-gaussian"])
+def test_other_data_of_the_same_mean_is_refused(family, change, parts, tmp_path):
+    if family == "gaussian" and change is swapped:
+        pytest.skip("products of columns differ")
+    X = rows_of("gaussian", 500)
+    path = tmp_path / "fit.checkpoint"
+
+    def given(rows):
+        return rows if parts is None else Batches(np.array_split(rows, parts))
+
+    model_of("hard", family, checkpoint=path).fit(given(X))
+    with pytest.raises(ValueError, match=r"is of other data: give the same data, or another checkpoint$"):
+        model_of("hard", family, checkpoint=path, resume=True).fit(given(change(X)))
+    model_of("hard", family, checkpoint=path, resume=True).fit(given(X.copy()))
+
+
+def test_other_weights_of_the_same_mean_are_refused(tmp_path):
+    X = np.repeat([[0.0], [2.0], [9.0], [11.0]], 2, axis=0)
+    weights = np.array([3.0, 1, 1, 3, 1, 3, 3, 1])
+    path = tmp_path / "fit.checkpoint"
+    settings = {"family": "poisson", "checkpoint": path, "assignment": "dense", "n_init": 1, "random_state": 0}
+    KMLE(2, **settings).fit(X, sample_weight=weights)
+    with pytest.raises(ValueError, match="is of other data"):
+        KMLE(2, **settings, resume=True).fit(X, sample_weight=weights[::-1])
+    KMLE(2, **settings, resume=True).fit(X.astype(np.float32), sample_weight=weights)
+
+
+def test_sparse_data_is_known_by_its_content(tmp_path):
+    X = scipy.sparse.random_array((200, 30), density=0.1, rng=np.random.default_rng(0), format="csr")
+    X.data[:] = 1.0
+    path = tmp_path / "fit.checkpoint"
+    settings = {"family": "poisson", "checkpoint": path, "init": "random", "n_init": 1, "random_state": 0}
+    KMLE(2, **settings).fit(X)
+    with pytest.raises(ValueError, match="is of other data"):
+        KMLE(2, **settings, resume=True).fit(X[::-1])
+    KMLE(2, **settings, resume=True).fit(X.tocsc())
+
+
+def test_the_starts_are_remembered(tmp_path):
+    X = rows_of("gaussian", 2000)
+    path = tmp_path / "fit.checkpoint"
+    first = model_of("hard", "gaussian", checkpoint=path).fit(X)
+    again = model_of("hard", "gaussian", checkpoint=path, resume=True).fit(X)
+    assert again.fit_.starts == first.fit_.starts
+    assert again.fit_.starts.n > 1
+
+
 @pytest.mark.parametrize("content", [b"", b"no checkpoint", b"PK\x03\x04 cut off"])
 def test_what_is_no_checkpoint_is_refused(content, tmp_path):
     path = tmp_path / "fit.checkpoint"
@@ -162,7 +224,7 @@ def slowly(iteration, objective):
     print(iteration, flush=True)
     time.sleep(0.1)
 with watched(slowly):
-    model_of("hard", "gaussian", init="random", checkpoint={path!r}).fit(rows_of("gaussian", 3000))
+    model_of("hard", "gaussian", init="random", n_init=1, checkpoint={path!r}).fit(rows_of("gaussian", 3000))
 """
 
 
@@ -178,8 +240,8 @@ def test_a_killed_process_leaves_a_checkpoint(number, tmp_path):
         assert child.returncode != 0
     time.sleep(0.01)
     X = rows_of("gaussian", 3000)
-    resumed = model_of("hard", "gaussian", init="random", checkpoint=path, resume=True).fit(X)
-    whole = model_of("hard", "gaussian", init="random").fit(X)
+    resumed = model_of("hard", "gaussian", init="random", n_init=1, checkpoint=path, resume=True).fit(X)
+    whole = model_of("hard", "gaussian", init="random", n_init=1).fit(X)
     assert whole.n_iter_ > 4
     np.testing.assert_array_equal(resumed.history_, whole.history_)
     np.testing.assert_array_equal(resumed.labels_, whole.labels_)

@@ -172,6 +172,58 @@ def test_a_stream_that_changes_is_refused(read_again):
         KMLE(2, random_state=0).fit(lambda: iter([X[: next(lengths)]]))
 
 
+ROWS = np.random.default_rng(5).normal(size=(30_000, 2))
+
+
+def moved(rows, place):
+    """The rows with one number changed, which no sample is sure to see."""
+    other = rows.copy()
+    other[place, 0] += 1.0
+    return other
+
+
+@pytest.mark.parametrize("kind", [KMLE, ExponentialFamilyMixture])
+@pytest.mark.parametrize(
+    "later",
+    [
+        [ROWS, -ROWS],
+        [ROWS, ROWS + 1e-9],
+        [ROWS[::-1], ROWS],
+        [ROWS, moved(ROWS, 12_345)],
+        [ROWS],
+        [ROWS, ROWS, ROWS],
+        [(ROWS, np.ones(len(ROWS))), (ROWS, np.ones(len(ROWS)))],
+    ],
+    ids=["other values", "slightly other values", "another order", "one value", "fewer", "more", "weights"],
+)
+def test_a_stream_that_changes_between_passes_is_refused(kind, later, read_again):
+    passes = []
+
+    def stream():
+        passes.append(len(passes))
+        return iter([ROWS, ROWS] if len(passes) <= 2 else later)
+
+    with pytest.raises(ValueError, match=r"it must give the same batches every time$"):
+        kind(2, random_state=0, n_init=1, max_iter=20, tol=0.0).fit(stream)
+
+
+def test_weights_that_change_between_passes_are_noticed(read_again):
+    weights = iter([np.ones(6), np.ones(6), *[np.full(6, 2.0)] * 9])
+    with pytest.raises(ValueError, match="it must give the same batches every time"):
+        KMLE(2, random_state=0).fit(lambda: iter([(X, next(weights))]))
+
+
+def test_the_same_numbers_in_another_precision_are_no_change(read_again):
+    passes = []
+
+    def stream():
+        passes.append(len(passes))
+        return iter([ROWS.astype(np.float32) if len(passes) % 2 else ROWS.astype(np.float32).astype(float)])
+
+    KMLE(2, random_state=0, n_init=1, max_iter=3).fit(stream)
+    assert len(passes) > 3
+
+
 def test_weights_beside_batches_are_refused():
     with pytest.raises(ValueError, match="goes with the batches"):
         KMLE(2).fit(Batches([X]), sample_weight=np.ones(6))

@@ -82,7 +82,7 @@ class DirectEngine:
         Scores alone would do, but where k(x) is huge its digits would cover those that tell components apart.
         """
         family = self.rows.family
-        X = self.rows.seen_from_origin(block).astype(float, copy=False)
+        X = self.rows.seen_from_origin(block)
         alive = np.isfinite(log_weights)
         density = family.direct_log_density(X, natural[alive])
         if density is None:

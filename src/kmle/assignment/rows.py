@@ -11,6 +11,7 @@ from ..families import ExponentialFamily
 from ..kernels import PackedRows, squares, survey
 from ..numerics.arrays import Array
 from .partition import Labels
+from .precision import all_single, blocks_of, origin_of, seen_exactly
 from .threads import for_each
 
 # Where statistics are needed as an array, they are built in blocks of rows of about this many bytes: small enough that
@@ -20,12 +21,13 @@ BLOCK_BYTES = 1 << 19
 KERNEL_ROWS = 64
 # From so many statistics on, their sums are left to a matrix product: the kernels would hold them all for a block.
 MANY_STATISTICS = 512
-# Whole numbers up to here are exact in single precision.
-WHOLE_IN_SINGLE = 2.0**24
 
 
 class Rows:
-    """Rows of one family measured from its origin. Holds a reference to X and, once a pass asks, one packed copy."""
+    """Rows of one family measured from its origin. Holds a reference to X and, once a pass asks, one packed copy.
+
+    `single` says whether single precision holds what the kernels see of X; None finds out.
+    """
 
     def __init__(
         self,
@@ -34,12 +36,14 @@ class Rows:
         weights: Array | None = None,
         origin: Array | None = None,
         n_threads: int = 1,
+        single: bool | None = None,
     ) -> None:
         self.family = family
         self.X = X
         self.weights = weights
         self.n_threads = n_threads
-        self.origin = family.origin(X, weights) if origin is None else origin
+        self.origin = origin_of(family, X, weights) if origin is None else origin
+        self._single = single
         self.order = family.order_for(X.shape[1])
 
     def __len__(self) -> int:
@@ -60,8 +64,8 @@ class Rows:
             yield slice(start, min(start + size, len(self.X)))
 
     def seen_from_origin(self, rows: slice | NDArray[np.integer[Any]]) -> Array:
-        """Rows of X as the family measures them."""
-        block = self.X[rows]
+        """Rows of X as the family measures them, in float64."""
+        block = self.X[rows].astype(float, copy=False)
         return block if self.origin is None else self.family.measured_from(block, self.origin)
 
     @cached_property
@@ -71,12 +75,20 @@ class Rows:
 
     @cached_property
     def precision(self) -> np.dtype[Any]:
-        """That of packed rows: single where the data are, or where it holds every value, such as counts, exactly."""
-        if self._as_given:
-            seen = survey(self.X)
-            if seen.whole and seen.lowest.min() >= -WHOLE_IN_SINGLE and seen.highest.max() <= WHOLE_IN_SINGLE:
-                return np.dtype(np.float32)
-        return self.X.dtype
+        """That of packed rows: single where it holds what the kernels see of every row without rounding."""
+        single = self._holds_in_single() if self._single is None else self._single
+        return np.dtype(np.float32 if single else np.float64)
+
+    def _holds_in_single(self) -> bool:
+        if self._shift is None:
+            slices = self._slices(self.X.shape[1], KERNEL_ROWS)
+            return all_single(self.family.kernel_columns(self.seen_from_origin(rows))[0] for rows in slices)
+        if not all_single(blocks_of(self.X)):
+            return False
+        if not self._shift.any():
+            return True
+        seen = survey(self.X)
+        return seen_exactly(self._shift, seen.lowest, seen.highest)
 
     def packed_in_order(self, places: NDArray[np.int32], packed: PackedRows | None = None) -> PackedRows:
         """The same in another order: `places` (n,) says which row comes at each place.
@@ -145,7 +157,7 @@ class Rows:
 
     def along_line(self, rows: slice | NDArray[np.integer[Any]]) -> Array:
         """What rows of one column are sorted by (m,): t(x) if that is all, else x seen from the origin."""
-        values = self.take(rows) if self.order == 1 else self.seen_from_origin(rows).astype(float, copy=False)
+        values = self.take(rows) if self.order == 1 else self.seen_from_origin(rows)
         return values[:, 0]
 
     @property
@@ -166,8 +178,7 @@ class Rows:
             return sums / weight, self.packed.largest()
         total, largest = np.zeros(self.order), np.zeros(self.order)
         for rows in self._slices(self.X.shape[1]):
-            columns, features = self.family.kernel_columns(self.seen_from_origin(rows))
-            x = columns.astype(float, copy=False)
+            x, features = self.family.kernel_columns(self.seen_from_origin(rows))
             weighted = x if self.weights is None else self.weights[rows, None] * x
             added, tops = [weighted.sum(axis=0)], [np.abs(x).max(axis=0)]
             if features == "diagonal":
@@ -188,7 +199,7 @@ class Rows:
 
     def take(self, rows: slice | NDArray[np.integer[Any]]) -> Array:
         """Statistics of chosen rows, in float64."""
-        return self.family.sufficient_statistic(self.seen_from_origin(rows).astype(float, copy=False))
+        return self.family.sufficient_statistic(self.seen_from_origin(rows))
 
     def statistic_boxes(self, centres: Array, halves: Array) -> tuple[Array, Array]:
         """Centres and half widths (m, D) of boxes of t(x) that hold those of all rows in boxes of kernel columns."""
@@ -235,7 +246,7 @@ class Rows:
     def subset(self, rows: NDArray[np.intp]) -> "Rows":
         """Chosen rows, measured from the same origin."""
         weights = None if self.weights is None else self.weights[rows]
-        return Rows(self.family, self.X[rows], weights, self.origin, self.n_threads)
+        return Rows(self.family, self.X[rows], weights, self.origin, self.n_threads, self._single)
 
     def log_carrier(self, rows: slice) -> Array:
         """k(x) of a block."""

@@ -126,7 +126,7 @@ class WideEngine:
         self._counts[j] += shares.sum()
         for start in range(0, len(places), ROWS_A_BLOCK):
             block = slice(start, start + ROWS_A_BLOCK)
-            x = self.rows.seen_from_origin(places[block]).astype(float, copy=False)
+            x = self.rows.seen_from_origin(places[block])
             self._sums[j, :d] += shares[block] @ x
             products += (shares[block, None] * x).T @ x
         self._sums[j, d:] += pack(products)
@@ -147,7 +147,7 @@ class _TurnedRows:
         self.values = WideRows(len(rows), d, rows.n_threads)
         for start in range(0, len(rows), ROWS_A_BLOCK):
             block = slice(start, start + ROWS_A_BLOCK)
-            x = rows.seen_from_origin(block).astype(float, copy=False)
+            x = rows.seen_from_origin(block)
             self.values.load(start, (x / self.scales) @ self.turn)
 
     def hard_pass(self, natural: Array, bias: Array, labels: Labels) -> int:

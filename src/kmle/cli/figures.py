@@ -37,6 +37,8 @@ def fit_figures(outcome: Outcome) -> dict[str, Any]:
         **merits(fit.criteria),
         "stop_reason": fit.stop_reason,
         "iterations": fit.n_iter,
+        "starts": str(fit.starts),
+        "notes": list(outcome.estimator.notes_),
         "algorithm": fit.algorithm,
         "engine": fit.engine,
         "seconds": outcome.seconds,
@@ -52,5 +54,6 @@ def fit_facts(figures: dict[str, Any]) -> dict[str, str]:
     return {
         **shown(figures),
         "stopped": f"{figures['stop_reason']}, after {steps}",
+        "starts": figures["starts"],
         "learned by": f"{figures['algorithm']}, {engine}, {figures['seconds']:.3f} s",
     }

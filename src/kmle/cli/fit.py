@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -53,7 +54,7 @@ def fit(
     algorithm: o.Algorithm = None,
     init: o.Init = None,
     prior: o.Prior = 1e-3,
-    restarts: o.Restarts = 1,
+    restarts: o.Restarts = "auto",
     max_iter: o.MaxIter = None,
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
@@ -76,6 +77,7 @@ def fit(
 ) -> None:
     """Learn a mixture from a table and print its components."""
     terminal = Terminal(quiet, verbose)
+    n_init = o.n_init_of(restarts)
     _check_outputs(out, labels, plot, report, checkpoint)
     _check_checkpoint(k, checkpoint, resume)
     table: Data
@@ -85,7 +87,7 @@ def fit(
     else:
         table = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing, selects=k is None)
     plain = report is None
-    wish = Wish(algorithm, init, prior, restarts, max_iter, seed, jobs, checkpoint, resume, scikit_learn=not plain)
+    wish = Wish(algorithm, init, prior, n_init, max_iter, seed, jobs, checkpoint, resume, scikit_learn=not plain)
     chosen = settled_family(terminal, family, table)
     outcome = _selected(terminal, table, chosen, wish, out) if k is None else learn(terminal, table, chosen, k, wish)
     _write(terminal, outcome, table, out, labels)
@@ -232,8 +234,10 @@ def _show(terminal: Terminal, outcome: Outcome, table: Data, as_json: bool) -> N
     show_fit(terminal, outcome, table, told)
 
 
-def show_fit(terminal: Terminal, outcome: Outcome, table: Data, told: dict[str, Any]) -> None:
-    """The components and the figures of a fit, as tables."""
+def show_fit(
+    terminal: Terminal, outcome: Outcome, table: Data, told: dict[str, Any], notes_shown: Sequence[str] = ()
+) -> None:
+    """The components and the figures of a fit, as tables; then its notes, but for those shown before."""
     from .figures import fit_facts
     from .naming import words_from_family
     from .sheets import facts_table, left_out, widest_table
@@ -247,5 +251,5 @@ def show_fit(terminal: Terminal, outcome: Outcome, table: Data, told: dict[str, 
     sheet = widest_table(terminal.out, mixture, table.columns, outcome.sizes(), errors)
     terminal.show(title, "", sheet, "", facts_table(fit_facts(told)))
     for note in [*outcome.estimator.notes_, left_out(mixture)]:
-        if note:
+        if note and note not in notes_shown:
             terminal.note(f"note: {note}")

@@ -40,7 +40,7 @@ class Wish:
     algorithm: AlgorithmName | None = None
     init: InitName | None = None
     prior: float = 1e-3
-    restarts: int = 1
+    restarts: int | str = "auto"
     max_iter: int | None = None
     seed: int = 0
     jobs: int | None = None

@@ -25,6 +25,7 @@ SOFT = (AlgorithmName.EM, AlgorithmName.SPARSE_EM)
 class InitName(StrEnum):
     """Ways to start."""
 
+    AUTO = "auto"
     K_MLE = "k-mle++"
     K_MLE_PASSES = "k-mle||"
     RANDOM = "random"
@@ -83,9 +84,7 @@ Algorithm = Annotated[
 ]
 Init = Annotated[
     InitName | None,
-    typer.Option(
-        help="Where to start: k-mle++ by default, k-means for em.", show_default=False, rich_help_panel=LEARNING
-    ),
+    typer.Option(help="The kind of starts; several kinds by default.", show_default=False, rich_help_panel=LEARNING),
 ]
 Prior = Annotated[
     float,
@@ -94,7 +93,13 @@ Prior = Annotated[
     ),
 ]
 Restarts = Annotated[
-    int, typer.Option("--restarts", metavar="N", min=1, help="Starts to try.", rich_help_panel=LEARNING)
+    str,
+    typer.Option(
+        "--restarts",
+        metavar="auto|N",
+        help="Starts to try: exactly N, or as many as pay, with moves that leave local optima.",
+        rich_help_panel=LEARNING,
+    ),
 ]
 MaxIter = Annotated[
     int | None,
@@ -145,6 +150,19 @@ TableOut = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=TALK)]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell every step.", rich_help_panel=TALK)]
+
+
+def n_init_of(restarts: str) -> int | str:
+    """What --restarts says, as the estimators want it.
+
+    >>> n_init_of("auto"), n_init_of("5")
+    ('auto', 5)
+    """
+    if restarts == "auto":
+        return restarts
+    if not restarts.isdecimal() or int(restarts) < 1:
+        raise ValueError(f"--restarts is {restarts}: write auto, or a whole number from 1 on")
+    return int(restarts)
 
 
 def split_columns(columns: str | None) -> list[str] | None:

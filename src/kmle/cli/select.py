@@ -55,7 +55,7 @@ def select(
     drop_missing: o.DropMissing = False,
     algorithm: o.Algorithm = None,
     prior: o.Prior = 1e-3,
-    restarts: o.Restarts = 1,
+    restarts: o.Restarts = "auto",
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
     out: o.ModelOut = None,
@@ -70,7 +70,7 @@ def select(
     from ..io.formats import check_output, output_kind
 
     terminal = Terminal(quiet, verbose)
-    numbers = _numbers(k)
+    numbers, n_init = _numbers(k), o.n_init_of(restarts)
     check_output(out)
     check_output(table)
     if table is not None:
@@ -81,7 +81,7 @@ def select(
         if families is None
         else [family_from_words(words.strip()) for words in families.split(",")]
     )
-    wish = Wish(algorithm, prior=prior, restarts=restarts, seed=seed, jobs=jobs)
+    wish = Wish(algorithm, prior=prior, restarts=n_init, seed=seed, jobs=jobs)
     selection, outcome = choose(terminal, rows, kinds, numbers, str(criterion), wish, out)
     _report(terminal, selection, outcome, rows, out, table, json)
 
@@ -170,7 +170,7 @@ def _report(
         terminal.write_json(model_dict(mixture, table.columns, told))
     else:
         terminal.show(str(selection), "")
-        show_fit(terminal, outcome, table, told)
+        show_fit(terminal, outcome, table, told, selection.notes)
     for written in filter(None, (out, path)):
         terminal.note(f"wrote {written}")
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..assignment.choose import ENGINES
 from ..families import ExponentialFamily, resolve
-from ..families.checking import as_rows, check_sample_weight
+from ..families.checking import as_rows, check_sample_weight, unmasked
 from ..families.resolution import Asked
 from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
@@ -94,6 +94,7 @@ class CheckedEstimator(ABC):
     def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
         from sklearn.utils.validation import validate_data
 
+        X = unmasked(X)
         matrices = isinstance(family.support, PositiveDefinite)
         if matrices and np.ndim(X) == 3:
             X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
@@ -148,7 +149,7 @@ class CheckedEstimator(ABC):
             raise ValueError(f"verbose is {self.verbose!r}: it must be True, False or a whole number")
         if isinstance(self.init, str) and self.init not in ("auto", *SEEDINGS):
             raise ValueError(
-                f"init is {self.init!r}: it must be one of auto, {', '.join(SEEDINGS)}, an array of labels, or a Mixture"
+                f"init is {self.init!r}: it must be one of auto, {', '.join(SEEDINGS)}, labels of the rows, or a Mixture"
             )
 
     def _asked_resolution(self) -> Asked:

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..assignment.problem import LearningProblem
 from ..learning.checkpoint import Keeper, Saved, generator_of, read
 from .arguments import entropy_of
 
 if TYPE_CHECKING:
-    from .shared import MixtureEstimator
+    from .shared import AnyPrepared, MixtureEstimator
 
 # Settings that two fits must share for one to go on where the other was.
 SHARED = ("n_components", "n_init", "prior_strength", "empty")
@@ -33,7 +32,7 @@ def opening(model: "MixtureEstimator") -> tuple[Saved | None, np.random.Generato
 
 
 def keeper_of(
-    model: "MixtureEstimator", saved: Saved | None, seed: Mapping[str, Any], problem: LearningProblem
+    model: "MixtureEstimator", saved: Saved | None, seed: Mapping[str, Any], prepared: "AnyPrepared"
 ) -> Keeper | None:
     """What writes checkpoints, if they are asked for; one of another fit is refused."""
     if model.checkpoint is None:
@@ -45,6 +44,7 @@ def keeper_of(
         "weights": None if model.weights is None else str(model.weights),
         **{name: getattr(model, name) for name in SHARED},
     }
+    content = prepared.content
     if saved is not None:
-        saved.check(about, problem, path)
-    return Keeper(path, seed, about, problem, None if saved is None else saved.best)
+        saved.check(about, content, prepared.problem, path)
+    return Keeper(path, seed, about, content, prepared.problem, saved)

@@ -17,6 +17,8 @@ from ..families.resolution import Asked
 from ..learning import Fit
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..numerics.digest import merged
+from .notes import overfit_notes
 
 # Algorithms that go from row to row.
 AT_HAND_ONLY = ("hartigan", "exact", "online")
@@ -72,6 +74,11 @@ class PreparedChunks:
         assert rows is not None  # few
         return f"{name} on {len(rows)} distinct rows"
 
+    @property
+    def content(self) -> str:
+        """What tells the data from other data."""
+        return merged(self.looked.look.checksums)
+
     def completed(self, fit: Fit) -> Fit:
         """The fit with a label for every row of the data."""
         labels: Any = fit.labels
@@ -79,7 +86,8 @@ class PreparedChunks:
             parameters = self.problem.from_mixture(fit.mixture)
             task = Task(parameters.natural, parameters.log_weights, self.problem.bias(parameters), False)
             labels = self.looked.chunks.labels(task, self.looked.look.n_rows)
-        return replace(fit, labels=labels, engine=self.engine)
+        fit = replace(fit, labels=labels, engine=self.engine)
+        return replace(fit, notes=overfit_notes(fit, self.problem))
 
 
 def looked(X: Any, sample_weight: Any, family: ExponentialFamily, may_compress: bool) -> Looked:
@@ -113,7 +121,7 @@ def prepared_chunks(
     look, chunks = looked.look, looked.chunks
     engine = "auto" if assignment == "compressed" else assignment
     factor, threads = looked.weight_factor, chunks.threads(n_threads)
-    settings = Settings(look.family, look.origin, n_components, engine, threads, chunks.stays, factor)
+    settings = Settings(look.family, look.origin, n_components, engine, threads, chunks.stays, factor, look.single)
     chunks.settle(settings)
     table = look.distinct if assignment in ("auto", "compressed") else None
     if table is None or table.X is None:

@@ -13,6 +13,8 @@ from ..families.resolution import Asked
 from ..families.sparse import issparse
 from ..learning import Fit
 from ..numerics.arrays import Array
+from ..numerics.digest import digest
+from .notes import overfit_notes
 
 # Which rows a fit looks at: all, or those of positive weight.
 Seen: TypeAlias = slice | NDArray[np.bool_]
@@ -34,10 +36,16 @@ class Prepared:
         name = self.problem.engine.name
         return name if self.few is None else f"{name} on {self.rows.shape[0]} distinct rows"
 
+    @property
+    def content(self) -> str:
+        """What tells the data from other data."""
+        return digest(self.problem.rows.X, self.problem.rows.weights)
+
     def completed(self, fit: Fit) -> Fit:
         """The fit with a label for every row of the data."""
         labels = fit.labels if isinstance(self.seen, slice) else fit.mixture.predict(self.rows)
-        return replace(fit, labels=labels if self.few is None else self.few.spread(labels), engine=self.engine)
+        fit = replace(fit, labels=labels if self.few is None else self.few.spread(labels), engine=self.engine)
+        return replace(fit, notes=overfit_notes(fit, self.problem))
 
     def relabelled(self, fit: Fit) -> Fit:
         """A fit whose labels were not kept, with a label for every row of the data."""

@@ -1,6 +1,6 @@
 """The note on rounded columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,23 +9,20 @@ from ..families.resolution import NARROWEST, NARROWEST_SHAPED
 from ..learning import Fit
 from ..numerics.arrays import Array
 
-# Steps below this share of a column's scale are not worth a word.
-FINE = 0.01
 # More columns than this are counted rather than named.
 NAMED = 4
 
 
-def rounding_note(fit: Fit, names: Sequence[str] | None) -> str | None:
-    """Which columns are rounded to which steps, and what that means; None where none are or the family has no scale."""
+def rounded_columns(fit: Fit, names: Sequence[str] | None) -> Iterator[str]:
+    """Which columns are rounded to which steps, and what that means for families with a scale."""
     resolution, family = fit.resolution, fit.mixture.family
     if resolution is None or family.smallest_spread(resolution, None) is None:
-        return None
-    coarse = np.flatnonzero(resolution.steps > FINE * resolution.scales)
-    if len(coarse) == 0:
-        return None
-    shaped = family.smallest_spread(resolution, None) is resolution.shaped_spread
-    told = f"no component is narrower than {NARROWEST_SHAPED if shaped else NARROWEST} steps"
-    return f"{_columns(coarse, resolution.steps, names)}: {told}, so that none gains by rounding."
+        return
+    coarse = np.flatnonzero(resolution.coarse_steps)
+    if len(coarse):
+        shaped = family.smallest_spread(resolution, None) is resolution.shaped_spread
+        told = f"no component is narrower than {NARROWEST_SHAPED if shaped else NARROWEST} steps"
+        yield f"{_columns(coarse, resolution.steps, names)}: {told}, so that none gains by rounding."
 
 
 def _columns(coarse: NDArray[np.intp], steps: Array, names: Sequence[str] | None) -> str:

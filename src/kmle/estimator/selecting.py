@@ -39,20 +39,57 @@ def select(
     progress: bool | Progress | None = None,
     verbose: int = 0,
 ) -> Selection:
-    """The family and number of components with the lowest criterion: "aic", "aicc", "bic" or "icl".
+    """The family and number of components with the lowest criterion.
 
+    Every candidate is fitted as the estimator would fit it with the same arguments, so it does not depend on what else is
+    compared. Columns that are constant or exact combinations of others take no part in the comparison, only in
+    `best_estimator`.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        The rows.
+    families : names or ExponentialFamily objects, default=None
+        The families to compare, whose likelihoods must compare; None takes the usual ones for data like this. One that
+        cannot hold the data is left out with a note.
+    n_components : int or iterable of int, default=range(1, 11)
+        The numbers of components.
+    criterion : "aic", "aicc", "bic" or "icl", default="bic"
+        What decides; lower is better.
+    algorithm : str or None, default=None
+        None is "em" for aic, aicc and bic, which are of the mixture's likelihood, and "k-mle" for icl, which is of the
+        complete one.
+    n_init : int or "auto", default="auto"
+        The starts of each candidate, as in the estimators: "auto" compares several kinds and makes moves that leave local
+        optima, a number makes exactly that many starts and no moves.
+    sample_weight : array (n,), default=None
+        How often each row counts.
+    prior_strength : float, default=1e-3
+        Pseudo-observations that keep components regular.
+    resolution : "auto", None, float or array (d,), default="auto"
+        The steps that the columns were rounded to, as in the estimators.
+    n_jobs : int or None, default=None
+        Threads; None and -1 are all cores. The answer does not depend on their number.
+    random_state : int, RandomState, Generator or None, default=None
+        The seed of all random draws.
+    progress : bool or function, default=None
+        True shows a line on stderr; a function is called with (steps done, steps in all, candidate).
+    verbose : int, default=0
+        Whether to print a line for every step.
+
+    Returns
+    -------
+    Selection
+        The candidates, the best one and its estimator, and notes: the best number of components at the edge of the range,
+        fits that fell short of what is known to be reachable.
+
+    Examples
+    --------
     >>> from kmle import Mixture
     >>> X = Mixture.from_source("poisson", [0.4, 0.6], rate=[3.0, 40.0]).sample(500, random_state=0)
     >>> chosen = select(X, ("poisson", "geometric"), range(1, 4), random_state=0)
     >>> chosen.best.name, chosen.best.n_components
     ('poisson', 2)
-
-    `families` are names or objects whose likelihoods compare; None takes the usual ones for data like this. One that
-    cannot hold the data is left out with a note. `algorithm` None is "em" for aic, aicc and bic, which are of the
-    mixture's likelihood, and "k-mle" for icl, which is of the complete one. Every candidate is fitted as the estimator
-    would fit it with the same arguments, so it does not depend on what else is compared. Columns that are constant or
-    exact combinations of others take no part in the comparison, only in `best_estimator`. `progress` is True for a line
-    on stderr, or a function of (steps done, steps in all, candidate); `verbose` prints a line for every step.
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: it must be one of {', '.join(CRITERIA)}")
@@ -93,7 +130,9 @@ def select(
     model._take(_refitted(winner, threads, seed) if left_out else best.fit)
     places = {name: place for place, name in enumerate(asked)}
     everyone = sorted([*fitted, *untried, *refused], key=lambda candidate: places[candidate.name])
-    return Selection(tuple(everyone), best, model, criterion, left_out)
+    selection = Selection(tuple(everyone), best, model, criterion, left_out)
+    model.notes_.extend(selection.notes)
+    return selection
 
 
 def _refitted(winner: Contestant, n_threads: int, seed: Any) -> Fit:

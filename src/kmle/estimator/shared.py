@@ -25,8 +25,9 @@ from .arguments import reporter, threads_of
 from .checkpoints import keeper_of, opening
 from .chunks import PreparedChunks, prepared_chunks
 from .fitted import FittedEstimator
+from .notes import notes_on, relative_weights
 from .preparation import Prepared, Seen, prepared
-from .rounding import rounding_note
+from .rounding import rounded_columns
 
 AnyPrepared: TypeAlias = Prepared | PreparedChunks
 
@@ -61,7 +62,7 @@ class MixtureEstimator(FittedEstimator):
         saved, rng = opening(self)
         seed = seed_of(rng)
         prepared, generators = self._prepared_data(X, sample_weight, rng)
-        keeper = keeper_of(self, saved, seed, prepared.problem)
+        keeper = keeper_of(self, saved, seed, prepared)
         self._take(prepared.completed(self._best_fit(prepared, generators, saved, keeper)))
         return self
 
@@ -97,7 +98,13 @@ class MixtureEstimator(FittedEstimator):
     @property
     def _n_runs(self) -> int:
         """Starts that are learned to their end one after the other; a search counts as one."""
-        return 1 if isinstance(self.n_init, str) else int(self.n_init)
+        return 1 if isinstance(self.n_init, str) or self._has_one_start else int(self.n_init)
+
+    @property
+    def _has_one_start(self) -> bool:
+        """Whether there is only one place to start from, or it does not matter."""
+        warm = self.warm_start and hasattr(self, "mixture_")
+        return warm or not isinstance(self.init, str) or self._algorithm_name in ONE_START
 
     def _generators(self, rng: np.random.Generator) -> tuple[list[np.random.Generator], np.random.Generator]:
         """A generator for each run, and the one that draws the sample."""
@@ -174,10 +181,10 @@ class MixtureEstimator(FittedEstimator):
             found = None if going_on else self._start(problem, rng, prepared.seen, restart)
         algorithm = self._algorithm(rng)
         begun = found.parameters if found is not None else going_on.resume(algorithm, problem, rng)  # type: ignore[union-attr]
-        keep = None if keeper is None else partial(keeper.keep, restart, algorithm, rng)
+        starts = found.starts if found is not None else going_on.starts  # type: ignore[union-attr]
+        keep = None if keeper is None else partial(keeper.keep, restart, starts, algorithm, rng)
         fit = self._run(problem, begun, algorithm, reporter(self.verbose, restart, self._n_runs), keep)
-        if found is not None:
-            fit = replace(fit, starts=found.starts)
+        fit = replace(fit, starts=starts)
         if self.verbose:
             told = f"{fit.stop_reason} after {fit.n_iter} iterations, {prepared.engine} engine, {fit.seconds:.3f} s"
             print(told, file=sys.stderr, flush=True)
@@ -208,28 +215,11 @@ class MixtureEstimator(FittedEstimator):
         self.notes_ = self._notes(fit)
 
     def _notes(self, fit: Fit) -> list[str]:
-        notes = []
-        missing = self.n_components - fit.mixture.n_components
-        if missing > 0:
-            gone = "1 component" if missing == 1 else f"{missing} components"
-            notes.append(f"{gone} of {self.n_components} lost all rows (or never had any of their own) and left.")
-        if fit.stop_reason == "iteration limit":
-            notes.append(f"The iteration limit was reached before the end; raise max_iter above {self.max_iter}.")
-        if fit.n > 0 and np.shape(fit.labels) == (0,):
-            notes.append(f"Labels of {fit.n:.0f} rows are not kept: predict gives them batch by batch.")
-        rounded = rounding_note(fit, self._column_names())
-        if rounded is not None:
-            notes.append(rounded)
-        if self._weight_factor != 1:
-            total, factor = f"{fit.n / self._weight_factor:.6g}", f"{self._weight_factor:.6g}"
-            told = f"The sample weights sum to {total}, less than the {fit.n:.0f} rows: they are relative, and were"
-            notes.append(f"{told} multiplied by {factor} to count rows.")
-        empty = fit.mixture.n_components - len(np.unique(fit.labels)) if np.size(fit.labels) else 0
-        if fit.prescribed_weights and empty > 0 and fit.algorithm in HARD:
-            notes.append(f"{empty} of {self.n_components} components have no rows; their prescribed weights are kept.")
-        if fit.algorithm == "exact" and self.prior_strength > 0:
-            notes.append("The exact optimum is of the plain likelihood; prior_strength played no part.")
-        return notes
+        return [
+            *notes_on(fit, self.n_components, self.max_iter, self.prior_strength),
+            *rounded_columns(fit, self._column_names()),
+            *relative_weights(fit, self._weight_factor),
+        ]
 
     # Starts and algorithms --------------------------------------------------------------------------------------------
 
@@ -245,7 +235,7 @@ class MixtureEstimator(FittedEstimator):
             assert isinstance(problem, Problem)  # labels are refused for rows that are not at hand
             return _given(self._from_labels(problem, np.asarray(self.init), seen))
         k, named = self.n_components, None if self.init == "auto" else self.init
-        if self.n_init == "auto" and k > 1 and self._algorithm_name not in ONE_START:
+        if self.n_init == "auto" and k > 1 and not self._has_one_start:
             return search(problem, k, rng, hard=self._hard, kind=named)
         if named is None:
             return single_start(problem, k, rng, restart, hard=self._hard)

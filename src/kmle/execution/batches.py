@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..families import ExponentialFamily
-from ..families.checking import as_rows, check_weights
+from ..families.checking import as_rows, check_weights, unmasked, unmasked_weights
 from ..numerics.arrays import Array
+from ..numerics.digest import checksum
 
 # One batch: rows, or rows and their weights.
 Batch: TypeAlias = Any
@@ -28,6 +30,11 @@ class Chunk:
     def __sizeof__(self) -> int:
         # Schedulers weigh what it would cost to move it.
         return int(self.X.nbytes)
+
+    @cached_property
+    def checksum(self) -> int:
+        """What tells these rows and weights from others."""
+        return checksum(self.X, self.weights)
 
     @property
     def weighty(self) -> "Chunk":
@@ -62,9 +69,9 @@ class Batches:
                 "this iterator can be read only once, and learning reads the data several times: give a function that "
                 "opens it anew, a list of batches, or use algorithm='online'"
             )
-        self._source = source
+        self._source = unmasked(source)
         self._batch_rows = batch_rows
-        self._sample_weight = sample_weight
+        self._sample_weight = unmasked_weights(sample_weight)
 
     def __iter__(self) -> Iterator[Batch]:
         if isinstance(self._source, np.ndarray) and self._source.ndim > 1:
@@ -136,7 +143,7 @@ def chunks_of(batches: Iterable[Batch], family: ExponentialFamily) -> Iterator[C
         table, given = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
         if np.shape(table)[:1] == (0,):
             continue
-        X = as_rows(family, table)
+        X = as_rows(family, unmasked(table, first_row))
         weights = None if given is None else check_weights(given, len(X), first_row)
         width = X.shape[1] if width is None else width
         weighted = (weights is not None) if weighted is None else weighted

@@ -10,7 +10,7 @@ from ..assignment.partition import Labels
 from ..families import ExponentialFamily
 from .batches import Batches, Chunk, chunks_of
 from .piece import Piece, Settings, Task
-from .problem import Chunks
+from .problem import SAME_EVERY_TIME, Chunks
 
 T = TypeVar("T")
 
@@ -30,17 +30,18 @@ class StreamedChunks(Chunks):
         self._family = family
         self._settings: Settings | None = None
         self._kept: list[Piece] | None = None
-        self._lengths: list[int] = []
+        self._seen: list[tuple[int, int]] = []
+        """Length and checksum of each batch when it was first read."""
         self._bytes = 0
 
     def look(self, function: Callable[[Chunk], T]) -> T:
         """One pass over the chunks as they come: the sum of the answers, in the order of the chunks."""
-        self._lengths, self._bytes = [], 0
+        self._seen, self._bytes = [], 0
         total: T | None = None
         for chunk in chunks_of(self._batches, self._family):
             answer = function(chunk)
             total = answer if total is None else add(total, answer)
-            self._lengths.append(len(chunk.X))
+            self._seen.append((len(chunk.X), chunk.checksum))
             self._bytes += chunk.X.nbytes
         assert total is not None  # a stream without rows is refused
         return total
@@ -65,18 +66,18 @@ class StreamedChunks(Chunks):
             yield from self._kept
             return
         assert self._settings is not None  # settled
-        seen = 0
+        place = 0
         for chunk in chunks_of(self._batches, self._family):
-            if [len(chunk.X)] != self._lengths[seen : seen + 1]:
+            if [(len(chunk.X), chunk.checksum)] != self._seen[place : place + 1]:
                 break
-            seen += 1
+            place += 1
             yield Piece(chunk, self._settings)
         else:
-            if seen == len(self._lengths):
+            if place == len(self._seen):
                 return
         raise ValueError(
-            f"the stream had {len(self._lengths)} batches at first, and when it is read again batch {seen} is not what "
-            "it was: it must give the same batches every time"
+            f"the stream had {len(self._seen)} batches at first, and when it is read again batch {place} is not what "
+            f"it was: {SAME_EVERY_TIME}"
         )
 
     def summed(self, function: Callable[..., T], *arguments: Any, each: Sequence[Any] | None = None) -> T:

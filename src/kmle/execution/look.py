@@ -7,7 +7,9 @@ from operator import add
 import numpy as np
 
 from ..assignment.compression import SHARE, compressed, distinct
+from ..assignment.precision import Extent, all_single, blocks_of, exact_origin, merged_origins, seen_exactly
 from ..families import ExponentialFamily
+from ..kernels import looking_once
 from ..numerics.arrays import Array
 from .batches import Chunk
 
@@ -42,8 +44,13 @@ class Look:
     n_weighty: tuple[int, ...]
     """Those of them that have weight."""
     weight: float
-    origin: Array | None
+    middle: Array | None
+    """Where the family would measure rows from."""
     table: Table
+    extent: Extent | None = None
+    """None unless single precision holds all rows."""
+    checksums: tuple[int, ...] = ()
+    """Of each chunk what tells it from others."""
 
     def __add__(self, other: "Look") -> "Look":
         return Look(
@@ -51,16 +58,26 @@ class Look:
             self.n_rows + other.n_rows,
             self.n_weighty + other.n_weighty,
             self.weight + other.weight,
-            self._origin_with(other),
+            merged_origins(self.middle, self.weight, other.middle, other.weight),
             self.table + other.table,
+            None if self.extent is None or other.extent is None else self.extent + other.extent,
+            self.checksums + other.checksums,
         )
 
-    def _origin_with(self, other: "Look") -> Array | None:
-        """The middle of both; what they agree on exactly stays so, that nothing is left of a constant column."""
-        if self.origin is None or other.origin is None:
-            return self.origin if other.origin is None else other.origin
-        share = other.weight / (self.weight + other.weight)
-        return np.where(self.origin == other.origin, self.origin, self.origin + share * (other.origin - self.origin))
+    @property
+    def origin(self) -> Array | None:
+        """Where rows are measured from: without rounding where single precision holds them."""
+        if self.middle is None or self.extent is None:
+            return self.middle
+        return exact_origin(self.family, self.middle, self.extent)
+
+    @property
+    def single(self) -> bool | None:
+        """Whether single precision holds all rows as the kernels see them, where that is known."""
+        origin = self.origin
+        if origin is None or self.extent is None or self.family.kernel_shift(origin) is None:
+            return None
+        return seen_exactly(origin, self.extent.lowest, self.extent.highest)
 
     @property
     def distinct(self) -> Table | None:
@@ -71,16 +88,23 @@ class Look:
 
 def look_at(chunk: Chunk, family: ExponentialFamily, columns: list[str] | None, may_compress: bool) -> Look:
     """A look at one chunk; what is not legal there is refused with its row and column."""
+    with looking_once(1):
+        return _look_at(chunk, family, columns, may_compress)
+
+
+def _look_at(chunk: Chunk, family: ExponentialFamily, columns: list[str] | None, may_compress: bool) -> Look:
     settled = family.for_data(chunk.X)
     X = settled.check(chunk.X, columns, chunk.first_row)
     weighty = Chunk(X, chunk.weights, chunk.first_row).weighty
+    extent = Extent.of(X) if all_single(blocks_of(X)) else None
     n = len(weighty.X)
     if n == 0:
-        return Look(settled, (len(X),), (0,), 0.0, None, Table(X[:0], np.zeros(0)))
+        return Look(settled, (len(X),), (0,), 0.0, None, Table(X[:0], np.zeros(0)), extent, (chunk.checksum,))
     weight = float(n if weighty.weights is None else weighty.weights.sum())
     few = compressed(weighty.X, weighty.weights, share=1.0) if may_compress else None
     table = Table(None, None) if few is None or few.X.size > MOST_NUMBERS else Table(few.X, few.weights)
-    return Look(settled, (len(X),), (n,), weight, settled.origin(weighty.X, weighty.weights), table)
+    middle = settled.origin(weighty.X.astype(float, copy=False), weighty.weights)
+    return Look(settled, (len(X),), (n,), weight, middle, table, extent, (chunk.checksum,))
 
 
 def look_at_all(looks: list[Look]) -> Look:

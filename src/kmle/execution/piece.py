@@ -37,6 +37,8 @@ class Settings:
     """Whether a chunk is passed over many times, so that ordering its rows pays."""
     weight_factor: float = 1.0
     """What the weights of rows are multiplied by, to count rows."""
+    single: bool | None = None
+    """Whether single precision holds what the kernels see of all rows; None: each chunk finds out."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,9 @@ class Piece:
     @cached_property
     def rows(self) -> Rows:
         """The rows that have weight, measured from the common origin."""
-        weighty, settings = self.chunk.weighty, self.settings
-        weights = None if weighty.weights is None else settings.weight_factor * weighty.weights
-        return Rows(settings.family, weighty.X, weights, settings.origin, settings.n_threads)
+        weighty, told = self.chunk.weighty, self.settings
+        weights = None if weighty.weights is None else told.weight_factor * weighty.weights
+        return Rows(told.family, weighty.X, weights, told.origin, told.n_threads, told.single)
 
     @cached_property
     def engine(self) -> Engine:

@@ -26,6 +26,10 @@ from .piece import Piece, Settings, Sums, Task
 
 T = TypeVar("T")
 
+# Sums of the statistics of all components are those of all rows, but for rounding of this size beside their largest.
+SAME_SUMS = 1e-9
+SAME_EVERY_TIME = "it must give the same batches every time"
+
 
 class Chunks(ABC):
     """Where the chunks are. What is asked of each is a function that can be sent there; answers add up with `+`."""
@@ -113,11 +117,22 @@ class ChunkedProblem(LearningProblem):
         """Hard pass over all rows: who belongs where, and the statistics."""
         task = self._task(parameters)
         answer = self.chunks.summed(Piece.hard, task)
+        self._check_unchanged(answer.statistics)
         return Spread(answer.digests, partial(self.chunks.labels, task, self.n_rows)), answer.statistics
 
     def soften(self, parameters: Parameters, n_kept: int | None = None) -> ClusterStatistics:
         """Soft pass: statistics by responsibility, of the `n_kept` largest a row or of all."""
-        return self.chunks.summed(Piece.soft, self._task(parameters), n_kept)
+        statistics = self.chunks.summed(Piece.soft, self._task(parameters), n_kept)
+        self._check_unchanged(statistics)
+        return statistics
+
+    def _check_unchanged(self, statistics: ClusterStatistics) -> None:
+        """Refuses statistics that are not of the rows that were there at first, where these are read again."""
+        if self.chunks.stays:
+            return
+        scale = SAME_SUMS * self.total * self.largest_statistic
+        if (np.abs(statistics.sums.sum(axis=0) - self.total * self.prior_moment) > scale).any():
+            raise ValueError(f"the sums over the stream are not what they were at first: {SAME_EVERY_TIME}")
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         """The sum of what a function of rows, and of where they begin, says of all."""

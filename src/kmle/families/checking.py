@@ -18,8 +18,30 @@ LARGEST_VALUE, LARGEST_STATISTIC = 1e75, 1e95
 RELATIVE = 1e-9
 
 
+def unmasked(X: Any, first_row: int = 0) -> Any:
+    """X, or the data of a masked array with nothing masked."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if np.ma.is_masked(X):
+        mask = np.ma.getmaskarray(X)
+        row, column = np.argwhere(mask.reshape(len(mask), -1))[0]
+        raise ValueError(f"row {first_row + row}, column {column} is masked: drop the row or fill in a value first")
+    return X.data
+
+
+def unmasked_weights(sample_weight: Any, first_row: int = 0) -> Any:
+    """Weights, or the data of a masked array of them with nothing masked."""
+    if not isinstance(sample_weight, np.ma.MaskedArray):
+        return sample_weight
+    if np.ma.is_masked(sample_weight):
+        place = first_row + int(np.argmax(np.ma.getmaskarray(sample_weight)))
+        raise ValueError(f"sample_weight[{place}] is masked: give every row a weight, zero to leave it out")
+    return sample_weight.data
+
+
 def as_rows(family: FamilyContract, X: ArrayLike) -> Array:
     """X as a float array (n, d): a flat list is one column, (n, p, p) matrices are flattened. float32 stays."""
+    X = unmasked(X)
     try:
         data = np.asarray(X)
     except ValueError:
@@ -133,7 +155,7 @@ def relative_factor(total: float, n_rows: int) -> float:
 
 def check_weights(sample_weight: ArrayLike, n_rows: int, first_row: int = 0) -> Array:
     """Weights (n,) of all rows or of a part that begins at `first_row`: finite, not negative."""
-    weights = np.asarray(sample_weight, dtype=float)
+    weights = np.asarray(unmasked_weights(sample_weight, first_row), dtype=float)
     if weights.shape != (n_rows,):
         raise ValueError(f"sample_weight has shape {weights.shape}; one weight a row is needed, shape ({n_rows},)")
     bad = ~np.isfinite(weights) | (weights < 0)

@@ -21,6 +21,8 @@ NARROWEST, NARROWEST_SHAPED = 0.4, 0.6
 COLLINEAR = 1e-5
 # A constant column gets a step of this share of the other columns' scale: the same for every component.
 CONSTANT = 1e-4
+# Steps below this share of a column's scale are not worth a word.
+FINE = 0.01
 # The share of the distinct values that a scale is measured on: a few extreme ones do not count.
 CENTRAL = (0.1, 0.9)
 # A grid worth knowing shows in repeats among so many values; scales are measured on as many.
@@ -50,6 +52,11 @@ class Resolution:
     def joint_spread(self) -> Array:
         """The same where columns may depend on each other, as in a full Gaussian."""
         return np.maximum(self.spread, COLLINEAR * self.scales)
+
+    @cached_property
+    def coarse_steps(self) -> Array:
+        """The steps that are coarse enough to matter (d,), zero elsewhere."""
+        return np.where(self.steps > FINE * self.scales, self.steps, 0.0)
 
     def take(self, columns: slice) -> "Resolution":
         """The resolution of some columns."""
@@ -89,7 +96,7 @@ def resolution_of(X: Array, asked: Asked = "auto") -> Resolution:
         steps[~varying] = CONSTANT * typical
     else:
         steps = asked
-    return Resolution(steps, np.where(varying, scales, CONSTANT * typical))
+    return Resolution(steps, np.where(varying, scales, typical))
 
 
 def _scale(distinct: Array) -> float:

@@ -5,7 +5,7 @@ import os
 import time
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ from ..assignment.partition import Labelled, Partition, Remembered
 from ..assignment.problem import LearningProblem, Parameters
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .state import Algorithm, HalfStep, Remembering, Run, State
+from .state import Algorithm, HalfStep, Momentum, Remembering, Run, Starts, State
 
-FORMAT = 1
+FORMAT = 2
 # Seconds between two writes: less than anyone minds to lose, much more than a write takes.
 EVERY = 5.0
 # How closely the data must agree with that of the checkpoint; sums over other chunks round otherwise.
@@ -34,12 +34,16 @@ class Saved:
     """What a checkpoint holds: the latest state of the start that was under way, and the best finished one before."""
 
     restart: int
+    starts: Starts
+    """How the start under way was found."""
     seed: Mapping[str, Any]
     run: Run
     best: Run | None
     generator: Mapping[str, Any]
     memory: Mapping[str, Any]
     about: Mapping[str, Any]
+    content: str
+    """What tells the data from other data."""
     mean_statistic: Array
 
     def resume(self, algorithm: Algorithm, problem: LearningProblem, rng: np.random.Generator) -> Run:
@@ -49,7 +53,7 @@ class Saved:
         rng.bit_generator.state = self.generator
         return self.run
 
-    def check(self, about: Mapping[str, Any], problem: LearningProblem, path: Path) -> None:
+    def check(self, about: Mapping[str, Any], content: str, problem: LearningProblem, path: Path) -> None:
         """Refuses to go on with another fit than the one that was saved."""
         for name, value in about.items():
             if self.about.get(name) != value:
@@ -57,8 +61,9 @@ class Saved:
                     f"the checkpoint {path} is of another fit: {name} was {self.about.get(name)!r} and is {value!r} "
                     "now; use the same settings, or another checkpoint"
                 )
+        # A digest may not see all rows, a mean does.
         scale = np.abs(problem.prior_moment).max() + np.abs(self.mean_statistic).max(initial=0.0)
-        same = self.mean_statistic.shape == problem.prior_moment.shape
+        same = self.content == content and self.mean_statistic.shape == problem.prior_moment.shape
         if not same or np.abs(self.mean_statistic - problem.prior_moment).max() > SAME_DATA * scale:
             raise ValueError(f"the checkpoint {path} is of other data: give the same data, or another checkpoint")
 
@@ -71,23 +76,42 @@ class Keeper:
         path: Path,
         seed: Mapping[str, Any],
         about: Mapping[str, Any],
+        content: str,
         problem: LearningProblem,
-        best: Run | None = None,
+        saved: Saved | None = None,
     ) -> None:
         self.path = path
         self._seed = seed
         self._about = about
+        self._content = content
         self._mean_statistic = problem.prior_moment
         self._written = time.monotonic()
-        self.best = best
+        self.best = None if saved is None else saved.best
 
-    def keep(self, restart: int, algorithm: Algorithm, rng: np.random.Generator, run: Run, last: bool = False) -> None:
+    def keep(
+        self,
+        restart: int,
+        starts: Starts,
+        algorithm: Algorithm,
+        rng: np.random.Generator,
+        run: Run,
+        last: bool = False,
+    ) -> None:
         """Writes the state if it is time to, and always the last one of a start."""
         if not last and time.monotonic() - self._written < EVERY:
             return
         memory = algorithm.memory() if isinstance(algorithm, Remembering) else {}
         saved = Saved(
-            restart, self._seed, run, self.best, rng.bit_generator.state, memory, self._about, self._mean_statistic
+            restart,
+            starts,
+            self._seed,
+            run,
+            self.best,
+            rng.bit_generator.state,
+            memory,
+            self._about,
+            self._content,
+            self._mean_statistic,
         )
         write(self.path, saved, algorithm.name == "hartigan")
         self._written = time.monotonic()
@@ -120,10 +144,12 @@ def write(path: Path, saved: Saved, with_labels: bool = False) -> None:
     told = {
         "format": FORMAT,
         "restart": saved.restart,
+        "starts": asdict(saved.starts),
         "seed": saved.seed,
         "generator": saved.generator,
         "memory": saved.memory,
         "about": saved.about,
+        "content": saved.content,
         "run": _told(saved.run, "run", arrays, with_labels),
         "best": None if saved.best is None else _told(saved.best, "best", arrays, with_labels=False),
     }
@@ -150,15 +176,19 @@ def read(path: Path) -> Saved | None:
             told = json.loads(arrays["header"].tobytes())
             if told["format"] > FORMAT:
                 raise NewerError(f"the checkpoint {path} is of a newer kmle: update kmle to go on with it")
+            if told["format"] < FORMAT:
+                raise ValueError("it was written by an older kmle; delete it to begin anew")
             best = None if told["best"] is None else _run(told["best"], "best", arrays)
             return Saved(
                 told["restart"],
+                Starts(**told["starts"]),
                 told["seed"],
                 _run(told["run"], "run", arrays),
                 best,
                 told["generator"],
                 told["memory"],
                 told["about"],
+                told["content"],
                 arrays["mean_statistic"],
             )
     except NewerError:
@@ -176,6 +206,9 @@ def _told(run: Run, name: str, arrays: dict[str, Any], with_labels: bool) -> dic
     arrays[f"{name}_history"] = np.array([half.objective for half in run.history])
     if with_labels and state.partition is not None:
         arrays[f"{name}_labels"] = state.partition.labels
+    if state.momentum is not None:
+        arrays[f"{name}_plain_natural"] = state.momentum.plain.natural
+        arrays[f"{name}_plain_log_weights"] = state.momentum.plain.log_weights
     return {
         "n_iter": run.n_iter,
         "idle": run.idle,
@@ -186,6 +219,8 @@ def _told(run: Run, name: str, arrays: dict[str, Any], with_labels: bool) -> dic
         "digest": None if state.partition is None else state.partition.digest.hex(),
         "finished": state.finished,
         "n_kept": state.n_kept,
+        "softened": state.softened,
+        "streak": None if state.momentum is None else state.momentum.streak,
     }
 
 
@@ -204,6 +239,15 @@ def _run(told: Mapping[str, Any], name: str, arrays: Mapping[str, Array]) -> Run
         ClusterStatistics(arrays[f"{name}_counts"], arrays[f"{name}_sums"], told["score"]),
         partition,
         finished=told["finished"],
-        n_kept=told.get("n_kept"),
+        n_kept=told["n_kept"],
+        softened=told["softened"],
+        momentum=_momentum(told, name, arrays),
     )
     return Run(state, history, told["n_iter"], told["idle"], told["seconds"])
+
+
+def _momentum(told: Mapping[str, Any], name: str, arrays: Mapping[str, Array]) -> Momentum | None:
+    if told["streak"] is None:
+        return None
+    plain = Parameters(arrays[f"{name}_plain_natural"], arrays[f"{name}_plain_log_weights"])
+    return Momentum(plain, told["streak"])

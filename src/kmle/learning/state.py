@@ -194,6 +194,8 @@ class Fit:
     """How many starts were tried, of which kinds, and how many led to the best optimum."""
     resolution: Resolution | None = None
     """The steps that the columns were rounded to: no component is narrower than 0.4 of them."""
+    notes: tuple[str, ...] = ()
+    """What the data says against the components, such as too few rows; the estimator adds it."""
 
     @property
     def includes_penalty(self) -> bool:
