@@ -12,7 +12,7 @@ from ..families.sparse import issparse
 from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
 from ..statistics import ClusterStatistics
-from .choose import choose, plain_engine
+from .choose import choose, passing_engine, plain_engine
 from .direct import SCORE_ERROR, DirectEngine, score_error
 from .engine import Engine
 from .objective import Evidence, Facts, LearningProblem, Parameters
@@ -141,11 +141,15 @@ class Problem(LearningProblem):
 
     def scores(self, parameters: Parameters) -> Array:
         """<t(x), natural_j> + bias_j of every row and component, (n, k): for problems with few rows."""
+        if isinstance(self.engine, WideEngine):
+            return DirectEngine(self.engine.rows).scores(parameters.natural, parameters.log_weights)
         natural, bias = np.where(parameters.alive[:, None], parameters.natural, 0.0), self.bias(parameters)
         return np.concatenate([t @ natural.T for _, t in self.rows.blocks()]) + bias
 
     def gather(self, labels: Labels, n_components: int) -> ClusterStatistics:
         """The statistics of given labels."""
+        if isinstance(self.engine, WideEngine):
+            return ClusterStatistics(*self.engine.gather(labels, n_components), 0.0)
         return ClusterStatistics(*self.rows.label_sums(labels, n_components), 0.0)
 
     # The same problem otherwise ---------------------------------------------------------------------------------------
@@ -172,7 +176,7 @@ class Problem(LearningProblem):
         facts = Facts(rows.total, other.prior_moment, other.largest_statistic, rows.sum_log_carrier())
         LearningProblem.__init__(part, other.family, facts, other.origin, other.prior_strength, other.weights)
         part.rows = rows
-        part.engine = plain_engine(rows)
+        part.engine = passing_engine(rows)
         part.has_direct = has_direct(part, rows)
         # It is a sample itself.
         part._sampling, part._sample_size, part._sample = np.random.default_rng(0), len(rows), None

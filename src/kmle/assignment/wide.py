@@ -2,7 +2,8 @@
 
 Rows are turned once, y = Q^T (x / scales), so that the first columns of y tell components apart. With the precision in
 these coordinates factored as A^T A, A lower triangular, the first rows of A (x - mean) see the first columns only and
-bound the Mahalanobis distance from below: the kernel stops as soon as another component has won.
+bound the Mahalanobis distance from below: the kernel stops as soon as another component has won, or in soft passes as
+soon as the responsibility is negligible. Sums of products are those of the rows as they were given.
 
 Scores are the direct engine's, from factors and residuals, never from products of columns: labels are the same except
 where the two best scores of a row are closer than the rounding of either engine.
@@ -13,23 +14,25 @@ import scipy
 from numpy.typing import NDArray
 
 from ..families import Gaussian
-from ..kernels import WideRows
+from ..kernels import WideRows, product_sums
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
-from ..numerics.packing import pack, unpack, unpack_dual
+from ..numerics.linear_algebra import cholesky_or_nan
+from ..numerics.packing import diagonal_places, unpack, unpack_dual
 from ..statistics import ClusterStatistics
-from .dense import DenseEngine
 from .partition import Labelled, Labels, Partition
 from .rows import Rows
 from .tally import PASSES, shrunken
+from .threads import for_each
 
 # From about this many columns on it beats the dense engine, whose cost grows with the products of columns: twice as
 # fast at 60, seven times at 200 (20 components that overlap; more where they do not).
 WIDE_FROM_COLUMNS = 32
-# Rows that moved are added to the sums in blocks of this many.
-ROWS_A_BLOCK = 4096
+# Rows are turned in blocks of this many.
+ROWS_A_BLOCK = 1024
 # Collinear columns: a share of every variance this small is added before the scatter is factored.
 RIDGE = 1e-9
+SMALLEST_PRECISION = 1e-150
 
 
 def can_widen(rows: Rows) -> bool:
@@ -52,7 +55,8 @@ class WideEngine:
         self._counts, self._sums = np.zeros(0), np.zeros((0, rows.order))
         self._peak = np.zeros(0, dtype=np.int64)
         self._passes = 0
-        self._dense = DenseEngine(rows)
+        self._likely = np.full(len(rows), -1, dtype=np.int32)
+        """The labels of the largest responsibilities of the last soft pass: where the next one begins."""
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
@@ -99,56 +103,76 @@ class WideEngine:
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
-        return self._dense.soft_pass(natural, bias, n_kept)
+        if self._likely.max(initial=-1) >= len(natural):
+            self._likely[:] = -1
+        return self._soften(natural, bias, n_kept, self._likely)
+
+    def soft_passes(self, natural: Array, bias: Array, n_kept: int | None = None) -> list[ClusterStatistics]:
+        """Soft passes with several mixtures (S, k, D)."""
+        nowhere = np.full(len(self.rows), -1, dtype=np.int32)
+        return [self._soften(*each, n_kept, nowhere.copy()) for each in zip(natural, bias, strict=True)]
+
+    def _soften(self, natural: Array, bias: Array, n_kept: int | None, labels: Labels) -> ClusterStatistics:
+        with blas_on_one_thread():
+            if self._turned is None:
+                self._turned = _TurnedRows(self.rows, natural[np.isfinite(bias)])
+            return ClusterStatistics(*self._turned.soft_pass(natural, bias, labels, n_kept))
+
+    def gather(self, labels: Labels, n_components: int) -> tuple[Array, Array]:
+        """Counts (k,) and sums (k, D) of given labels; rows with a negative label count nowhere."""
+        places = np.flatnonzero(labels >= 0)
+        return self._added(places, labels[places], np.ones(len(places)), n_components)
 
     def _move(self, before: Labels) -> None:
         """Books the rows that changed their label: out of the cluster they leave, into the one they enter."""
         moved = np.flatnonzero(before != self._labels)
         left = moved[before[moved] >= 0]
-        places = np.concatenate([moved, left])
         clusters = np.concatenate([self._labels[moved], before[left]])
         shares = np.concatenate([np.ones(len(moved)), -np.ones(len(left))])
-        if self.rows.weights is not None:
-            shares *= self.rows.weights[places]
-        order = np.argsort(clusters, kind="stable")
-        edges = np.searchsorted(clusters[order], np.arange(len(self._counts) + 1))
-        for j in np.flatnonzero(np.diff(edges)):
-            chosen = order[edges[j] : edges[j + 1]]
-            self._book(int(j), places[chosen], shares[chosen])
+        counts, sums = self._added(np.concatenate([moved, left]), clusters, shares, len(self._counts))
+        self._counts += counts
+        self._sums += sums
         # A cluster without rows weighs nothing, whatever rounding left of it.
         empty = np.bincount(self._labels, minlength=len(self._counts)) == 0
         self._counts[empty], self._sums[empty] = 0.0, 0.0
 
-    def _book(self, j: int, places: NDArray[np.intp], shares: Array) -> None:
-        """Adds these shares of rows to cluster j, all their products of columns by one product of matrices a block."""
-        d = self.rows.X.shape[1]
-        products = np.zeros((d, d))
-        self._counts[j] += shares.sum()
-        for start in range(0, len(places), ROWS_A_BLOCK):
-            block = slice(start, start + ROWS_A_BLOCK)
-            x = self.rows.seen_from_origin(places[block]).astype(float, copy=False)
-            self._sums[j, :d] += shares[block] @ x
-            products += (shares[block, None] * x).T @ x
-        self._sums[j, d:] += pack(products)
+    def _added(self, places: NDArray[np.intp], clusters: Labels, shares: Array, k: int) -> tuple[Array, Array]:
+        """Counts and sums of these shares of rows in these clusters."""
+        rows = self.rows
+        if rows.weights is not None:
+            shares = shares * rows.weights[places]
+        at = places.astype(np.int32)
+        return product_sums(rows.X, origin_of(rows), at, clusters.astype(np.int32), shares, k, rows.n_threads)
+
+
+def origin_of(rows: Rows) -> Array:
+    """Where rows are seen from."""
+    return np.zeros(rows.X.shape[1]) if rows.origin is None else rows.origin
 
 
 class _TurnedRows:
     """Rows in coordinates whose first columns tell the given components apart."""
 
     def __init__(self, rows: Rows, natural: Array) -> None:
+        self.rows = rows
         self.family = rows.family
         d = rows.X.shape[1]
         mean, second = rows.mean_statistic[:d], unpack(rows.mean_statistic[d:])
         scatter = second - np.outer(mean, mean)
         deviations = np.sqrt(np.maximum(np.diagonal(scatter), 0.0))
-        # Powers of two: columns of any units become comparable without rounding.
-        self.scales = np.exp2(np.round(np.log2(np.where(deviations > 0, deviations, 1.0))))
+        # Powers of two: columns of any units become comparable without rounding. A constant column has the units of
+        # the components.
+        narrowest = 1 / np.sqrt(np.max(-2 * natural[:, d + diagonal_places(d)], axis=0, initial=SMALLEST_PRECISION))
+        self.scales = np.exp2(np.round(np.log2(np.where(deviations > 0, deviations, narrowest))))
         self.turn = _discriminating_turn(scatter / np.outer(self.scales, self.scales), self._precisions(natural))
         self.values = WideRows(len(rows), d, rows.n_threads)
-        for start in range(0, len(rows), ROWS_A_BLOCK):
-            block = slice(start, start + ROWS_A_BLOCK)
-            x = rows.seen_from_origin(block).astype(float, copy=False)
-            self.values.load(start, (x / self.scales) @ self.turn)
+        scaled_turn = self.turn / self.scales[:, np.newaxis]
+
+        def load(start: int) -> None:
+            x = rows.seen_from_origin(slice(start, start + ROWS_A_BLOCK)).astype(float, copy=False)
+            self.values.load(start, x @ scaled_turn)
+
+        for_each(load, range(0, len(rows), ROWS_A_BLOCK), rows.n_threads)
 
     def hard_pass(self, natural: Array, bias: Array, labels: Labels) -> int:
         """The labels by the highest scores, in place; returns how many changed."""
@@ -157,6 +181,13 @@ class _TurnedRows:
     def evidence(self, natural: Array, bias: Array, labels: Labels) -> tuple[Array, Array]:
         """Of every row log sum_j exp(score_j), and the entropy of its responsibilities."""
         return self.values.evidence(*self._triangles(natural, bias), labels)
+
+    def soft_pass(
+        self, natural: Array, bias: Array, labels: Labels, n_kept: int | None
+    ) -> tuple[Array, Array, float]:
+        """Counts, sums and score by responsibility; labels say where to begin."""
+        rows, model = self.rows, self._triangles(natural, bias)
+        return self.values.soft_pass(*model, labels, rows.X, origin_of(rows), rows.weights, n_kept)
 
     def _triangles(self, natural: Array, bias: Array) -> tuple[Array, Array, Array]:
         """Triangular factors, shifts and constants of the scores, as `WideRows` wants them."""

@@ -36,6 +36,16 @@ def size_from_packed(length: int) -> int:
     return size
 
 
+def diagonal_places(size: int) -> NDArray[np.intp]:
+    """Where the diagonal of a packed matrix of this size stands.
+
+    >>> diagonal_places(3)
+    array([0, 3, 5])
+    """
+    rows = np.arange(size)
+    return rows * size - rows * (rows - 1) // 2
+
+
 def pack(matrices: Array) -> Array:
     """Upper triangle of (..., p, p) as (..., p(p+1)/2)."""
     rows, columns, _ = _triangle(matrices.shape[-1])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..assignment.direct import DirectEngine
 from ..assignment.problem import Parameters, Problem
 from ..assignment.rows import Rows
+from ..assignment.wide import WideEngine
 from ..learning.soft_em import DELAY, LARGEST
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
@@ -103,6 +104,8 @@ class Learner:
     def _passes(self, natural: Array, log_weights: Array, bias: Array) -> tuple[Array, Array, Array]:
         kept = 1 if self.hard else None
         rows, engine = self.problem.rows, self.problem.engine
+        if isinstance(engine, WideEngine):
+            return _stacked(engine.soft_passes(natural, bias, kept))
         if not isinstance(rows, Rows):
             return _stacked([engine.soft_pass(theta, b, kept) for theta, b in zip(natural, bias, strict=True)])
         counts, sums, scores = rows.packed.soft_passes(natural, bias, kept)
