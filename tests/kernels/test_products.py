@@ -3,15 +3,7 @@
 import numpy as np
 import pytest
 
-from kmle import kernels
 from kmle.kernels import product_sums
-
-
-@pytest.fixture(params=kernels.versions(), autouse=True)
-def version(request):
-    kernels.use(request.param)
-    yield request.param
-    kernels.use(None)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])

@@ -1,6 +1,7 @@
 """The wide engine: Gaussians with full covariances on many columns, most components given up after a few of them.
 
-Rows are turned once, y = Q^T (x / scales), so that the first columns of y tell components apart. With the precision in
+Rows that are many for their columns are turned once, y = Q^T (x / scales), so that the first columns of y tell
+components apart. With the precision in
 these coordinates factored as A^T A, A lower triangular, the first rows of A (x - mean) see the first columns only and
 bound the Mahalanobis distance from below: the kernel stops as soon as another component has won, or in soft passes as
 soon as the responsibility is negligible. Sums of products are those of the rows as they were given.
@@ -33,6 +34,10 @@ ROWS_A_BLOCK = 1024
 # Collinear columns: a share of every variance this small is added before the scatter is factored.
 RIDGE = 1e-9
 SMALLEST_PRECISION = 1e-150
+# With fewer rows than this for each column, turning them and the components costs more than is given up earlier.
+TURN_FROM_ROWS = 300
+# Squared distances up to this are rounded by less than 1e-9.
+FAR = 1e6
 
 
 def can_widen(rows: Rows) -> bool:
@@ -151,7 +156,7 @@ def origin_of(rows: Rows) -> Array:
 
 
 class _TurnedRows:
-    """Rows in coordinates whose first columns tell the given components apart."""
+    """Rows in coordinates whose first columns tell the given components apart, where that pays."""
 
     def __init__(self, rows: Rows, natural: Array) -> None:
         self.rows = rows
@@ -164,13 +169,14 @@ class _TurnedRows:
         # the components.
         narrowest = 1 / np.sqrt(np.max(-2 * natural[:, d + diagonal_places(d)], axis=0, initial=SMALLEST_PRECISION))
         self.scales = np.exp2(np.round(np.log2(np.where(deviations > 0, deviations, narrowest))))
-        self.turn = _discriminating_turn(scatter / np.outer(self.scales, self.scales), self._precisions(natural))
+        self.turn: Array | None = None
+        if len(rows) >= TURN_FROM_ROWS * d:
+            self.turn = _discriminating_turn(scatter / np.outer(self.scales, self.scales), self._precisions(natural))
         self.values = WideRows(len(rows), d, rows.n_threads)
-        scaled_turn = self.turn / self.scales[:, np.newaxis]
 
         def load(start: int) -> None:
-            x = rows.seen_from_origin(slice(start, start + ROWS_A_BLOCK)).astype(float, copy=False)
-            self.values.load(start, x @ scaled_turn)
+            x = rows.seen_from_origin(slice(start, start + ROWS_A_BLOCK)).astype(float, copy=False) / self.scales
+            self.values.load(start, x if self.turn is None else x @ self.turn)
 
         for_each(load, range(0, len(rows), ROWS_A_BLOCK), rows.n_threads)
 
@@ -191,24 +197,56 @@ class _TurnedRows:
 
     def _triangles(self, natural: Array, bias: Array) -> tuple[Array, Array, Array]:
         """Triangular factors, shifts and constants of the scores, as `WideRows` wants them."""
-        d, alive = len(self.scales), np.flatnonzero(np.isfinite(bias))
-        factors, shifts = np.zeros((len(natural), d, d)), np.zeros((len(natural), d))
-        constants = np.full(len(natural), -np.inf)
-        # The bias holds -F, as large as the squared distance of the mean from the origin; adding the very same F
-        # leaves the log-weight without loss.
-        constants[alive] = bias[alive] + self.family.log_normalizer(natural[alive]) - 0.5 * d * np.log(2 * np.pi)
-        backwards = np.ascontiguousarray(self.turn[:, ::-1])
-        for j, precision in zip(alive, self._precisions(natural[alive]), strict=True):
-            # P = L L^T; the triangle of a QR factorisation of L^T Q, columns last to first, is A read backwards: its
-            # rounding is that of L, not of P, whose condition is squared.
-            lower = scipy.linalg.cholesky(precision, lower=True, check_finite=False)
-            triangle = scipy.linalg.qr(lower.T @ backwards, mode="r", check_finite=False)[0]
-            factors[j] = triangle[::-1, ::-1]
-            shifts[j] = scipy.linalg.solve_triangular(
-                factors[j], self.turn.T @ (natural[j, :d] * self.scales), trans="T", lower=True
-            )
-            constants[j] += np.log(np.abs(np.diagonal(triangle)) / self.scales).sum()
+        k, d = len(natural), len(self.scales)
+        alive = np.flatnonzero(np.isfinite(bias))
+        factors, shifts, constants = np.zeros((k, d, d)), np.zeros((k, d)), np.full(k, -np.inf)
+        if len(alive) == 0:
+            return factors, shifts, constants
+        living = natural if len(alive) == k else natural[alive]
+        own = self._plain_factors(living) if self.turn is None else self._turned_factors(living, self.turn)
+        linear = living[:, :d] * self.scales
+        linear = linear if self.turn is None else linear @ self.turn
+        for place, j in enumerate(alive):
+            shifts[j], _ = scipy.linalg.lapack.dtrtrs(own[place].T, linear[place])
+        constants[alive] = self._constants(living, bias[alive], shifts[alive], own)
+        if len(alive) == k:
+            return own, shifts, constants
+        factors[alive] = own
         return factors, shifts, constants
+
+    def _constants(self, natural: Array, bias: Array, shifts: Array, factors: Array) -> Array:
+        """The scores of rows at the means.
+
+        The bias holds -F, as large as the squared distance of the mean from the origin. Where the digits of that would
+        be missed, the very same F is added, which leaves the log-weight without loss.
+        """
+        squares = 0.5 * np.einsum("kd,kd->k", shifts, shifts)
+        far = np.flatnonzero(squares > FAR)
+        constants = bias + squares
+        if len(far):
+            determinants = np.log(np.abs(np.diagonal(factors[far], axis1=1, axis2=2)) / self.scales).sum(axis=1)
+            normalizers = self.family.log_normalizer(natural[far]) - 0.5 * len(self.scales) * np.log(2 * np.pi)
+            constants[far] = bias[far] + normalizers + determinants
+        return np.asarray(constants)
+
+    def _plain_factors(self, natural: Array) -> Array:
+        """Lower triangular A (k, d, d) with A^T A the precisions: a Cholesky factor read backwards."""
+        d = len(self.scales)
+        rows, columns = np.triu_indices(d)
+        units = np.where(rows == columns, -2.0, -1.0) * self.scales[rows] * self.scales[columns]
+        matrices = np.zeros((len(natural), d, d))
+        matrices[:, d - 1 - rows, d - 1 - columns] = natural[:, d:] * units
+        return np.swapaxes(cholesky_or_nan(matrices)[:, ::-1, ::-1], 1, 2)
+
+    def _turned_factors(self, natural: Array, turn: Array) -> Array:
+        """The same for turned rows.
+
+        With P = L L^T, the triangle of a QR factorisation of L^T Q, columns last to first, is A read backwards: its
+        rounding is that of L, not of P, whose condition is squared.
+        """
+        lower = cholesky_or_nan(self._precisions(natural))
+        triangles = np.linalg.qr(np.swapaxes(lower, 1, 2) @ turn[:, ::-1], mode="r")
+        return np.asarray(triangles[:, ::-1, ::-1])
 
     def _precisions(self, natural: Array) -> Array:
         """Precisions (k, d, d) of the scaled columns."""

@@ -16,7 +16,7 @@ namespace kmle {
 
 constexpr std::size_t band_rows = 8;
 // Bands that are summed together: rows are gathered once for all of them.
-constexpr std::size_t bands_at_once = 4;
+constexpr std::size_t bands_at_once = 8;
 
 // Rows as they were given, in one of two precisions; those of a row lie together.
 struct CentredRows {
