@@ -15,7 +15,7 @@ from ..statistics import ClusterStatistics
 from .choose import choose, passing_engine, plain_engine
 from .direct import SCORE_ERROR, DirectEngine, score_error
 from .engine import Engine
-from .objective import Evidence, Facts, LearningProblem, Parameters
+from .objective import Evidence, Facts, LearningProblem, Parameters, undisturbed
 from .partition import Labels, Partition
 from .rows import Rows
 from .sparse import SparseEngine, SparseRows
@@ -77,11 +77,12 @@ class Problem(LearningProblem):
         else:
             self.rows = Rows(family, X, sample_weight, origin, n_threads)
             self.engine = choose(self.rows, n_components, assignment, hard)
-        facts = Facts(
-            self.rows.total, self.rows.mean_statistic, self.rows.largest_statistic, self.rows.sum_log_carrier()
-        )
-        super().__init__(family, facts, self.rows.origin, prior_strength, weights)
-        self.has_direct = has_direct(self, self.rows)
+        with undisturbed(self.rows.order):
+            facts = Facts(
+                self.rows.total, self.rows.mean_statistic, self.rows.largest_statistic, self.rows.sum_log_carrier()
+            )
+            super().__init__(family, facts, self.rows.origin, prior_strength, weights)
+            self.has_direct = has_direct(self, self.rows)
         self._sampling = np.random.default_rng(0) if sampling is None else sampling
         self._sample_size = sample_size(n_components)
         self._sample: Problem | None = None

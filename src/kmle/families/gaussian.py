@@ -13,8 +13,9 @@ from ..numerics.linear_algebra import (
     inverse_from_cholesky,
     log_determinant,
     solve_lower,
+    solve_upper,
 )
-from ..numerics.packing import pack, pack_dual, pack_products, packed_length, unpack, unpack_dual
+from ..numerics.packing import diagonal_places, pack, pack_dual, pack_products, packed_length, unpack, unpack_dual
 from .base import ExponentialFamily
 from .centring import centre_of_columns
 from .shapes import as_columns, as_matrices
@@ -144,8 +145,7 @@ def _mean_covariance(natural: Array) -> tuple[Array, Array]:
 
 def _mean(linear: Array, factors: Array) -> Array:
     # Two triangular solves: a product with the inverse would lose the mean along nearly flat directions.
-    whitened = np.linalg.solve(factors, linear[..., None])
-    return np.asarray(np.linalg.solve(np.swapaxes(factors, -1, -2), whitened)[..., 0])
+    return solve_upper(factors, solve_lower(factors, linear))
 
 
 def _natural(mean: Array, factors: Array) -> Array:
@@ -167,6 +167,8 @@ def _resolvable(natural: Array, origin: Array) -> Array:
     diagonal = np.arange(origin.size)
     variances = covariance[..., diagonal, diagonal]
     scales = np.sqrt(np.maximum(variances, (RESOLUTION * origin) ** 2))
+    if _clearly_resolvable(natural, variances, origin):
+        return natural
     outer = scales[..., :, None] * scales[..., None, :]
     correlation = covariance / outer
     correlation[..., diagonal, diagonal] = 1.0
@@ -178,6 +180,16 @@ def _resolvable(natural: Array, origin: Array) -> Array:
         return natural
     lifted = (vectors * np.maximum(values, floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2) * outer
     return _natural(mean, cholesky_or_nan(lifted))
+
+
+def _clearly_resolvable(natural: Array, variances: Array, origin: Array) -> bool:
+    """Whether a bound on the eigenvalues of the correlations already says that nothing needs to be lifted."""
+    d = origin.size
+    # The trace of the inverse correlation bounds its largest eigenvalue.
+    smallest = 1 / np.einsum("...i,...i->...", -2 * natural[..., d + diagonal_places(d)], variances)
+    along = np.sqrt(np.sum(origin**2 / variances, axis=-1))
+    apart = np.all(variances >= (RESOLUTION * origin) ** 2)
+    return bool(apart and np.all(smallest >= 20 * np.finfo(float).eps * along))
 
 
 def _legal_factors(covariance: Array, second: Array) -> Array:

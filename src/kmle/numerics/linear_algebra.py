@@ -55,6 +55,18 @@ def solve_lower(factors: Array, right: Array) -> Array:
     return solved
 
 
+def solve_upper(factors: Array, right: Array) -> Array:
+    """L^-T b for lower triangular L (..., p, p) and b (..., p)."""
+    if factors.shape[-1] < LARGE:
+        return np.asarray(np.linalg.solve(np.swapaxes(factors, -1, -2), right[..., None])[..., 0])
+    solved = np.empty(right.shape)
+    for index in np.ndindex(right.shape[:-1]):
+        solved[index] = scipy.linalg.solve_triangular(
+            factors[index], right[index], lower=True, trans="T", check_finite=False
+        )
+    return solved
+
+
 def floor_eigenvalues(matrices: Array, scales: Array, relative: float) -> Array:
     """Matrices whose eigenvalues, after dividing rows and columns by `scales`, are at least `relative`.
 
