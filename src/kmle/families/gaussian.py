@@ -12,10 +12,11 @@ from ..numerics.linear_algebra import (
     floor_eigenvalues,
     inverse_from_cholesky,
     log_determinant,
+    packed_inverse_from_cholesky,
     solve_lower,
     solve_upper,
 )
-from ..numerics.packing import diagonal_places, pack, pack_dual, pack_products, packed_length, unpack, unpack_dual
+from ..numerics.packing import diagonal_places, doubled, pack, pack_products, packed_length, unpack, unpack_dual
 from .base import ExponentialFamily
 from .centring import centre_of_columns
 from .shapes import as_columns, as_matrices
@@ -150,8 +151,8 @@ def _mean(linear: Array, factors: Array) -> Array:
 
 def _natural(mean: Array, factors: Array) -> Array:
     """The natural parameters of these means and Cholesky factors of covariances."""
-    precision = inverse_from_cholesky(factors)
-    return np.concatenate([(precision @ mean[..., None])[..., 0], -0.5 * pack_dual(precision)], axis=-1)
+    linear = solve_upper(factors, solve_lower(factors, mean))
+    return np.concatenate([linear, -0.5 * doubled(packed_inverse_from_cholesky(factors))], axis=-1)
 
 
 def _lifted_natural(moment: Array) -> Array:
@@ -193,15 +194,16 @@ def _clearly_resolvable(natural: Array, variances: Array, origin: Array) -> bool
 
 
 def _legal_factors(covariance: Array, second: Array) -> Array:
-    """Cholesky factors of the covariance, lifted where it is not safely positive definite."""
+    """Cholesky factors of the covariance, lifted (variances in place) where it is not safely positive definite."""
     diagonal = np.arange(covariance.shape[-1])
     floor = np.maximum(ROUNDING_VARIANCE * second[..., diagonal, diagonal], SMALLEST_VARIANCE)
     variances = np.maximum(covariance[..., diagonal, diagonal], floor)
     scales = np.sqrt(variances)
+    covariance[..., diagonal, diagonal] = variances
     factors = cholesky_or_nan(covariance)
     # In units of the standard deviations the squared diagonal of the factor bounds the eigenvalues from above.
-    if np.all((factors[..., diagonal, diagonal] / scales) ** 2 > 10 * SMALLEST_CORRELATION):
-        return factors
-    covariance = covariance.copy()
-    covariance[..., diagonal, diagonal] = variances
-    return cholesky_or_nan(floor_eigenvalues(covariance, scales, SMALLEST_CORRELATION))
+    safe = np.all((factors[..., diagonal, diagonal] / scales) ** 2 > 10 * SMALLEST_CORRELATION, axis=-1)
+    if not np.all(safe):
+        lifted = floor_eigenvalues(covariance[~safe], scales[~safe], SMALLEST_CORRELATION)
+        factors[~safe] = cholesky_or_nan(lifted)
+    return factors
