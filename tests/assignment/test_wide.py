@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kmle import kernels
+from kmle.assignment import wide
 from kmle.assignment.dense import DenseEngine
 from kmle.assignment.direct import DirectEngine, score_error
 from kmle.assignment.rows import Rows
@@ -171,13 +172,57 @@ def test_a_cluster_that_loses_all_its_rows_is_exactly_empty():
     assert not statistics.sums[1:].any()
 
 
-def test_soft_passes_are_those_of_the_dense_engine():
-    X, means, covariances, _ = drawn(10, 200, 17, 3, 0.3)
+def check_soft(rows, natural, bias, n_kept=None):
+    """Statistics by responsibility are those of packed scores and of direct densities."""
+    engine = WideEngine(rows)
+    direct = DirectEngine(rows).soft_pass(natural, log_weights(rows, natural, bias), n_kept)
+    for expected in (direct, DenseEngine(rows).soft_pass(natural, bias, n_kept)):
+        for _ in range(2):  # the second pass begins where the first one ended
+            found = engine.soft_pass(natural, bias, n_kept)
+            scale = np.abs(expected.sums).max()
+            np.testing.assert_allclose(found.counts, expected.counts, rtol=1e-9, atol=1e-9 * rows.total)
+            np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-9, atol=1e-9 * scale)
+            np.testing.assert_allclose(found.score, expected.score, rtol=1e-11)
+
+
+@pytest.mark.parametrize("turned", [True, False])
+@pytest.mark.parametrize("apart", [0.0, 0.3, 20.0])
+def test_soft_passes_are_those_of_other_engines(apart, turned, monkeypatch):
+    monkeypatch.setattr(wide, "TURN_FROM_ROWS", 0 if turned else np.inf)
+    X, means, covariances, rng = drawn(10, 400, 17, 3, apart)
+    rows = Rows(Gaussian().for_data(X), X, n_threads=2)
+    check_soft(rows, *components(rows, means, covariances))
+    check_soft(rows, *components(rows, means, covariances), n_kept=2)
+    weighted = Rows(Gaussian().for_data(X), X.astype(np.float32), rng.random(400))
+    natural, bias = components(weighted, means, covariances, np.array([0.5, 0.0, 0.5]))
+    check_soft(weighted, natural, bias)
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_a_constant_column_hides_no_other(turned, monkeypatch):
+    """Its variance is next to nothing; scores of the other columns keep their digits."""
+    monkeypatch.setattr(wide, "TURN_FROM_ROWS", 0 if turned else np.inf)
+    X, means, covariances, _ = drawn(11, 500, 12, 3, 0.3)
+    plain = Rows(Gaussian().for_data(X), X)
+    expected = WideEngine(plain).soft_pass(*components(plain, means, covariances))
+    X = np.insert(X, 4, 7.0, axis=1)
     rows = Rows(Gaussian().for_data(X), X)
-    natural, bias = components(rows, means, covariances)
-    found, expected = (engine(rows).soft_pass(natural, bias, 2) for engine in (WideEngine, DenseEngine))
-    np.testing.assert_array_equal(found.sums, expected.sums)
-    assert found.score == expected.score
+    covariances = np.insert(np.insert(covariances, 4, 0.0, axis=1), 4, 0.0, axis=2)
+    covariances[:, 4, 4] = 1e-150
+    natural, bias = components(rows, np.insert(means, 4, 7.0, axis=1), covariances)
+    found = WideEngine(rows).soft_pass(natural, bias)
+    np.testing.assert_allclose(found.counts, expected.counts, rtol=1e-9)
+    added = 500 * 0.5 * (150 * np.log(10) - np.log(2 * np.pi))
+    np.testing.assert_allclose(found.score, expected.score + added, rtol=1e-11)
+    assert not found.sums[:, 4].any()
+
+
+def test_sums_of_labels():
+    X, _, _, rng = drawn(12, 300, 15, 2)
+    rows = Rows(Gaussian().for_data(X), X, rng.random(300))
+    labels = rng.integers(-1, 4, 300).astype(np.int32)
+    for found, expected in zip(WideEngine(rows).gather(labels, 5), rows.packed.label_sums(labels, 5), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-9)
 
 
 def test_other_families_are_refused():

@@ -183,3 +183,75 @@ def test_passes_from_several_threads_at_once():
     expected = plain_labels(y, factors, shifts, constants)
     for each in labels:
         np.testing.assert_array_equal(each, expected)
+
+
+def plain_statistics(scores, x, weights, n_kept):
+    """Statistics by responsibility, from all scores (n, k), in long doubles."""
+    scores = scores.copy()
+    for row in scores:
+        row[np.argsort(-row, kind="stable")[n_kept:]] = -INF
+    evidence = scipy.special.logsumexp(scores, axis=1)
+    shares = weights[:, None] * np.exp(scores - evidence[:, None])
+    upper = np.triu_indices(x.shape[1])
+    products = (x[:, :, None] * x[:, None, :])[:, upper[0], upper[1]]
+    statistics = np.hstack([x, products]).astype(np.longdouble)
+    return shares.sum(axis=0), shares.T.astype(np.longdouble) @ statistics, weights @ evidence
+
+
+def check_soft(y, x, origin, model, n_kept=None, weights=None, n_threads=1, start=None):
+    rows = WideRows(*y.shape, n_threads)
+    rows.load(0, y)
+    labels = np.full(len(y), -1, dtype=np.int32) if start is None else start.astype(np.int32)
+    counts, sums, score = rows.soft_pass(*model, labels, x, origin, weights, n_kept)
+    scores = plain_scores(y, *model)
+    own = np.ones(len(y)) if weights is None else weights
+    seen = (x - origin).astype(x.dtype).astype(float)
+    expected = plain_statistics(scores, seen, own, len(scores.T) if n_kept is None else n_kept)
+    np.testing.assert_allclose(counts, expected[0], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(sums, expected[1].astype(float), rtol=1e-10, atol=1e-10 * np.abs(seen).max() ** 2)
+    np.testing.assert_allclose(score, expected[2], rtol=1e-12)
+    np.testing.assert_array_equal(labels, scores.argmax(axis=1))
+    return counts, sums, score
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.1, 30.0])
+@pytest.mark.parametrize("d", [1, 7, 8, 15, 24, 33, 90])
+def test_soft_passes_add_up_statistics_by_responsibility(d, apart):
+    y, *model, rng = drawn(d, 400, d, 5, apart)
+    origin = rng.normal(size=d)
+    check_soft(y, rng.normal(size=(400, d)), origin, model)
+    check_soft(y, y.astype(np.float32), origin, model, weights=rng.random(400) * (rng.random(400) < 0.8))
+    check_soft(y, np.asfortranarray(y), origin, model, n_kept=2, start=rng.integers(-1, 5, 400))
+
+
+@pytest.mark.parametrize("n", [1, 1024, 1025, 40_000])
+def test_soft_passes_do_not_depend_on_the_threads(n):
+    y, *model, _ = drawn(n, n, 9, 4, 0.3)
+    counts, sums, score = check_soft(y, y, np.zeros(9), model)
+    for n_threads in (2, 5):
+        rows = WideRows(*y.shape, n_threads)
+        rows.load(0, y)
+        found = rows.soft_pass(*model, np.full(n, -1, dtype=np.int32), y, np.zeros(9))
+        np.testing.assert_array_equal(found[0], counts)
+        np.testing.assert_array_equal(found[1], sums)
+        assert found[2] == score
+
+
+def test_inactive_components_have_no_share():
+    y, factors, shifts, constants, _ = drawn(4, 200, 19, 6, 0.3)
+    constants[[0, 3]] = -INF
+    factors[[0, 3]], shifts[[0, 3]] = np.nan, np.nan
+    counts, sums, _ = check_soft(y, y, np.zeros(19), (factors, shifts, constants))
+    assert counts[[0, 3]].tolist() == [0, 0] and not sums[[0, 3]].any()
+    rows = WideRows(*y.shape)
+    rows.load(0, y)
+    labels = np.zeros(200, dtype=np.int32)
+    counts, sums, score = rows.soft_pass(factors, shifts, np.full(6, -INF), labels, y, np.zeros(19))
+    assert score == -INF and not counts.any() and not sums.any()
+
+
+def test_rows_that_do_not_fit_a_soft_pass_are_refused():
+    rows = WideRows(4, 2)
+    model = np.zeros((1, 2, 2)), np.zeros((1, 2)), np.zeros(1)
+    with pytest.raises(ValueError, match="rows and origin"):
+        rows.soft_pass(*model, np.zeros(4, dtype=np.int32), np.zeros((4, 3)), np.zeros(3))

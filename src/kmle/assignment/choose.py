@@ -87,8 +87,10 @@ def fewest_rows_to_sort(order: int, n_components: int, hard: bool) -> int:
     return max(SORT_FROM_ROWS, SORT_ROWS_A_PAIR[order] * more_pairs // (1 if hard else SORT_SOFTLY))
 
 
-def passing_engine(rows: Rows) -> Engine:
-    """An engine for rows that are passed over once: nothing is put in order first."""
+def passing_engine(rows: Rows | SparseRows) -> Engine:
+    """An engine for rows that are passed over a few times: nothing is put in order first."""
+    if isinstance(rows, SparseRows):
+        return SparseEngine(rows)
     wide = can_widen(rows) and rows.X.shape[1] >= WIDE_FROM_COLUMNS
     return WideEngine(rows) if wide else DenseEngine(rows)
 

@@ -76,6 +76,11 @@ class DirectEngine:
             total += each.sum(axis=0) if weights is None else weights @ each
         return float(total[0]), float(total[1])
 
+    def scores(self, natural: Array, log_weights: Array) -> Array:
+        """Scores of all rows and components, (n, k)."""
+        joint, carrier = self._joint(slice(None), natural, log_weights)
+        return np.asarray(joint - carrier[:, np.newaxis])
+
     def _joint(self, block: slice, natural: Array, log_weights: Array) -> tuple[Array, Array]:
         """log p + log w (n, k), and k(x), by which they exceed the scores.
 

@@ -96,6 +96,11 @@ class Values(NamedTuple):
     natural: Array
 
 
+def undisturbed(n_statistics: int) -> AbstractContextManager[object]:
+    """A context for linear algebra: with so many statistics BLAS would use threads, which spin between the passes."""
+    return blas_on_one_thread() if n_statistics >= MANY_STATISTICS and backend() == "compiled" else nullcontext()
+
+
 class LearningProblem(ABC):
     """Maximise the complete (or incomplete) log-likelihood of rows, plus a conjugate prior.
 
@@ -155,8 +160,8 @@ class LearningProblem(ABC):
         """The sum of what a function of rows, and of the place of their first one among all, says of all."""
 
     def undisturbed(self) -> AbstractContextManager[object]:
-        """Where steps are to be made: with so many statistics BLAS would use threads, which spin between the passes."""
-        return blas_on_one_thread() if self.order >= MANY_STATISTICS and backend() == "compiled" else nullcontext()
+        """Where steps are to be made."""
+        return undisturbed(self.order)
 
     # Passes in other words --------------------------------------------------------------------------------------------
 

@@ -14,10 +14,10 @@ from ..families.sparse import issparse
 from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
 from ..statistics import ClusterStatistics
-from .choose import choose, plain_engine
+from .choose import choose, passing_engine, plain_engine
 from .direct import SCORE_ERROR, DirectEngine, direct_fits, score_error
 from .engine import Engine
-from .objective import Evidence, Facts, LearningProblem, Parameters
+from .objective import Evidence, Facts, LearningProblem, Parameters, undisturbed
 from .partition import Labels, Partition, Remembered
 from .rows import Rows
 from .sparse import SparseEngine, SparseRows
@@ -81,14 +81,15 @@ class Problem(LearningProblem):
         else:
             self.rows = Rows(family, X, sample_weight, origin, n_threads)
             self.engine = choose(self.rows, n_components, assignment, hard)
-        facts = Facts(
-            self.rows.total, self.rows.mean_statistic, self.rows.largest_statistic, self.rows.sum_log_carrier()
-        )
         self._sampling = np.random.default_rng(0) if sampling is None else sampling
         self._sample_size = sample_size(n_components)
         self._sample: Problem | None = None
-        super().__init__(family, facts, self.rows.origin, prior_strength, weights, self._resolution(resolution))
-        self.has_direct = has_direct(self, self.rows)
+        with undisturbed(self.rows.order):
+            facts = Facts(
+                self.rows.total, self.rows.mean_statistic, self.rows.largest_statistic, self.rows.sum_log_carrier()
+            )
+            super().__init__(family, facts, self.rows.origin, prior_strength, weights, self._resolution(resolution))
+            self.has_direct = has_direct(self, self.rows)
 
     def _resolution(self, asked: Asked) -> Resolution | None:
         """The resolution of the sample's columns; sparse rows have none."""
@@ -204,11 +205,15 @@ class Problem(LearningProblem):
 
     def scores(self, parameters: Parameters) -> Array:
         """<t(x), natural_j> + bias_j of every row and component, (n, k): for problems with few rows."""
+        if isinstance(self.engine, WideEngine):
+            return DirectEngine(self.engine.rows).scores(parameters.natural, parameters.log_weights)
         natural, bias = np.where(parameters.alive[:, None], parameters.natural, 0.0), self.bias(parameters)
         return np.concatenate([t @ natural.T for _, t in self.rows.blocks()]) + bias
 
     def gather(self, labels: Labels, n_components: int) -> ClusterStatistics:
         """The statistics of given labels."""
+        if isinstance(self.engine, WideEngine):
+            return ClusterStatistics(*self.engine.gather(labels, n_components), 0.0)
         return ClusterStatistics(*self.rows.label_sums(labels, n_components), 0.0)
 
     # The same problem otherwise ---------------------------------------------------------------------------------------
@@ -236,7 +241,7 @@ class Problem(LearningProblem):
         settings = other.origin, other.prior_strength, other.weights, other.resolution
         LearningProblem.__init__(part, other.family, facts, *settings)
         part.rows = rows
-        part.engine = plain_engine(rows)
+        part.engine = passing_engine(rows)
         part.has_direct = has_direct(part, rows)
         # It is a sample itself.
         part._sampling, part._sample_size, part._sample = np.random.default_rng(0), len(rows), None

@@ -13,10 +13,11 @@ from ..numerics.linear_algebra import (
     floor_eigenvalues,
     inverse_from_cholesky,
     log_determinant,
+    packed_inverse_from_cholesky,
     solve_lower,
-    solve_lower_transposed,
+    solve_upper,
 )
-from ..numerics.packing import diagonal_places, pack, pack_dual, pack_products, packed_length, unpack, unpack_dual
+from ..numerics.packing import diagonal_places, doubled, pack, pack_products, packed_length, unpack, unpack_dual
 from .base import ExponentialFamily
 from .centring import centre_of_columns
 from .resolution import COLLINEAR, Resolution
@@ -185,13 +186,13 @@ def _mean_covariance(natural: Array) -> tuple[Array, Array]:
 
 def _mean(linear: Array, factors: Array) -> Array:
     # Two triangular solves: a product with the inverse would lose the mean along nearly flat directions.
-    return solve_lower_transposed(factors, solve_lower(factors, linear))
+    return solve_upper(factors, solve_lower(factors, linear))
 
 
 def _natural(mean: Array, factors: Array) -> Array:
     """The natural parameters of these means and Cholesky factors of covariances."""
-    precision = inverse_from_cholesky(factors)
-    return np.concatenate([(precision @ mean[..., None])[..., 0], -0.5 * pack_dual(precision)], axis=-1)
+    linear = solve_upper(factors, solve_lower(factors, mean))
+    return np.concatenate([linear, -0.5 * doubled(packed_inverse_from_cholesky(factors))], axis=-1)
 
 
 def _lifted_natural(moment: Array, spread: Array) -> Array:
@@ -204,10 +205,16 @@ def _lifted_natural(moment: Array, spread: Array) -> Array:
     factors = _legal_factors(second - mean[..., :, None] * mean[..., None, :], second)
     if spread.any():
         covariance = factors @ np.swapaxes(factors, -1, -2)
-        deviations = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
-        scales = np.where(spread > 0, spread, COLLINEAR * deviations)
-        factors = cholesky_or_nan(floor_eigenvalues(covariance, scales, 1.0))
+        narrow = np.isnan(cholesky_or_nan(covariance - np.diag(spread**2))[..., -1, -1])
+        factors[narrow] = _widened_factors(covariance[narrow], spread)
     return _natural(mean, factors)
+
+
+def _widened_factors(covariance: Array, spread: Array) -> Array:
+    """Cholesky factors after lifting the eigenvalues, in units of the spread, to one."""
+    deviations = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    scales = np.where(spread > 0, spread, COLLINEAR * deviations)
+    return cholesky_or_nan(floor_eigenvalues(covariance, scales, 1.0))
 
 
 def _resolvable(natural: Array, origin: Array) -> Array:
@@ -217,6 +224,8 @@ def _resolvable(natural: Array, origin: Array) -> Array:
     variances = covariance[..., diagonal, diagonal]
     narrow = np.any(variances < (RESOLUTION * origin) ** 2)
     scales = np.sqrt(np.maximum(variances, (RESOLUTION * origin) ** 2))
+    if _clearly_resolvable(natural, variances, origin):
+        return natural
     outer = scales[..., :, None] * scales[..., None, :]
     correlation = covariance / outer
     correlation[..., diagonal, diagonal] = 1.0
@@ -230,16 +239,27 @@ def _resolvable(natural: Array, origin: Array) -> Array:
     return _natural(mean, cholesky_or_nan(lifted))
 
 
+def _clearly_resolvable(natural: Array, variances: Array, origin: Array) -> bool:
+    """Whether a bound on the eigenvalues of the correlations already says that nothing needs to be lifted."""
+    d = origin.size
+    # The trace of the inverse correlation bounds its largest eigenvalue.
+    smallest = 1 / np.einsum("...i,...i->...", -2 * natural[..., d + diagonal_places(d)], variances)
+    along = np.sqrt(np.sum(origin**2 / variances, axis=-1))
+    apart = np.all(variances >= (RESOLUTION * origin) ** 2)
+    return bool(apart and np.all(smallest >= 20 * np.finfo(float).eps * along))
+
+
 def _legal_factors(covariance: Array, second: Array) -> Array:
-    """Cholesky factors of the covariance, lifted where it is not safely positive definite."""
+    """Cholesky factors of the covariance, lifted (variances in place) where it is not safely positive definite."""
     diagonal = np.arange(covariance.shape[-1])
     floor = np.maximum(ROUNDING_VARIANCE * second[..., diagonal, diagonal], SMALLEST_VARIANCE)
     variances = np.maximum(covariance[..., diagonal, diagonal], floor)
     scales = np.sqrt(variances)
+    covariance[..., diagonal, diagonal] = variances
     factors = cholesky_or_nan(covariance)
     # In units of the standard deviations the squared diagonal of the factor bounds the eigenvalues from above.
-    if np.all((factors[..., diagonal, diagonal] / scales) ** 2 > 10 * SMALLEST_CORRELATION):
-        return factors
-    covariance = covariance.copy()
-    covariance[..., diagonal, diagonal] = variances
-    return cholesky_or_nan(floor_eigenvalues(covariance, scales, SMALLEST_CORRELATION))
+    safe = np.all((factors[..., diagonal, diagonal] / scales) ** 2 > 10 * SMALLEST_CORRELATION, axis=-1)
+    if not np.all(safe):
+        lifted = floor_eigenvalues(covariance[~safe], scales[~safe], SMALLEST_CORRELATION)
+        factors[~safe] = cholesky_or_nan(lifted)
+    return factors

@@ -7,6 +7,7 @@ log-density plus log-weight, up to a term of x alone.
 from .columns import Survey, look_up, looking_once, squares, survey, tabulate
 from .gaussian import gaussian_log_normalizer, gaussian_natural
 from .packed import Clusters, PackedRows
+from .products import product_sums
 from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
 from .serving import backend, instruction_set, use, versions
 from .skipping import SkippingRows, lead_order
@@ -32,6 +33,7 @@ __all__ = [
     "locate",
     "look_up",
     "looking_once",
+    "product_sums",
     "spatial_order",
     "spread_labels",
     "squares",

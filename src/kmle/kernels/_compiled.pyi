@@ -105,7 +105,30 @@ class WideRows:
         evidence: NDArray[float64],
         entropies: NDArray[float64],
     ) -> None: ...
+    def soft_pass(
+        self,
+        factors: NDArray[float64],
+        shifts: NDArray[float64],
+        constants: NDArray[float64],
+        labels: NDArray[int32],
+        rows: NDArray[float64] | NDArray[float32],
+        origin: NDArray[float64],
+        weights: NDArray[float64] | None,
+        kept: int,
+        counts: NDArray[float64],
+        sums: NDArray[float64],
+    ) -> float: ...
 
+def product_sums(
+    rows: NDArray[float64] | NDArray[float32],
+    origin: NDArray[float64],
+    places: NDArray[int32],
+    components: NDArray[int32],
+    shares: NDArray[float64],
+    threads: int,
+    counts: NDArray[float64],
+    sums: NDArray[float64],
+) -> None: ...
 def spatial_order32(rows: NDArray[float32], leaf: int, places: NDArray[int32], threads: int) -> None: ...
 def spatial_order64(rows: NDArray[float64], leaf: int, places: NDArray[int32], threads: int) -> None: ...
 def spread_labels(

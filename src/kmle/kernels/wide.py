@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import wide_reference
+from .products import as_table
 from .serving import compiled_module
 
 
@@ -64,6 +65,32 @@ class WideRows:
         evidence, entropies = np.empty(self.n_rows), np.empty(self.n_rows)
         self._rows.evidence(*model, labels, evidence, entropies)
         return evidence, entropies
+
+    def soft_pass(
+        self,
+        factors: ArrayLike,
+        shifts: ArrayLike,
+        constants: ArrayLike,
+        labels: NDArray[np.int32],
+        rows: NDArray[Any],
+        origin: NDArray[np.float64],
+        weights: NDArray[np.float64] | None = None,
+        n_kept: int | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Counts (k,), sums (k, D) of statistics by responsibility, and the sum of log sum_j exp(score_j).
+
+        Statistics are x = rows - origin and the upper triangle of x x^T, of the same rows in coordinates of any kind.
+        Of each row the `n_kept` largest responsibilities count; those below exp(-45) of the largest are left out.
+        Labels only say where to begin; they become those of the largest responsibilities.
+        """
+        A, m, c = self._checked(factors, shifts, constants, labels)
+        d = self.n_columns
+        if rows.shape != (self.n_rows, d) or origin.shape != (d,):
+            raise ValueError(f"rows and origin must have shapes ({self.n_rows}, {d}) and ({d},).")
+        counts, sums = np.zeros(len(c)), np.zeros((len(c), d + d * (d + 1) // 2))
+        kept = len(c) if n_kept is None else min(n_kept, len(c))
+        score = self._rows.soft_pass(A, m, c, labels, as_table(rows), origin, weights, kept, counts, sums)
+        return counts, sums, float(score)
 
     def _checked(
         self, factors: ArrayLike, shifts: ArrayLike, constants: ArrayLike, labels: NDArray[np.int32]

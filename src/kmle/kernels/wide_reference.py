@@ -4,6 +4,7 @@ Nothing is given up early here: every component is scored with every row, and on
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy
@@ -52,6 +53,41 @@ class WideRows:
             evidence[rows] = scipy.special.logsumexp(scores, axis=1)
             entropies[rows] = scipy.special.entr(scipy.special.softmax(scores, axis=1)).sum(axis=1)
 
+    def soft_pass(
+        self,
+        factors: Floats,
+        shifts: Floats,
+        constants: Floats,
+        labels: NDArray[np.int32],
+        rows: NDArray[Any],
+        origin: Floats,
+        weights: Floats | None,
+        kept: int,
+        counts: Floats,
+        sums: Floats,
+    ) -> float:
+        alive = np.flatnonzero(~np.isneginf(constants))
+        if len(alive) == 0:
+            return -np.inf
+        total, d = 0.0, len(origin)
+        linear, products = np.zeros((len(constants), d)), np.zeros((len(constants), d, d))
+        for block, squares in self._sums(np.tril(factors[alive]), shifts[alive]):
+            scores = _largest(constants[alive] - 0.5 * squares, kept)
+            labels[block] = alive[scores.argmax(axis=1)]
+            evidence = scipy.special.logsumexp(scores, axis=1)
+            own = np.ones(len(scores)) if weights is None else weights[block]
+            total += float(own @ evidence)
+            x = rows[block]
+            x = (x - origin).astype(x.dtype, copy=False).astype(np.float64, copy=False)
+            shares = own * np.exp(scores - evidence[:, np.newaxis]).T
+            counts[alive] += shares.sum(axis=1)
+            linear[alive] += shares @ x
+            for j, share in zip(alive, shares, strict=True):
+                products[j] += (share[:, np.newaxis] * x).T @ x
+        upper = np.triu_indices(d)
+        sums[:] = np.concatenate([linear, products[:, upper[0], upper[1]]], axis=1)
+        return total
+
     def _sums(self, factors: Floats, shifts: Floats) -> Iterator[tuple[slice, Floats]]:
         """Blocks of rows and their sums of squared residuals (m, k)."""
         step = max(1, VALUES_PER_BLOCK // self._values.shape[1])
@@ -73,6 +109,15 @@ class WideRows:
             scores[doubt] = np.where(contenders[doubt], exact, -np.inf)
             best[rows] = scores.argmax(axis=1)
         return best
+
+
+def _largest(scores: Floats, kept: int) -> Floats:
+    """The scores (n, k), but for each row only the largest: others become -inf; the first stay among equals."""
+    if kept >= scores.shape[1]:
+        return scores
+    dropped = np.argsort(-scores, axis=1, kind="stable")[:, kept:]
+    np.put_along_axis(scores, dropped, -np.inf, axis=1)
+    return scores
 
 
 def _score_errors(y: Floats, sums: Floats, factors: Floats, shifts: Floats, constants: Floats) -> Floats:

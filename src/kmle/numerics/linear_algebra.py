@@ -4,6 +4,7 @@ import numpy as np
 import scipy
 
 from .arrays import Array
+from .packing import pack
 
 # From this size on a call for each matrix that knows of triangles is quicker than one call for all that does not.
 LARGE = 32
@@ -36,13 +37,24 @@ def inverse_from_cholesky(factors: Array) -> Array:
         scaled, norms = _scaled_rows(factors)
         inverse_factors = np.linalg.inv(scaled) / norms[..., None, :]
         return np.asarray(np.swapaxes(inverse_factors, -1, -2) @ inverse_factors)
-    inverses = np.empty(factors.shape)
+    inverses = _upper_inverses(factors)
     upper = np.triu_indices(size, 1)
+    inverses[..., upper[1], upper[0]] = inverses[..., upper[0], upper[1]]
+    return inverses
+
+
+def packed_inverse_from_cholesky(factors: Array) -> Array:
+    """The upper triangles of A^-1, row by row, from the Cholesky factors of A."""
+    small = factors.shape[-1] < LARGE
+    return pack(inverse_from_cholesky(factors) if small else _upper_inverses(factors))
+
+
+def _upper_inverses(factors: Array) -> Array:
+    """A^-1 on and above the diagonal, anything below."""
+    inverses = np.empty(factors.shape)
     for index in np.ndindex(factors.shape[:-2]):
-        # The transpose of a factor lies in memory as LAPACK wants it, so that "its upper triangle" is the lower one.
-        inverse, _ = scipy.linalg.lapack.dpotri(factors[index].T, lower=0)
-        inverse[upper[::-1]] = inverse[upper]
-        inverses[index] = inverse
+        # The transpose of a factor lies in memory as LAPACK wants it, and so does the lower triangle of the answer.
+        inverses[index] = scipy.linalg.lapack.dpotri(factors[index].T, lower=0)[0]
     return inverses
 
 
@@ -53,14 +65,20 @@ def solve_lower(factors: Array, right: Array) -> Array:
         return np.asarray(np.linalg.solve(scaled, (right / norms)[..., None])[..., 0])
     solved = np.empty(right.shape)
     for index in np.ndindex(right.shape[:-1]):
-        solved[index] = scipy.linalg.solve_triangular(factors[index], right[index], lower=True, check_finite=False)
+        # The transpose of a factor lies in memory as LAPACK wants it.
+        solved[index] = scipy.linalg.lapack.dtrtrs(factors[index].T, right[index], trans=1)[0]
     return solved
 
 
-def solve_lower_transposed(factors: Array, right: Array) -> Array:
+def solve_upper(factors: Array, right: Array) -> Array:
     """L^-T b for lower triangular L (..., p, p) and b (..., p)."""
-    scaled, norms = _scaled_rows(factors)
-    return np.asarray(np.linalg.solve(np.swapaxes(scaled, -1, -2), right[..., None])[..., 0]) / norms
+    if factors.shape[-1] < LARGE:
+        scaled, norms = _scaled_rows(factors)
+        return np.asarray(np.linalg.solve(np.swapaxes(scaled, -1, -2), right[..., None])[..., 0]) / norms
+    solved = np.empty(right.shape)
+    for index in np.ndindex(right.shape[:-1]):
+        solved[index] = scipy.linalg.lapack.dtrtrs(factors[index].T, right[index])[0]
+    return solved
 
 
 def _scaled_rows(factors: Array) -> tuple[Array, Array]:

@@ -23,6 +23,15 @@ def _triangle(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np
     return rows, columns, np.where(rows == columns, 1.0, 2.0)
 
 
+@lru_cache(maxsize=64)
+def _places(size: int) -> NDArray[np.intp]:
+    """Where each entry of a matrix stands when packed."""
+    places = np.empty((size, size), dtype=np.intp)
+    rows, columns, _ = _triangle(size)
+    places[rows, columns] = places[columns, rows] = np.arange(len(rows))
+    return places
+
+
 def packed_length(size: int) -> int:
     """Number of free entries of a symmetric matrix of this size."""
     return size * (size + 1) // 2
@@ -42,8 +51,8 @@ def diagonal_places(size: int) -> NDArray[np.intp]:
     >>> diagonal_places(3)
     array([0, 3, 5])
     """
-    rows, columns, _ = _triangle(size)
-    return np.flatnonzero(rows == columns)
+    rows = np.arange(size)
+    return rows * size - rows * (rows - 1) // 2
 
 
 def pack(matrices: Array) -> Array:
@@ -54,18 +63,17 @@ def pack(matrices: Array) -> Array:
 
 def unpack(packed: Array) -> Array:
     """Inverse of `pack`."""
-    size = size_from_packed(packed.shape[-1])
-    rows, columns, _ = _triangle(size)
-    matrices = np.empty((*packed.shape[:-1], size, size))
-    matrices[..., rows, columns] = packed
-    matrices[..., columns, rows] = packed
-    return matrices
+    return np.take(packed, _places(size_from_packed(packed.shape[-1])), axis=-1)
 
 
 def pack_dual(matrices: Array) -> Array:
     """Upper triangle with off-diagonal entries doubled, the partner of `pack` in dot products."""
-    _, _, multiplicity = _triangle(matrices.shape[-1])
-    return pack(matrices) * multiplicity
+    return doubled(pack(matrices))
+
+
+def doubled(packed: Array) -> Array:
+    """Packed matrices with their off-diagonal entries doubled."""
+    return packed * _triangle(size_from_packed(packed.shape[-1]))[2]
 
 
 def unpack_dual(packed: Array) -> Array:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..assignment.direct import DirectEngine
 from ..assignment.problem import Parameters, Problem
 from ..assignment.rows import Rows
+from ..assignment.wide import WideEngine
 from ..learning.soft_em import DELAY, LARGEST
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
@@ -21,6 +22,8 @@ SEARCH_ERROR = 1e-3
 EPSILON = float(np.finfo(float).eps)
 # A mixture whose last step gained less than this, in nats, waits until the others have arrived.
 SETTLED = 1e-3
+# While even the best mixture still gains, so many times the work is allowed.
+PATIENCE = 3
 
 
 @dataclass
@@ -105,6 +108,8 @@ class Learner:
     def _passes(self, natural: Array, log_weights: Array, bias: Array) -> tuple[Array, Array, Array]:
         kept = 1 if self.hard else None
         rows, engine = self.problem.rows, self.problem.engine
+        if isinstance(engine, WideEngine):
+            return _stacked(engine.soft_passes(natural, bias, kept))
         if not isinstance(rows, Rows):
             return _stacked([engine.soft_pass(theta, b, kept) for theta, b in zip(natural, bias, strict=True)])
         counts, sums, scores = rows.packed.soft_passes(natural, bias, kept)
@@ -173,17 +178,28 @@ class Learner:
         following.streak[~np.isfinite(following.objective)] = 0
         return following
 
-    def run(self, batch: Batch, steps: int, settled: float = SETTLED) -> Batch:
-        """The mixtures after at most so many steps; those that gain next to nothing wait."""
-        for _ in range(steps):
-            moving = np.flatnonzero(batch.gain > settled)
-            if len(moving) == 0:
+    def run(self, batch: Batch, steps: int, later: int = 0, limit: float = np.inf) -> Batch:
+        """The mixtures after at most so many steps, or until so much work is done.
+
+        Those wait that gain next to nothing, or too little to catch up with the best: if every step, `later` ones
+        included, gained as much as the last one, they would still be behind.
+        """
+        for step in range(steps):
+            with np.errstate(invalid="ignore"):
+                reached = batch.objective + (steps - step + later) * batch.gain
+            moving = np.flatnonzero((batch.gain > SETTLED) & (reached >= batch.objective.max()))
+            if len(moving) == 0 or self._spent(batch, len(moving), limit):
                 break
             if len(moving) == len(batch):
                 batch = self.stepped(batch)
             else:
                 batch.put(moving, self.stepped(batch.take(moving)))
         return batch
+
+    def _spent(self, batch: Batch, moving: int, limit: float) -> bool:
+        """Whether the limit leaves no room for a step of so many; there is more while the best has not arrived."""
+        arrived = batch.gain[np.argmax(batch.objective)] <= SETTLED
+        return self.work + moving * self.cost(batch.natural.shape[1]) > limit * (1 if arrived else PATIENCE)
 
 
 def _stacked(found: list[ClusterStatistics]) -> tuple[Array, Array, Array]:

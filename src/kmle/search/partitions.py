@@ -82,14 +82,20 @@ def scaled(columns: Array, weights: Array) -> Array:
     return np.where(constant, 0.0, centred / np.where(constant, 1.0, deviation))
 
 
-def spread_seeds(table: Table, k: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Places of k seeds for each of `count` starts, (count, k): each next one drawn by its squared distance."""
+def spread_seeds(table: Table, k: int, count: int, rng: np.random.Generator, candidates: int = 1) -> NDArray[np.intp]:
+    """Places of k seeds for each of `count` starts, (count, k): each next one drawn by its squared distance.
+
+    Of several candidates the one that leaves the least squared distance is taken.
+    """
     seeds = np.empty((count, k), dtype=np.intp)
     seeds[:, 0] = _drawn(np.tile(table.weights, (count, 1)), rng)
     nearest = table.distances(table.columns[seeds[:, 0]])
     for j in range(1, k):
-        seeds[:, j] = _drawn(nearest * table.weights, rng)
-        np.minimum(nearest, table.distances(table.columns[seeds[:, j]]), out=nearest)
+        drawn = _drawn(np.repeat(nearest * table.weights, candidates, axis=0), rng)
+        following = np.minimum(np.repeat(nearest, candidates, axis=0), table.distances(table.columns[drawn]))
+        left = (following @ table.weights).reshape(count, candidates)
+        taken = left.argmin(axis=1) + candidates * np.arange(count)
+        seeds[:, j], nearest = drawn[taken], following[taken]
     return seeds
 
 

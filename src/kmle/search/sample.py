@@ -12,11 +12,14 @@ from ..numerics.arrays import Array
 # Rows for each free parameter of a mixture, and the fewest in all.
 ROWS_PER_PARAMETER = 10
 FEWEST_ROWS = 2000
+# Rows of many columns tell many parameters each: so many, or as many as columns, are counted for a component at most.
+MOST_PARAMETERS = 100
 
 
 def sample_rows(problem: LearningProblem, n_components: int) -> int:
     """How many rows are enough to compare starts of a mixture."""
-    return FEWEST_ROWS + ROWS_PER_PARAMETER * n_components * (problem.order + 1)
+    each = min(problem.order + 1, max(MOST_PARAMETERS, problem.family.n_features or 1))
+    return FEWEST_ROWS + ROWS_PER_PARAMETER * n_components * each
 
 
 def representative(problem: LearningProblem, size: int, key: int) -> Problem:

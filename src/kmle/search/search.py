@@ -32,6 +32,8 @@ SAME = 0.5
 # Trials of a round of moves, and the rounds of their steps.
 TRIALS = 24
 TRIAL_ROUNDS = ((6, 8), (12, 2), (100, 1))
+# Steps that a trial costs, on average.
+TRIAL_STEPS = 8
 FAILURES = 3
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
@@ -90,18 +92,24 @@ class Search:
         count = int(np.clip(0.5 * self.budget / (self.learner.cost(self.k) * 20), FEWEST_STARTS, MOST_STARTS))
         kinds = kinds_for(self.learner.problem, self.tables, count) if kind is None else [kind] * count
         batch, order = portfolio(self.learner, self.tables, kinds, self.k, self.rng)
-        best, agreeing = self._best_of(batch, ROUNDS)
+        best, agreeing = self._best_of(batch, ROUNDS, self.budget)
         counted = {name: order.count(name) for name in dict.fromkeys(order)}
-        best, moves, improved = self._moved(best)
+        moves = improved = 0
+        if len(order) > FEWEST_STARTS or agreeing < len(order):
+            best, moves, improved = self._moved(best)
         return Found(best.parameters(0), Starts(counted, agreeing, moves, improved))
 
-    def _best_of(self, batch: Batch, rounds: Rounds) -> tuple[Batch, int]:
-        """The best mixture, and how many led to it."""
+    def _best_of(self, batch: Batch, rounds: Rounds, limit: float) -> tuple[Batch, int]:
+        """The best mixture, and how many led to it; each round may do an equal part of the work up to a limit."""
         weights = np.ones(len(batch), dtype=np.intp)
-        for steps, kept in rounds:
-            batch = self.learner.run(batch, steps)
-            order = np.argsort(-batch.objective, kind="stable")
-            batch, weights = _merged(batch.take(order), weights[order])
+        share, begun = len(batch) / MOST_STARTS, self.learner.work
+        batch, weights = _ordered(batch, weights)
+        for place, (steps, most) in enumerate(rounds):
+            later = sum(steps for steps, _ in rounds[place + 1 :])
+            end = begun + (limit - begun) * (place + 1) / len(rounds)
+            batch = self.learner.run(batch, steps, later, end)
+            kept = min(most, max(1, round(share * most + 0.5)))
+            batch, weights = _ordered(batch, weights)
             batch, weights = batch.take(np.arange(min(kept, len(batch)))), weights[:kept]
         return batch, int(weights[0])
 
@@ -110,16 +118,25 @@ class Search:
         moves = improved = failures = 0
         table = list(self.tables.values())[-1]
         while self.k > 1 and failures < FAILURES and self.learner.work < self.budget:
-            trials = Moves(self.learner, table, best.parameters(0), self.rng).best(TRIALS)
+            left = (self.budget - self.learner.work) / (TRIAL_STEPS * self.learner.cost(self.k))
+            if left < 1:
+                break
+            trials = Moves(self.learner, table, best.parameters(0), self.rng).best(int(min(TRIALS, left)))
             if len(trials) == 0:
                 break
             moves += len(trials)
-            trials, _ = self._best_of(trials, TRIAL_ROUNDS)
+            trials, _ = self._best_of(trials, TRIAL_ROUNDS, self.budget)
             if trials.objective[0] > best.objective[0] + 0.1 * SAME:
                 best, failures, improved = trials, 0, improved + 1
             else:
                 failures += 1
         return best, moves, improved
+
+
+def _ordered(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:
+    """The mixtures in order of their objectives, each once, with their weights."""
+    order = np.argsort(-batch.objective, kind="stable")
+    return _merged(batch.take(order), weights[order])
 
 
 def _merged(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..assignment.partition import Labels
 from ..assignment.problem import Parameters, Problem
@@ -13,12 +14,16 @@ from .partitions import LLOYD_STEPS, Table, partitions_at, quantile_partitions, 
 
 # k-MLE++ estimates a distribution for every candidate row: with more numbers than this it is left out.
 K_MLE_NUMBERS = 400_000
+# Up to so many starts are all of the kinds that are best alone.
+FEW_STARTS = 4
 RANDOM, QUANTILE, K_MLE = "random", "quantile", "k-mle++"
 
 
 def kinds_for(problem: Problem, tables: dict[str, Table], count: int) -> list[str]:
     """The kinds of so many starts, the different ones in turn."""
     affordable = len(problem.rows) * problem.order <= K_MLE_NUMBERS
+    if count <= FEW_STARTS:
+        return [list(tables)[place % len(tables)] for place in range(count)]
     in_turn = [*tables, RANDOM, *((K_MLE,) if affordable else ()), QUANTILE, *tables, RANDOM]
     return [in_turn[place % len(in_turn)] for place in range(count)]
 
@@ -36,7 +41,9 @@ def portfolio(
     for kind, count in wanted.items():
         generator = rng.spawn(1)[0]
         if kind in tables:
-            found = partitions_at(tables[kind], spread_seeds(tables[kind], k, count, generator), LLOYD_STEPS)
+            candidates = 2 + int(np.log(k)) if len(kinds) <= FEW_STARTS else 1
+            seeds = spread_seeds(tables[kind], k, count, generator, candidates)
+            found = partitions_at(tables[kind], seeds, LLOYD_STEPS)
         elif kind == RANDOM:
             found = partitions_at(last, random_seeds(last, k, count, generator), 1)
         elif kind == QUANTILE:
@@ -49,12 +56,25 @@ def portfolio(
     statistics = [problem.gather(own, k) for own in labels]
     counts = np.array([s.counts for s in statistics]).reshape(-1, k)
     sums = np.array([s.sums for s in statistics]).reshape(-1, k, problem.order)
-    natural, log_weights = learner.maximized(counts, sums)
+    first, places = distinct(counts, sums)
+    natural, log_weights = learner.maximized(counts[first], sums[first])
     if spare:
         natural = np.concatenate([natural, [start.natural for start in spare]])
         log_weights = np.concatenate([log_weights, [start.log_weights for start in spare]])
         order += [kind for kind in wanted if kind not in (*tables, RANDOM, QUANTILE) for _ in range(wanted[kind])]
-    return learner.expected(natural, log_weights), order
+    places = np.concatenate([places, np.arange(len(first), len(natural))])
+    return learner.expected(natural, log_weights).take(places), order
+
+
+def distinct(counts: Array, sums: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Of partitions with these statistics those that differ from all before, and for each its place among them.
+
+    Partitions are the same if their clusters are, in any order.
+    """
+    shapes = np.sort(np.concatenate([counts[:, :, np.newaxis], sums[:, :, :2]], axis=2).round(9), axis=1)
+    _, first, places = np.unique(shapes.reshape(len(counts), -1), axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return first[order], np.argsort(order)[places.ravel()]
 
 
 def seeded(problem: Problem, kind: str, k: int, rng: np.random.Generator) -> Parameters:

@@ -4,113 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <vector>
 
-#include "simd.hpp"
+#include "wide_panels.hpp"
 
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double epsilon = std::numeric_limits<double>::epsilon();
-
-// Rows whose residuals are computed together, two registers of residuals each: as many sums as hide the latency.
-constexpr std::size_t tile = vector_bytes == 64 ? 8 : 4;
-constexpr std::size_t tile_registers = 2;
-// Registers of rows and rows of A in the lane-by-lane first panel.
-constexpr std::size_t strip = vector_bytes == 64 ? 4 : 2;
-
-// Like broadcast, but free: x - 0 is x, so nothing is left of the subtraction, whereas 0 + x is not x for x = -0.
-inline Vec<double> everywhere(double value) { return value - Vec<double>{}; }
-
-// Adds the squares of one panel of residuals of `tile` rows to their sums.
-void add_panel(const double* factor, const double* shift, std::size_t columns, const double* const (&rows)[tile],
-               double (&sums)[tile]) {
-    constexpr std::size_t width = lanes<double>, step = tile_registers * width;
-    Vec<double> squares[tile] = {};
-    for (std::size_t r = 0; r < panel; r += step) {
-        Vec<double> residuals[tile][tile_registers];
-        for (std::size_t t = 0; t < tile; ++t)
-            for (std::size_t v = 0; v < tile_registers; ++v) residuals[t][v] = -load(shift + r + v * width);
-        const double* coefficients = factor + r;
-        for (std::size_t c = 0; c < columns; ++c, coefficients += panel) {
-            Vec<double> loaded[tile_registers];
-#pragma GCC unroll 2
-            for (std::size_t v = 0; v < tile_registers; ++v) loaded[v] = load(coefficients + v * width);
-#pragma GCC unroll 8
-            for (std::size_t t = 0; t < tile; ++t) {
-                const Vec<double> value = everywhere(rows[t][c]);
-#pragma GCC unroll 2
-                for (std::size_t v = 0; v < tile_registers; ++v) residuals[t][v] += loaded[v] * value;
-            }
-        }
-        for (std::size_t t = 0; t < tile; ++t)
-            for (std::size_t v = 0; v < tile_registers; ++v) squares[t] += residuals[t][v] * residuals[t][v];
-    }
-    for (std::size_t t = 0; t < tile; ++t)
-        for (std::size_t lane = 0; lane < width; ++lane) sums[t] += squares[t][lane];
-}
-
-// Sums of the squares of the first panel of residuals of a whole block.
-void first_panel(const double* leading, std::size_t columns, const double* factor, const double* shift,
-                 double* sums) {
-    constexpr std::size_t width = lanes<double>;
-    for (std::size_t i = 0; i < wide_block; i += strip * width) {
-        Vec<double> squares[strip] = {};
-        for (std::size_t r = 0; r < panel; r += group) {
-            Vec<double> residuals[group][strip];
-            for (std::size_t g = 0; g < group; ++g)
-                for (std::size_t v = 0; v < strip; ++v) residuals[g][v] = everywhere(-shift[r + g]);
-            const std::size_t last = std::min(columns, r + group);  // A is triangular
-            for (std::size_t c = 0; c < last; ++c) {
-#pragma GCC unroll 4
-                for (std::size_t g = 0; g < group; ++g) {
-                    const Vec<double> coefficient = everywhere(factor[c * panel + r + g]);
-#pragma GCC unroll 4
-                    for (std::size_t v = 0; v < strip; ++v)
-                        residuals[g][v] += coefficient * load(leading + c * wide_block + i + v * width);
-                }
-            }
-            for (std::size_t g = 0; g < group; ++g)
-                for (std::size_t v = 0; v < strip; ++v) squares[v] += residuals[g][v] * residuals[g][v];
-        }
-        for (std::size_t v = 0; v < strip; ++v) store(sums + i + v * width, squares[v]);
-    }
-}
-
-// How far rounding may go. Two computations of the residuals, of any order of summation, differ by a vector no longer
-// than 2 slack (|A| |y| + |shift|); two sums of their squares by a factor of 1 + 2 slack more.
-struct Rounding {
-    explicit Rounding(const WideModel& model)
-        : model_(model), slack_(static_cast<double>(model.columns + 8) * epsilon) {}
-
-    double residuals(std::size_t j, double norm) const {
-        return 2 * slack_ * (model_.norms[j] * norm + model_.shift_norms[j]);
-    }
-
-    // A partial sum of squares above this proves that the exact score of j lies below `low`. From |a| + |b| the square
-    // follows without a root: (a + b)^2 <= (1 + s) a^2 + (1 + 1/s) b^2 for any s > 0; half of s pays for `slack`.
-    double limit(std::size_t j, double norm, double low) const {
-        constexpr double s = 1.0 / (1 << 20);
-        const double constant = model_.constants[j], length = residuals(j, norm);
-        const double gap = 2 * (constant - low) + 8 * epsilon * (std::abs(constant) + std::abs(low));
-        return gap < 0 ? -1.0 : (1 + 2 * s) * gap + (2 + 1 / s) * length * length;
-    }
-
-    // A bound on the distance of a score computed here, with this sum of squares, from the exact one.
-    double score(std::size_t j, double norm, double sum) const {
-        const double length = residuals(j, norm);
-        return 2 * slack_ * (sum + std::abs(model_.constants[j])) + 2 * length * (std::sqrt(sum) + length);
-    }
-
-private:
-    const WideModel& model_;
-    double slack_;
-};
 
 // Rows still in the running for one component: where, their sum of squares so far and what it must not exceed.
 struct Running {
@@ -164,7 +66,64 @@ public:
         }
     }
 
+    // The members of each component, weighted, and where they begin; returns the sum of the log evidence. Labels are
+    // where to begin, and become the best components.
+    double share(std::size_t first, std::int32_t* labels, const double* weights, std::size_t kept, Member* members,
+                 std::uint32_t* edges) {
+        score(first, labels, negligible);
+        if (kept < model_.components) keep_largest(kept);
+        double *tops = low_, totals[wide_chunk] = {};
+        std::fill_n(tops, wide_chunk, -infinity);
+        for (const Candidate& candidate : candidates_)
+            if (candidate.score > tops[candidate.place]) {
+                tops[candidate.place] = candidate.score;
+                labels[candidate.place] = candidate.component;
+            }
+        for (Candidate& candidate : candidates_) {
+            const double distance = candidate.score - tops[candidate.place];
+            // From here on the score is the share. What was scored for want of a better start may be out of reach.
+            candidate.score = distance < -negligible ? 0.0 : std::exp(distance);
+            totals[candidate.place] += candidate.score;
+        }
+        double evidence = 0.0;
+        for (std::size_t i = 0; i < count_; ++i) {
+            const double weight = weights ? weights[i] : 1.0;
+            if (weight > 0.0) evidence += weight * (tops[i] + std::log(totals[i]));
+            totals[i] = weight / totals[i];
+        }
+        for (Candidate& candidate : candidates_) candidate.score *= totals[candidate.place];
+        list(members, edges);
+        return evidence;
+    }
+
 private:
+    // The shares that are not zero, component by component.
+    void list(Member* members, std::uint32_t* edges) const {
+        std::fill_n(edges, model_.components + 1, 0);
+        for (const Candidate& candidate : candidates_) edges[candidate.component + 1] += candidate.score > 0.0;
+        for (std::size_t j = 0; j < model_.components; ++j) edges[j + 1] += edges[j];
+        for (const Candidate& candidate : candidates_)
+            if (candidate.score > 0.0)
+                members[edges[candidate.component]++] = {static_cast<std::uint32_t>(first_) + candidate.place,
+                                                         candidate.score};
+        for (std::size_t j = model_.components; j > 0; --j) edges[j] = edges[j - 1];
+        edges[0] = 0;
+    }
+
+    // Leaves each row its candidates with the largest scores, the lowest components among equals.
+    void keep_largest(std::size_t kept) {
+        std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+            if (a.place != b.place) return a.place < b.place;
+            return a.score != b.score ? a.score > b.score : a.component < b.component;
+        });
+        std::size_t left = 0, of_row = 0;
+        for (std::size_t i = 0; i < candidates_.size(); ++i) {
+            of_row = i > 0 && candidates_[i].place == candidates_[i - 1].place ? of_row + 1 : 0;
+            if (of_row < kept) candidates_[left++] = candidates_[i];
+        }
+        candidates_.resize(left);
+    }
+
     // Scores the rows from `first` on in full with every component that comes within `reach` of their best.
     void score(std::size_t first, const std::int32_t* labels, double reach) {
         first_ = first;
@@ -328,6 +287,13 @@ void KMLE_WIDE_EVIDENCE_FUNCTION(const WideData& data, const WideModel& model, s
     const auto work = std::make_unique<KMLE_INSTRUCTION_SET::Chunk>(data, model);
     const std::size_t first = chunk * wide_chunk;
     work->weigh(first, labels + first, evidence + first, entropies + first);
+}
+
+double KMLE_WIDE_SHARES_FUNCTION(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels,
+                                 const double* weights, std::size_t kept, Member* members, std::uint32_t* edges) {
+    const auto work = std::make_unique<KMLE_INSTRUCTION_SET::Chunk>(data, model);
+    const std::size_t first = chunk * wide_chunk;
+    return work->share(first, labels + first, weights ? weights + first : nullptr, kept, members, edges);
 }
 
 }  // namespace kmle

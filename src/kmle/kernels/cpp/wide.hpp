@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "passes.hpp"
+#include "products.hpp"
 
 namespace kmle {
 
@@ -67,5 +68,11 @@ WidePass baseline_wide, avx2_wide, avx512_wide;
 using WideEvidence = void(const WideData& data, const WideModel& model, std::size_t chunk, const std::int32_t* labels,
                           double* evidence, double* entropies);
 WideEvidence baseline_wide_evidence, avx2_wide_evidence, avx512_wide_evidence;
+
+// Responsibilities of the rows of one chunk times their weights: of component j those from edges[j] to edges[j + 1]. At
+// most `kept` of each row count. Returns the weighted sum of the log evidence; labels become the best components.
+using WideShares = double(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels,
+                          const double* weights, std::size_t kept, Member* members, std::uint32_t* edges);
+WideShares baseline_wide_shares, avx2_wide_shares, avx512_wide_shares;
 
 }  // namespace kmle

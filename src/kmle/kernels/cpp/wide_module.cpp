@@ -3,15 +3,20 @@
 #include "wide_module.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
+#include <variant>
 #include <vector>
 
 #include "pool.hpp"
+#include "product_totals.hpp"
 #include "wide.hpp"
 
 namespace nb = nanobind;
@@ -27,26 +32,67 @@ const Passes* const* chosen = nullptr;
 struct WidePasses {
     WidePass* hard;
     WideEvidence* evidence;
+    WideShares* shares;
+    ProductSums* products;
 };
 
 WidePasses chosen_wide() {
 #ifdef KMLE_X86
-    if (!std::strcmp((*chosen)->name, "avx2")) return {&avx2_wide, &avx2_wide_evidence};
-    if (!std::strcmp((*chosen)->name, "avx512")) return {&avx512_wide, &avx512_wide_evidence};
+    if (!std::strcmp((*chosen)->name, "avx2"))
+        return {&avx2_wide, &avx2_wide_evidence, &avx2_wide_shares, &avx2_products};
+    if (!std::strcmp((*chosen)->name, "avx512"))
+        return {&avx512_wide, &avx512_wide_evidence, &avx512_wide_shares, &avx512_products};
 #endif
-    return {&baseline_wide, &baseline_wide_evidence};
+    return {&baseline_wide, &baseline_wide_evidence, &baseline_wide_shares, &baseline_products};
 }
 
-struct AlignedDelete {
-    void operator()(double* data) const { ::operator delete(data, std::align_val_t(64)); }
-};
-using Aligned = std::unique_ptr<double[], AlignedDelete>;
+using Aligned = std::unique_ptr<double[], AlignedDelete<double>>;
 
 Aligned zeros(std::size_t size) {
-    const std::size_t bytes = std::max<std::size_t>(size, 1) * sizeof(double);
-    Aligned data(static_cast<double*>(::operator new(bytes, std::align_val_t(64))));
+    Aligned data = aligned<double>(size);
     std::fill_n(data.get(), size, 0.0);
     return data;
+}
+
+using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ConstNumbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Table = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+
+// Rows as given: of any stride, but with the columns of a row side by side.
+using Given = std::variant<Table<double>, Table<float>>;
+
+CentredRows centred(const Given& rows, const ConstNumbers& origin) {
+    return std::visit(
+        [&](const auto& table) {
+            CentredRows view{nullptr, nullptr, origin.data(), static_cast<std::size_t>(table.stride(0)), table.shape(1)};
+            if constexpr (std::is_same_v<std::decay_t<decltype(table)>, Table<double>>)
+                view.doubles = table.data();
+            else
+                view.singles = table.data();
+            return view;
+        },
+        rows);
+}
+
+// Members of all components, by a stable sort of the components of many rows.
+void product_sums(const Given& given, const ConstNumbers& origin, const Array<const std::int32_t, 1>& places,
+                  const Array<const std::int32_t, 1>& components, const ConstNumbers& shares, std::size_t threads,
+                  const Numbers& counts, const Sums& sums) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t k = counts.shape(0), n = shares.shape(0);
+    std::vector<std::uint32_t> edges(k + 1, 0), next;
+    for (std::size_t i = 0; i < n; ++i) ++edges[components.data()[i] + 1];
+    for (std::size_t j = 0; j < k; ++j) edges[j + 1] += edges[j];
+    next = edges;
+    std::vector<Member> members(n);
+    for (std::size_t i = 0; i < n; ++i)
+        members[next[components.data()[i]]++] = {static_cast<std::uint32_t>(places.data()[i]), shares.data()[i]};
+    const CentredRows rows = centred(given, origin);
+    ProductTotals totals(rows, k, threads, chosen_wide().products);
+    totals.add({{members.data(), edges.data()}});
+    totals.write(counts.data(), sums.data());
 }
 
 // Factors, shifts and constants in the form the pass wants.
@@ -150,7 +196,43 @@ public:
         });
     }
 
+    // Statistics by responsibility of rows given as they are; returns the weighted sum of the log evidence. The rows are
+    // treated in blocks, so that the responsibilities of few rows are held at a time.
+    double soft_pass(const Array<const double, 3>& factors, const Array<const double, 2>& shifts,
+                     const Array<const double, 1>& constants, const Array<std::int32_t, 1>& labels, const Given& given,
+                     const ConstNumbers& origin, const std::optional<ConstNumbers>& weights, std::size_t kept,
+                     const Numbers& counts, const Sums& sums) {
+        const nb::gil_scoped_release unlocked;
+        const PanelledModel model(factors, shifts, constants, threads_);
+        const std::size_t k = constants.shape(0), chunks = view().chunks(), at_once = std::min(chunks, chunks_at_once);
+        const CentredRows rows = centred(given, origin);
+        const WidePasses passes = chosen_wide();
+        ProductTotals totals(rows, k, threads_, passes.products);
+        // Not initialised: pages that no member needs are never touched.
+        const std::unique_ptr<Member[]> members(new Member[at_once * wide_chunk * k]);
+        std::vector<std::uint32_t> edges(at_once * (k + 1));
+        std::vector<double> evidence(chunks);
+        for (std::size_t first = 0; first < chunks; first += at_once) {
+            std::vector<MemberLists> parts(std::min(at_once, chunks - first));
+            Pool::run(parts.size(), threads_, [&](std::size_t c) {
+                Member* own = members.get() + c * wide_chunk * k;
+                std::uint32_t* own_edges = edges.data() + c * (k + 1);
+                evidence[first + c] = passes.shares(view(), model.view(), first + c, labels.data(),
+                                                    weights ? weights->data() : nullptr, kept, own, own_edges);
+                parts[c] = {own, own_edges};
+            });
+            totals.add(parts);
+        }
+        totals.write(counts.data(), sums.data());
+        double total = 0.0;
+        for (const double part : evidence) total += part;
+        return total;
+    }
+
 private:
+    // Chunks whose responsibilities are held together: enough for the threads of a large machine.
+    static constexpr std::size_t chunks_at_once = 32;
+
     std::size_t padded() const { return rounded_up(rows_, wide_block); }
     WideData view() const { return {values_.get(), leading_.get(), norms_.data(), rows_, columns_}; }
 
@@ -170,7 +252,14 @@ void define_wide(nb::module_& module, const Passes* const& passes) {
              nb::arg("constants").noconvert(), nb::arg("labels").noconvert())
         .def("evidence", &WideRows::evidence, nb::arg("factors").noconvert(), nb::arg("shifts").noconvert(),
              nb::arg("constants").noconvert(), nb::arg("labels").noconvert(), nb::arg("evidence").noconvert(),
-             nb::arg("entropies").noconvert());
+             nb::arg("entropies").noconvert())
+        .def("soft_pass", &WideRows::soft_pass, nb::arg("factors").noconvert(), nb::arg("shifts").noconvert(),
+             nb::arg("constants").noconvert(), nb::arg("labels").noconvert(), nb::arg("rows").noconvert(),
+             nb::arg("origin").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("kept"),
+             nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
+    module.def("product_sums", &product_sums, nb::arg("rows").noconvert(), nb::arg("origin").noconvert(),
+               nb::arg("places").noconvert(), nb::arg("components").noconvert(), nb::arg("shares").noconvert(),
+               nb::arg("threads"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
 }
 
 }  // namespace kmle
