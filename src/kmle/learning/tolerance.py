@@ -16,11 +16,13 @@ from .state import HalfStep
 # "auto" stops where less than this is left to gain, in nats, for all rows together.
 LEFT = 0.1
 # Rates creep towards one as fast modes die out, so more is left than the last rate says: by about this factor.
-CAUTION = 5.0
+CAUTION = 20.0
 # Gains of accelerated and of hard steps are uneven: they are added up over so many steps before they are compared.
-BLOCK = {ACCELERATED: 8, LABELS: 10}
+BLOCK = {ACCELERATED: 12, LABELS: 10}
 # Hard algorithms end by themselves when no label changes; only longer tails than this are cut.
 HARD_STEPS = 50
+# Plain steps in a slow direction gain next to nothing: only gains below this are believed before momentum was tried.
+NEGLIGIBLE = 1e-5
 # No rate is believed to be faster or slower than this.
 FASTEST, SLOWEST = 0.2, 0.995
 
@@ -41,11 +43,18 @@ class Tolerance:
         """Whether to stop after these steps, the last of which gained so much."""
         if not isinstance(self.tol, str):
             return self.tol > 0 and gain <= self.tol * self.total
-        recent = history[-4:]
-        if recent[-1].kind in (PLAIN, ACCELERATED):
-            plain = len(recent) == 4 and all(step.kind == PLAIN for step in recent[1:])
-            return plain and CAUTION * left(_gains(recent)) < LEFT
+        if history[-1].kind in (PLAIN, ACCELERATED):
+            return self._arrived(history[-5:])
         return sum(step.kind == LABELS for step in history) >= HARD_STEPS and _few_left(history, LABELS)
+
+    @staticmethod
+    def _arrived(recent: Sequence[HalfStep]) -> bool:
+        """Whether three plain steps, after steps with momentum or of next to no gain, leave little to gain."""
+        if len(recent) < 4 or any(step.kind != PLAIN for step in recent[-3:]):
+            return False
+        gains = _gains(recent)
+        tried = any(step.kind == ACCELERATED for step in recent)
+        return CAUTION * left(gains) < LEFT and (tried or gains[-1] < NEGLIGIBLE)
 
     def pauses(self, history: Sequence[HalfStep]) -> bool:
         """Whether accelerated steps seem to have arrived, so that plain ones are to tell."""
@@ -75,8 +84,9 @@ def _few_left(history: Sequence[HalfStep], kind: str) -> bool:
     recent = [step for step in history[-3 * (2 * size + 1) :] if step.kind in kinds][-2 * size - 1 :]
     if len(recent) <= 2 * size:
         return False
-    gains = _gains(recent)
-    return CAUTION * left(np.array([gains[:size].sum(), gains[size:].sum()])) < LEFT
+    gains = _gains(recent).reshape(4, -1).sum(axis=1)
+    # Fast directions may just have come to their end: the halves of the last block tell of the slow ones.
+    return CAUTION * max(left(gains.reshape(2, 2).sum(axis=1)), left(gains[2:])) < LEFT
 
 
 def _gains(history: Sequence[HalfStep]) -> Array:

@@ -129,13 +129,13 @@ class Learner:
         """Natural parameters and log-weights that are best for statistics (S, k) and (S, k, D)."""
         problem = self.problem
         mixtures, k = counts.shape
-        statistics = ClusterStatistics(counts.reshape(-1), sums.reshape(mixtures * k, -1), 0.0)
+        statistics = ClusterStatistics(counts.reshape(-1), sums.reshape(mixtures * k, problem.order), 0.0)
         natural = problem.estimate(statistics.moments(problem.prior_strength, problem.prior_moment))
         with np.errstate(divide="ignore"):
             log_weights = np.log(counts * (1 / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)))
         if problem.weights is not None:
             log_weights = np.where(counts > 0, np.log(problem.weights[:k]), -np.inf)
-        return natural.reshape(mixtures, k, -1), log_weights
+        return natural.reshape(mixtures, k, problem.order), log_weights
 
     def from_statistics(self, counts: Array, sums: Array) -> Batch:
         """Mixtures of clusters with these statistics, and a pass with them."""

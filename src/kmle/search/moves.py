@@ -6,6 +6,7 @@ removal costs and what a cut gains is estimated without learning, and the most p
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from .partitions import Table
 CUTS = 3
 # Neighbourhoods of badly explained rows that are tried as new components.
 NEIGHBOURHOODS = 3
+# No component of fewer rows is cut.
+FEWEST_TO_CUT = 4
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,17 @@ class Insertion:
     gain: float
 
 
+@dataclass(frozen=True)
+class Move:
+    """A component removed and another one inserted, and the gain that is expected."""
+
+    removed: int
+    insertion: Insertion
+    gain: float
+
+
 class Moves:
-    """The moves from one mixture."""
+    """The moves from one mixture, the most promising ones first; each is handed out once."""
 
     def __init__(self, learner: Learner, table: Table, parameters: Parameters, rng: np.random.Generator) -> None:
         self._learner = learner
@@ -45,27 +57,42 @@ class Moves:
         highest = joint.max(axis=1)
         exponentials = np.exp(joint - highest[:, None])
         total = exponentials.sum(axis=1)
-        self._evidence = highest + np.log(total)
+        self._log_density = highest + np.log(total)
         self._responsibilities = exponentials / total[:, None]
         self._labels: Labels = joint.argmax(axis=1).astype(np.int32)
+        self._given_out = 0
         learner.work += learner.cost(joint.shape[1])
 
-    def best(self, count: int) -> Batch:
-        """The most promising trials, after a pass with each."""
-        trials = sorted(self._trials(), key=lambda trial: -trial[0])[:count]
-        natural = np.stack([parameters.natural for _, parameters in trials])
-        log_weights = np.stack([parameters.log_weights for _, parameters in trials])
-        return self._learner.expected(natural, log_weights)
+    def next(self, count: int) -> Batch | None:
+        """The next trials, after a pass with each; None when all were made."""
+        moves = self._in_order[self._given_out : self._given_out + count]
+        self._given_out += len(moves)
+        if not moves:
+            return None
+        moved = [self._moved(move) for move in moves]
+        natural = np.stack([parameters.natural for parameters in moved])
+        return self._learner.expected(natural, np.stack([parameters.log_weights for parameters in moved]))
 
-    def _trials(self) -> Iterator[tuple[float, Parameters]]:
-        """Pairs of a removal and an insertion, with the expected gain of each."""
+    @cached_property
+    def _in_order(self) -> list[Move]:
+        """All moves by expected gain; repeats of a pair of components come after all first ones."""
+        moves = sorted(self._moves(), key=lambda move: -move.gain)
+        seen: set[tuple[int, int | None]] = set()
+        first, later = [], []
+        for move in moves:
+            pair = move.removed, move.insertion.replaced
+            (later if pair in seen and move.insertion.replaced is not None else first).append(move)
+            seen.add(pair)
+        return first + later
+
+    def _moves(self) -> Iterator[Move]:
         costs = self._removal_costs()
         inactive = np.flatnonzero(~self._parameters.alive)
-        removals = [int(inactive[0])] if len(inactive) else [int(j) for j in np.argsort(costs)]
-        for insertion in self._insertions():
+        removals = [int(inactive[0])] if len(inactive) else range(len(costs))
+        for insertion in (*self._cuts(), *self._neighbourhoods()):
             for removed in removals:
                 if removed != insertion.replaced:
-                    yield insertion.gain - costs[removed], self._moved(removed, insertion)
+                    yield Move(removed, insertion, insertion.gain - costs[removed])
 
     def _removal_costs(self) -> Array:
         """What the log-likelihood loses without each component, all else unchanged (k,)."""
@@ -77,57 +104,56 @@ class Moves:
             return np.bincount(self._labels, self._table.weights * lead, len(self._parameters.natural))
         return -self._table.weights @ np.log(np.maximum(1 - self._responsibilities, 1e-12))
 
-    def _insertions(self) -> Iterator[Insertion]:
-        for j in np.flatnonzero(self._parameters.alive):
-            yield from self._cuts(int(j))
-        yield from self._neighbourhoods()
-
-    def _cuts(self, j: int) -> Iterator[Insertion]:
-        """Component j in two: its rows are cut along an axis."""
-        members = np.flatnonzero(self._labels == j)
-        if len(members) < 4:
-            return
-        columns = self._table.columns[members]
-        weights = self._table.weights[members]
-        centred = columns - weights @ columns / weights.sum()
+    def _cuts(self) -> Iterator[Insertion]:
+        """Every component in two: its rows are cut along an axis. One pass over the rows for each way of cutting."""
+        k = len(self._parameters.natural)
+        members = [np.flatnonzero(self._labels == j) for j in range(k)]
         for number in range(CUTS):
-            line = centred @ self._axis(centred, number)
-            share = 0.5 if number == 0 else self._rng.uniform(0.2, 0.8)
-            upper = line > _quantile(line, weights, share)
-            if upper.all() or not upper.any():
-                continue
-            labels = np.full(len(self._labels), -1, dtype=np.int32)
-            labels[members] = upper
-            statistics = self._problem.gather(labels, 2)
-            natural, gain = self._value_of(statistics)
-            weight = np.exp(self._parameters.log_weights[j]) * statistics.counts / statistics.counts.sum()
-            yield Insertion(j, natural, weight, gain)
+            labels = 2 * self._labels
+            for own in members:
+                if len(own) >= FEWEST_TO_CUT:
+                    labels[own] += self._upper(own, number)
+            halves = self._problem.gather(labels, 2 * k)
+            both = halves.counts.reshape(k, 2)
+            natural, gains = self._values_of(halves)
+            weights = (
+                np.exp(self._parameters.log_weights)[:, None] * both / np.maximum(both.sum(axis=1), 1e-300)[:, None]
+            )
+            for j in np.flatnonzero(both.min(axis=1) > 0):
+                yield Insertion(int(j), natural[2 * j : 2 * j + 2], weights[j], float(gains[j]))
 
-    def _axis(self, centred: Array, number: int) -> Array:
-        """The longest axis of some rows, roughly, by a few steps of the power method; then random ones."""
-        axis = self._rng.standard_normal(centred.shape[1])
-        if number == 0:
+    def _upper(self, members: Labels, number: int) -> Array:
+        """Which rows lie above a cut of a component: the first way halves the longest axis, others are random."""
+        columns, weights = self._table.columns[members], self._table.weights[members]
+        axis = self._rng.standard_normal(columns.shape[1])
+        share = 0.5 if number == 0 else self._rng.uniform(0.2, 0.8)
+        if number == 0 and len(axis) > 1:
+            centred = columns - weights @ columns / weights.sum()
             for _ in range(4):
                 axis = centred.T @ (centred @ axis)
                 axis /= max(float(np.linalg.norm(axis)), 1e-300)
-        return axis
+        line = columns @ axis
+        return line > _quantile(line, weights, share)
 
-    def _value_of(self, statistics: ClusterStatistics) -> tuple[Array, float]:
-        """The estimates of two halves, and what they gain over the whole."""
-        problem = self._problem
-        whole = ClusterStatistics(statistics.counts.sum(keepdims=True), statistics.sums.sum(axis=0, keepdims=True), 0.0)
-        natural, value = _estimated(self._learner, statistics)
-        _, together = _estimated(self._learner, whole)
-        counts = statistics.counts
-        entropy = float(-(counts * np.log(counts / counts.sum())).sum()) if problem.weights is None else 0.0
-        return natural, float(value.sum() - together.sum()) - entropy
+    def _values_of(self, halves: ClusterStatistics) -> tuple[Array, Array]:
+        """The estimates of pairs of halves, and what each pair gains over the whole."""
+        both = halves.counts.reshape(-1, 2)
+        k = len(both)
+        whole = ClusterStatistics(both.sum(axis=1), halves.sums.reshape(k, 2, -1).sum(axis=1), 0.0)
+        counts, sums = np.append(halves.counts, whole.counts), np.concatenate([halves.sums, whole.sums])
+        natural, values = _estimated(self._learner, ClusterStatistics(counts, sums, 0.0))
+        gains = values[: 2 * k].reshape(k, 2).sum(axis=1) - values[2 * k :]
+        if self._problem.weights is None:
+            shares = both / np.maximum(both.sum(axis=1), 1e-300)[:, None]
+            gains += (both * np.log(np.maximum(shares, 1e-300))).sum(axis=1)
+        return natural[: 2 * k], gains
 
     def _neighbourhoods(self) -> Iterator[Insertion]:
         """New components on the rows near one that the mixture explains badly."""
         size = max(4, len(self._labels) // (2 * int(self._parameters.alive.sum())))
         if size >= len(self._labels):
             return
-        density = self._evidence + self._problem.rows.log_carrier(slice(None))
+        density = self._log_density + self._problem.rows.log_carrier(slice(None))
         doubt = self._table.weights * np.exp(np.clip(density.max() - density, 0.0, 8.0))
         for _ in range(NEIGHBOURHOODS):
             drawn = int(np.searchsorted(np.cumsum(doubt), self._rng.random() * doubt.sum()))
@@ -138,16 +164,16 @@ class Moves:
             statistics = self._problem.gather(labels, 1)
             natural, value = _estimated(self._learner, statistics)
             weight = statistics.counts / self._problem.total
-            gain = (
-                value[0] + statistics.counts[0] * np.log(weight[0]) - self._table.weights[near] @ self._evidence[near]
-            )
+            explained = self._table.weights[near] @ self._log_density[near]
+            gain = value[0] + statistics.counts[0] * np.log(weight[0]) - explained
             yield Insertion(None, natural, weight, float(gain))
 
-    def _moved(self, removed: int, insertion: Insertion) -> Parameters:
+    def _moved(self, move: Move) -> Parameters:
+        insertion = move.insertion
         natural, log_weights = self._parameters.natural.copy(), self._parameters.log_weights.copy()
-        natural[removed] = insertion.natural[-1]
+        natural[move.removed] = insertion.natural[-1]
         weights = np.exp(log_weights)
-        weights[removed] = insertion.weights[-1]
+        weights[move.removed] = insertion.weights[-1]
         if insertion.replaced is not None:
             natural[insertion.replaced] = insertion.natural[0]
             weights[insertion.replaced] = insertion.weights[0]

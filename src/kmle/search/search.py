@@ -115,22 +115,24 @@ class Search:
 
     def _moved(self, best: Batch) -> tuple[Batch, int, int]:
         """The mixture after moves, until several rounds in a row bring nothing or the budget is used up."""
-        moves = improved = failures = 0
+        tried = improved = failures = 0
         table = list(self.tables.values())[-1]
+        moves: Moves | None = None
         while self.k > 1 and failures < FAILURES and self.learner.work < self.budget:
             left = (self.budget - self.learner.work) / (TRIAL_STEPS * self.learner.cost(self.k))
             if left < 1:
                 break
-            trials = Moves(self.learner, table, best.parameters(0), self.rng).best(int(min(TRIALS, left)))
-            if len(trials) == 0:
+            moves = moves or Moves(self.learner, table, best.parameters(0), self.rng)
+            trials = moves.next(int(min(TRIALS, left)))
+            if trials is None:
                 break
-            moves += len(trials)
+            tried += len(trials)
             trials, _ = self._best_of(trials, TRIAL_ROUNDS, self.budget)
             if trials.objective[0] > best.objective[0] + 0.1 * SAME:
-                best, failures, improved = trials, 0, improved + 1
+                best, moves, failures, improved = trials, None, 0, improved + 1
             else:
                 failures += 1
-        return best, moves, improved
+        return best, tried, improved
 
 
 def _ordered(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:

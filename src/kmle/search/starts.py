@@ -1,6 +1,7 @@
 """The portfolio: starts of different kinds, as mixtures that learning can begin from."""
 
 from collections import Counter
+from itertools import chain, cycle, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,12 @@ RANDOM, QUANTILE, K_MLE = "random", "quantile", "k-mle++"
 
 
 def kinds_for(problem: Problem, tables: dict[str, Table], count: int) -> list[str]:
-    """The kinds of so many starts, the different ones in turn."""
+    """The kinds of so many starts: k-means on each table twice, as its starts are much alike, the others in turn."""
     affordable = len(problem.rows) * problem.order <= K_MLE_NUMBERS
     if count <= FEW_STARTS:
-        return [list(tables)[place % len(tables)] for place in range(count)]
-    in_turn = [*tables, RANDOM, *((K_MLE,) if affordable else ()), QUANTILE, *tables, RANDOM]
-    return [in_turn[place % len(in_turn)] for place in range(count)]
+        return list(islice(cycle(tables), count))
+    others = [RANDOM, QUANTILE, *((K_MLE,) if affordable else ())]
+    return list(islice(chain([*tables, *others, *tables], cycle(others)), count))
 
 
 def portfolio(
