@@ -12,7 +12,6 @@ from .contract import FamilyContract
 from .shapes import as_matrices
 from .support import PositiveDefinite, Support
 
-
 # The largest absolute values of x and t(x) that are taken: products of a few of them, and their sums, are still finite.
 LARGEST_VALUE, LARGEST_STATISTIC = 1e75, 1e95
 
@@ -90,11 +89,13 @@ def _check_size(family: FamilyContract, seen: Survey, columns: list[str] | None)
         statistics = np.abs(family.sufficient_statistic(extremes))
         if np.all(statistics <= LARGEST_STATISTIC) and np.all(np.abs(extremes) <= LARGEST_VALUE):
             return
-        sizes = np.log10(np.abs(extremes))
-    end, column = np.unravel_index(np.argmax(np.where(np.isfinite(sizes), np.abs(sizes), 0.0)), sizes.shape)
+        sizes = np.log(np.abs(extremes))
+    # Large numbers first; if there are none, those next to zero have large statistics.
+    offends = np.where(np.isfinite(sizes), sizes if (sizes > np.log(LARGEST_VALUE)).any() else np.abs(sizes), 0.0)
+    end, column = np.unravel_index(np.argmax(offends), sizes.shape)
     raise ValueError(
-        f"column {_column(int(column), columns)} holds {extremes[end, column]:.6g}: products of such numbers overflow in "
-        f"{family.name}; rescale the column, or drop such rows"
+        f"column {_column(int(column), columns)} holds {extremes[end, column]:.6g}: products of such numbers overflow "
+        f"in {family.name}; rescale the column, or drop such rows"
     )
 
 
