@@ -8,6 +8,7 @@ import numpy as np
 
 from ..assignment.compression import SHARE, compressed, distinct
 from ..families import ExponentialFamily
+from ..families.checking import check_learnable
 from ..numerics.arrays import Array
 from .batches import Chunk
 
@@ -73,6 +74,7 @@ def look_at(chunk: Chunk, family: ExponentialFamily, columns: list[str] | None, 
     """A look at one chunk; what is not legal there is refused with its row and column."""
     settled = family.for_data(chunk.X)
     X = settled.check(chunk.X, columns, chunk.first_row)
+    check_learnable(settled, X, columns)
     weighty = Chunk(X, chunk.weights, chunk.first_row).weighty
     n = len(weighty.X)
     if n == 0:
