@@ -78,7 +78,7 @@ def test_a_million_rows_take_few_calls(monkeypatch):
     laws = np.log(rng.uniform(1, 20, (32, 1)))
     density = Poisson(n_features=1).log_density(rows, laws)
     assert density.shape == (1_000_000, 32)
-    assert sum(calls) == 1_000_000
-    assert len(calls) <= 16
+    assert 1_000_000 <= sum(calls) <= 1_000_002  # the lowest and the highest values are looked at first
+    assert len(calls) <= 17
     Poisson().mle(rows)
-    assert len(calls) <= 32
+    assert len(calls) <= 34

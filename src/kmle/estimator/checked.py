@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..assignment.choose import ENGINES
 from ..families import ExponentialFamily, resolve
-from ..families.checking import as_rows, check_sample_weight, unmasked
+from ..families.checking import as_rows, check_learnable, check_sample_weight, unmasked
 from ..families.resolution import Asked
 from ..families.sparse import check_sparse, issparse
 from ..families.support import PositiveDefinite
@@ -66,6 +66,8 @@ class CheckedEstimator(ABC):
         rows = self._table(X, family, reset=True)
         self.family_ = family.for_data(rows)
         rows = self._legal(rows)
+        if not issparse(rows):
+            check_learnable(self.family_, rows, self._column_names())
         n_rows = rows.shape[0]
         given = weights_of(sample_weight, n_rows)
         weights = check_sample_weight(given, n_rows)

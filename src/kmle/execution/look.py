@@ -9,6 +9,7 @@ import numpy as np
 from ..assignment.compression import SHARE, compressed, distinct
 from ..assignment.precision import Extent, all_single, blocks_of, exact_origin, merged_origins, seen_exactly
 from ..families import ExponentialFamily
+from ..families.checking import check_learnable
 from ..kernels import looking_once
 from ..numerics.arrays import Array
 from .batches import Chunk
@@ -95,6 +96,7 @@ def look_at(chunk: Chunk, family: ExponentialFamily, columns: list[str] | None, 
 def _look_at(chunk: Chunk, family: ExponentialFamily, columns: list[str] | None, may_compress: bool) -> Look:
     settled = family.for_data(chunk.X)
     X = settled.check(chunk.X, columns, chunk.first_row)
+    check_learnable(settled, X, columns)
     weighty = Chunk(X, chunk.weights, chunk.first_row).weighty
     extent = Extent.of(X) if all_single(blocks_of(X)) else None
     n = len(weighty.X)

@@ -15,6 +15,7 @@ from ..numerics.differentiation import jacobian, natural_steps
 from ..numerics.quadrature import integer_nodes, interval_nodes
 from .checking import as_rows, check_facts, check_parameters, check_rows, check_sample_weight
 from .contract import FamilyContract
+from .holding import check_held
 from .sparse import as_csr, check_sparse, issparse
 from .support import Integers, Interval
 
@@ -82,13 +83,17 @@ class ExponentialFamily(FamilyContract):
         >>> Poisson().member(rate=3.0)
         poisson(rate=3)
         """
-        natural = self.natural_from_source(**check_parameters(self, source))
+        usual = check_parameters(self, source)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            natural = self.natural_from_source(**usual)
         if self.n_features is not None and natural.shape[-1] != self.order:
             raise ValueError(
                 f"{self.name} with {self.n_features} columns has {self.order} natural coordinates; these parameters "
                 f"give {natural.shape[-1]} (their first axis counts laws, then come the columns)"
             )
-        return Member(replace(self, **self.facts_from_order(natural.shape[-1])), natural)
+        family = replace(self, **self.facts_from_order(natural.shape[-1]))
+        check_held(family, usual, natural)
+        return Member(family, natural)
 
     @final
     def mle(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> "Member":

@@ -48,7 +48,7 @@ class Bernoulli(ExponentialFamily):
         return scipy.special.logit(np.clip(moment, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
 
     def natural_from_source(self, *, probability: Array) -> Array:
-        return self.natural_from_moment(as_columns(probability))
+        return logit(as_columns(probability))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"probability": scipy.special.expit(natural)}
@@ -58,3 +58,9 @@ class Bernoulli(ExponentialFamily):
 
     def sparse_log_carrier(self, X: "csr_array") -> Array:
         return np.zeros(X.shape[0])
+
+
+def logit(probability: Array) -> Array:
+    """log(p / (1 - p)); zero and one stand for the smallest and largest probability."""
+    outside = np.clip(probability, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+    return np.asarray(scipy.special.logit(np.where((probability == 0) | (probability == 1), outside, probability)))

@@ -9,7 +9,7 @@ import scipy
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
 from .base import ExponentialFamily
-from .bernoulli import SMALLEST_PROBABILITY
+from .bernoulli import SMALLEST_PROBABILITY, logit
 from .shapes import as_columns, over_columns
 from .support import UNIT_CLOSED, Integers, Support
 
@@ -56,7 +56,7 @@ class Binomial(ExponentialFamily):
         return scipy.special.logit(np.clip(moment / self.trials, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
 
     def natural_from_source(self, *, probability: Array) -> Array:
-        return self.natural_from_moment(self.trials * as_columns(probability))
+        return logit(as_columns(probability))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"probability": scipy.special.expit(natural)}

@@ -114,7 +114,7 @@ class Categorical(ExponentialFamily):
     def natural_from_source(self, *, probabilities: Array) -> Array:
         probabilities = np.atleast_2d(probabilities)
         family = self if self.n_categories is not None else Categorical(probabilities.shape[-1])
-        return family.natural_from_moment(probabilities)
+        return np.concatenate([log_probabilities(column) for column in family._columns(probabilities)], axis=-1)
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"probabilities": self.moment_from_natural(natural)}
@@ -129,3 +129,9 @@ def log_proportions(moment: Array) -> Array:
     total = np.maximum(moment.sum(axis=-1, keepdims=True), SMALLEST_PROBABILITY)
     floored = np.maximum(moment / total, SMALLEST_PROBABILITY)
     return np.log(floored) - np.log(floored.sum(axis=-1, keepdims=True))
+
+
+def log_probabilities(given: Array) -> Array:
+    """log of probabilities given by hand, however small; a zero stands for the smallest probability."""
+    positive = np.where(given == 0, SMALLEST_PROBABILITY, given)
+    return np.log(positive) - np.log(positive.sum(axis=-1, keepdims=True))

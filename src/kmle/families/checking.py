@@ -12,8 +12,10 @@ from .contract import FamilyContract
 from .shapes import as_matrices
 from .support import PositiveDefinite, Support
 
-# The largest absolute values of x and t(x) that are taken: products of a few of them, and their sums, are still finite.
-LARGEST_VALUE, LARGEST_STATISTIC = 1e75, 1e95
+# The largest absolute value of t(x): its square is finite.
+LARGEST_STATISTIC = 1e150
+# The largest absolute values of x and t(x) that are learned from: products of three, and sums of many, are finite.
+LARGEST_LEARNED, LARGEST_LEARNED_STATISTIC = 1e75, 1e95
 # Weights whose sum falls short of the number of rows by less than this share count rows: it is rounding.
 RELATIVE = 1e-9
 
@@ -106,18 +108,30 @@ def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None =
     return rows
 
 
-def _check_size(family: FamilyContract, seen: Survey, columns: list[str] | None) -> None:
-    """Refuses data whose statistics, or their squares, would overflow."""
+def check_learnable(family: FamilyContract, X: Array, columns: list[str] | None = None) -> None:
+    """Refuses legal rows that cannot be learned from: products of a few values or statistics would overflow."""
+    _check_size(family, survey(X), columns, LARGEST_LEARNED, LARGEST_LEARNED_STATISTIC)
+
+
+def _check_size(
+    family: FamilyContract,
+    seen: Survey,
+    columns: list[str] | None,
+    largest: float = np.inf,
+    largest_statistic: float = LARGEST_STATISTIC,
+) -> None:
     extremes = family.support.extremes(seen)
     with np.errstate(all="ignore"):
         statistics = np.abs(family.sufficient_statistic(extremes))
-        if np.all(statistics <= LARGEST_STATISTIC) and np.all(np.abs(extremes) <= LARGEST_VALUE):
+        if np.all(statistics <= largest_statistic) and np.all(np.abs(extremes) <= largest):
             return
-        sizes = np.log10(np.abs(extremes))
-    end, column = np.unravel_index(np.argmax(np.where(np.isfinite(sizes), np.abs(sizes), 0.0)), sizes.shape)
+        sizes = np.log(np.abs(extremes))
+    # Large numbers first; if there are none, those next to zero have large statistics.
+    offends = np.where(np.isfinite(sizes), sizes if (sizes > 0).any() else -sizes, 0.0)
+    end, column = np.unravel_index(np.argmax(offends), sizes.shape)
     raise ValueError(
-        f"column {_column(int(column), columns)} holds {extremes[end, column]:.6g}: products of such numbers overflow in "
-        f"{family.name}; rescale the column, or drop such rows"
+        f"column {_column(int(column), columns)} holds {extremes[end, column]:.6g}: products of such numbers overflow "
+        f"in {family.name}; rescale the column, or drop such rows"
     )
 
 

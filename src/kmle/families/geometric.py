@@ -43,7 +43,8 @@ class Geometric(ExponentialFamily):
         return -np.log1p(1 / np.maximum(moment, SMALLEST_MEAN))
 
     def natural_from_source(self, *, probability: Array) -> Array:
-        return np.log1p(-np.minimum(as_columns(probability), 1 - SMALLEST_MEAN))
+        probability = as_columns(probability)
+        return np.log1p(-np.where(probability == 1, 1 - SMALLEST_MEAN, probability))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"probability": -np.expm1(natural)}

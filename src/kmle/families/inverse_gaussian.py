@@ -7,8 +7,9 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from ..numerics.saddle_point import LARGE
 from .scaled_columns import ScaledColumns
-from .shapes import as_columns, blocks, join
+from .shapes import as_columns, blocks, join, over_columns
 from .support import POSITIVE
 
 # Below this fraction of E[1/x] the gap E[1/x] - 1/E[x] is rounding, not data; it is lifted to it.
@@ -62,9 +63,19 @@ class InverseGaussian(ScaledColumns):
         return {"mean": mean, "shape": shape}
 
     def mean_log_carrier(self, natural: Array) -> Array:
+        return np.asarray((-0.5 * np.log(2 * np.pi) - 1.5 * _mean_log(*_mean_shape(natural))).sum(axis=-1))
+
+    def direct_entropy(self, natural: Array) -> Array:
+        # shape (x - mean)^2 / (mean^2 x) is the square of a standard Gaussian.
         mean, shape = _mean_shape(natural)
-        mean_log = np.log(mean) - _scaled_exponential_integral(2 * shape / mean)
-        return (-0.5 * np.log(2 * np.pi) - 1.5 * mean_log).sum(axis=-1)
+        return np.asarray((0.5 * np.log(2 * np.pi * np.e / shape) + 1.5 * _mean_log(mean, shape)).sum(axis=-1))
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """Packed statistics, unless a shape is so large for its mean that these would cancel."""
+        mean, shape = _mean_shape(natural)
+        if (shape / mean).max() <= LARGE:
+            return self.packed_log_density(X, natural)
+        return over_columns(_log_density, X, mean, shape)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         mean, shape = _mean_shape(natural)
@@ -77,6 +88,15 @@ class InverseGaussian(ScaledColumns):
     def natural_at_spread(self, natural: Array, spread: Array) -> Array:
         mean, _ = _mean_shape(natural)
         return _natural(mean, mean * (mean / spread) ** 2)
+
+
+def _log_density(x: Array, mean: Array, shape: Array) -> Array:
+    return 0.5 * (np.log(shape / (2 * np.pi * x)) - shape / x * (x / mean - 1) ** 2) - np.log(x)
+
+
+def _mean_log(mean: Array, shape: Array) -> Array:
+    """E[log x]."""
+    return np.asarray(np.log(mean) - _scaled_exponential_integral(2 * shape / mean))
 
 
 def _mean_shape(natural: Array) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ from .support import POSITIVE, REALS
 _LOGARITHM = DiagonalGaussian()
 # Enough from any start, as the excess is convex and falls.
 NEWTON_STEPS = 12
+LARGEST_LOGARITHM = 700.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class LogNormal(ScaledColumns):
         return -blocks(self.moment_from_natural(natural), 2)[0].sum(axis=-1)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        return np.exp(_LOGARITHM.sample(natural, size, rng))
+        # Kept inside what a float holds.
+        return np.exp(np.clip(_LOGARITHM.sample(natural, size, rng), -LARGEST_LOGARITHM, LARGEST_LOGARITHM))
 
     def origin(self, X: Array, weights: Array | None = None) -> Array | None:
         return _LOGARITHM.origin(np.log(X), weights)

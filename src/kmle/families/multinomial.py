@@ -10,7 +10,7 @@ from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
 from .base import ExponentialFamily
 from .binomial import Binomial
-from .categorical import log_proportions
+from .categorical import log_probabilities, log_proportions
 from .shapes import over_columns
 from .sparse import row_sums_of
 from .support import CountVectors, Integers, Simplex, Support
@@ -80,7 +80,7 @@ class Multinomial(ExponentialFamily):
         return log_proportions(moment)
 
     def natural_from_source(self, *, probabilities: Array) -> Array:
-        return log_proportions(np.atleast_2d(probabilities))
+        return log_probabilities(np.atleast_2d(probabilities))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"probabilities": scipy.special.softmax(natural, axis=-1)}

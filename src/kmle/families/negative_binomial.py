@@ -9,11 +9,14 @@ import scipy
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
 from .base import ExponentialFamily
+from .poisson import draw_counts
 from .shapes import as_columns, over_columns
 from .support import COUNTS, POSITIVE, Interval
 
 # A mean of zero (all counts zero) stands for this: finite in every product, zero to twelve digits.
 SMALLEST_MEAN = 1e-12
+# Means up to about this are drawn by NumPy.
+SMALL_ENOUGH = 1e15
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class NegativeBinomial(ExponentialFamily):
         return -np.log1p(self.successes / np.maximum(moment, SMALLEST_MEAN))
 
     def natural_from_source(self, *, probability: Array) -> Array:
-        return np.log1p(-np.minimum(as_columns(probability), 1 - SMALLEST_MEAN))
+        probability = as_columns(probability)
+        return np.log1p(-np.where(probability == 1, 1 - SMALLEST_MEAN, probability))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"probability": -np.expm1(natural)}
@@ -84,4 +88,8 @@ class NegativeBinomial(ExponentialFamily):
         return np.log(r / tries) + given
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        return rng.negative_binomial(self.successes, -np.expm1(natural), (size, natural.size)).astype(float)
+        success = -np.expm1(natural)
+        if self.successes < SMALL_ENOUGH * success.min():
+            return rng.negative_binomial(self.successes, success, (size, natural.size)).astype(float)
+        # Poisson draws at gamma rates: NumPy's own stop at means of 1e18.
+        return draw_counts(rng.gamma(self.successes, np.exp(natural) / success, (size, natural.size)), rng)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SMALLEST_RATE = 1e-12
 # From this rate on the entropy is a series of a few terms.
 LARGE_RATE = 1e3
+LARGEST_DRAWN = 1e15
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class Poisson(ExponentialFamily):
         return np.log(np.maximum(moment, SMALLEST_RATE))
 
     def natural_from_source(self, *, rate: Array) -> Array:
-        return self.natural_from_moment(as_columns(rate))
+        rate = as_columns(rate)
+        return np.log(np.where(rate == 0, SMALLEST_RATE, rate))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {"rate": np.exp(natural)}
@@ -86,7 +88,16 @@ class Poisson(ExponentialFamily):
         return density
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        return rng.poisson(np.exp(natural), (size, natural.size)).astype(float)
+        return draw_counts(np.broadcast_to(np.exp(natural), (size, natural.size)), rng)
 
     def sparse_log_carrier(self, X: "csr_array") -> Array:
         return -row_sums_of(X, scipy.special.gammaln(X.data + 1))
+
+
+def draw_counts(rate: Array, rng: np.random.Generator) -> Array:
+    """Poisson draws; above 1e15, where not every whole number is a float, rounded Gaussian ones."""
+    counts = rng.poisson(np.minimum(rate, LARGEST_DRAWN)).astype(float)
+    large = rate > LARGEST_DRAWN
+    if large.any():
+        counts[large] = np.round(rng.normal(rate[large], np.sqrt(rate[large])))
+    return counts

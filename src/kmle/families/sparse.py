@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
-from .checking import LARGEST_VALUE
+from .checking import LARGEST_LEARNED
 from .contract import FamilyContract
 from .support import CountVectors
 
@@ -63,7 +63,7 @@ def check_sparse(family: FamilyContract, X: Any) -> "csr_array":
             f"row {row}, column {rows.indices[entry]} holds {rows.data[entry]:.6g}; "
             f"{family.name} accepts {family.support.description}"
         )
-    if len(values) and values.max() > LARGEST_VALUE:
+    if len(values) and values.max() > LARGEST_LEARNED:
         column = rows.indices[int(np.argmax(values))]
         raise ValueError(
             f"column {column} holds {values.max():.6g}: products of such numbers overflow in {family.name}; "

@@ -66,27 +66,31 @@ class VonMisesFisher(ExponentialFamily):
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         source = self.source_from_natural(natural)
         direction = source["direction"]
-        along = _sample_cosines(float(source["concentration"]), natural.size, size, rng)[:, None]
+        gap = _sample_gaps(float(source["concentration"]), natural.size, size, rng)[:, None]
         # A uniform direction across: Gaussian noise with its part along the axis removed.
         noise = rng.standard_normal((size, natural.size))
         noise -= (noise @ direction)[:, None] * direction
         across = noise / np.linalg.norm(noise, axis=1, keepdims=True)
-        rows = along * direction + np.sqrt(np.maximum(1 - along**2, 0.0)) * across
+        rows = (1 - gap) * direction + np.sqrt(gap * (2 - gap)) * across
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def _sample_cosines(concentration: float, d: int, size: int, rng: np.random.Generator) -> Array:
-    """Cosines of the angle to the mean direction, by Wood's rejection (1994); at least two in five draws are kept."""
+def _sample_gaps(concentration: float, d: int, size: int, rng: np.random.Generator) -> Array:
+    """One minus cosines of the angle to the mean direction, by Wood's rejection (1994).
+
+    At least two in five draws are kept. A cosine near one has lost the digits that tell it from one; its gap has not.
+    """
     slope = (d - 1) / (2 * concentration + np.sqrt(4 * concentration**2 + (d - 1) ** 2))
-    peak = (1 - slope) / (1 + slope)
-    ceiling = concentration * peak + (d - 1) * np.log1p(-(peak**2))
-    cosines = np.empty(size)
+    peak_gap = 2 * slope / (1 + slope)
+    ceiling = (d - 1) * np.log(peak_gap * (2 - peak_gap))
+    gaps = np.empty(size)
     filled = 0
     while filled < size:
         beta = rng.beta((d - 1) / 2, (d - 1) / 2, 2 * (size - filled) + 16)
-        w = (1 - (1 + slope) * beta) / (1 - (1 - slope) * beta)
-        kept = w[concentration * w + (d - 1) * np.log1p(-peak * w) - ceiling >= np.log(rng.random(w.size))]
+        gap = 2 * slope * beta / (1 - (1 - slope) * beta)
+        height = concentration * (peak_gap - gap) + (d - 1) * np.log(peak_gap + (1 - peak_gap) * gap) - ceiling
+        kept = gap[height >= np.log(rng.random(gap.size))]
         take = min(kept.size, size - filled)
-        cosines[filled : filled + take] = kept[:take]
+        gaps[filled : filled + take] = kept[:take]
         filled += take
-    return cosines
+    return gaps

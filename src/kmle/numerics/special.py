@@ -23,7 +23,7 @@ def log_minus_digamma(a: Array) -> Array:
     """
     a = np.asarray(a, dtype=float)
     large = np.maximum(a, _SERIES_FROM)
-    squared = 1 / large**2
+    squared = (1 / large) ** 2
     series = np.zeros_like(large)
     for coefficient in reversed(_BERNOULLI_OVER_2N):
         series = (series + coefficient) * squared
