@@ -84,9 +84,7 @@ Algorithm = Annotated[
 ]
 Init = Annotated[
     InitName | None,
-    typer.Option(
-        help="The kind of starts; several kinds by default.", show_default=False, rich_help_panel=LEARNING
-    ),
+    typer.Option(help="The kind of starts; several kinds by default.", show_default=False, rich_help_panel=LEARNING),
 ]
 Prior = Annotated[
     float,
