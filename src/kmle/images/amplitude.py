@@ -51,8 +51,8 @@ def segment_amplitude(
     """Learns the mixture of a grey picture's amplitudes and labels every pixel by it.
 
     Components of speckle overlap, so EM learns them with less bias than a hard algorithm of `KMLE`. With a `window` of
-    more than one pixel, a pixel gets the component most probable for all the pixels of the square around it. Learning starts from groups
-    of pixels of like amplitude, `n_init` times as in the estimators.
+    more than one pixel, a pixel gets the component most probable for all the pixels of the square around it. Learning
+    starts from groups of pixels of like amplitude, `n_init` times as in the estimators.
 
     >>> dark, light = np.full((8, 8), 0.2), np.full((8, 8), 0.9)
     >>> found = segment_amplitude(np.hstack([dark, light]), 2, family="gamma")

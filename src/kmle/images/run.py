@@ -51,7 +51,8 @@ def run(
 
     `figure` writes one contact sheet instead of single pictures. `superpixels` is a number of pieces to cut the picture
     into, `rates` numbers of components to compare sizes at. The families rayleigh, gamma and weibull segment by
-    amplitude (with `window` and `n_init`), by EM unless told otherwise. For the others `algorithm` is as in `ImageMixture.fit`.
+    amplitude (with `window` and `n_init`), by EM unless told otherwise. For the others `algorithm` is as in
+    `ImageMixture.fit`.
     """
     picture = read_picture(path)
     folder = Path(out)
