@@ -60,7 +60,44 @@ def test_every_algorithm_runs(tmp_path, algorithm):
 
 def test_the_options_name_what_the_library_has():
     assert {*AlgorithmName} == {*KMLE._algorithms, *ExponentialFamilyMixture._algorithms}
-    assert {*InitName} <= {*SEEDINGS}
+    assert {*InitName} <= {"auto", *SEEDINGS}
+
+
+def test_restarts_are_those_of_the_library(faithful):
+    for restarts in ("auto", "3"):
+        result = run("fit", FAITHFUL, "-k", 3, "--restarts", restarts)
+        starts = KMLE(3, n_init=restarts if restarts == "auto" else 3, random_state=0).fit(faithful).fit_.starts
+        assert f"{starts.agreeing} of {starts.n} starts agree" in " ".join(result.stdout.split())
+    assert run("fit", FAITHFUL, "-k", 3).stdout.count("starts agree") == 1
+    assert "1 start" in run("fit", FAITHFUL, "-k", 3, "--restarts", 1).stdout
+
+
+@pytest.mark.parametrize("command", ["fit", "select"])
+@pytest.mark.parametrize("restarts", ["0", "-1", "some", "1.5", ""])
+def test_restarts_that_are_none_are_refused(command, restarts):
+    result = run(command, FAITHFUL, "--restarts", restarts)
+    assert result.exit_code == 2
+    assert f"--restarts is {restarts}: write auto, or a whole number from 1 on" in " ".join(result.stderr.split())
+
+
+def test_doubts_about_a_fit_are_told(tmp_path):
+    path = tmp_path / "counts.csv"
+    counts = np.random.default_rng(0).negative_binomial(1, 0.02, 300)
+    pl.DataFrame({"n": counts}).write_csv(path)
+    fit = run("fit", path, "-k", 2, "--family", "poisson", "--restarts", 1)
+    assert "try the negative binomial family" in " ".join(fit.stderr.split())
+    content = json.loads(run("fit", path, "-k", 2, "--family", "poisson", "--restarts", 1, "--json").stdout)
+    assert any("negative binomial" in note for note in content["about"]["notes"])
+    assert content["about"]["starts"] == "1 start"
+
+
+def test_the_edge_of_the_range_is_told_once(tmp_path):
+    path = tmp_path / "groups.csv"
+    x = np.concatenate([20 * j + np.random.default_rng(j).normal(size=40) for j in range(4)])
+    pl.DataFrame({"x": x}).write_csv(path)
+    result = run("select", path, "-k", "1-2", "--families", "gaussian", "--restarts", 2)
+    shown = " ".join((result.stdout + result.stderr).split())
+    assert shown.count("is the largest that was tried: try more.") == 1
 
 
 def test_json_is_a_model_file_and_tells_the_fit(faithful):

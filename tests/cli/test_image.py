@@ -39,6 +39,8 @@ def test_one_sheet(picture, tmp_path):
     [
         (["--rates", "8,many"], "--rates is '8,many': give whole numbers"),
         (["--family", "rayleigh", "--patch", 2], "leave out patch"),
+        (["--restarts", "many"], "--restarts is many: write auto, or a whole number from 1 on"),
+        (["--restarts", 3], "leave out restarts, which are for amplitudes"),
     ],
 )
 def test_bad_options(picture, tmp_path, options, sentence):

@@ -17,7 +17,7 @@ KINDS = [KMLE, ExponentialFamilyMixture]
 def with_outliers(n_outliers):
     """Two large groups, and a few rows far from both."""
     groups = np.concatenate([RNG.normal(size=(200, 2)), 20 + RNG.normal(size=(200, 2))])
-    return np.concatenate([groups, [-50.0, 300.0] + RNG.normal(size=(n_outliers, 2))])
+    return np.concatenate([groups, RNG.normal([-50.0, 300.0], size=(n_outliers, 2))])
 
 
 def said(model, words):

@@ -139,6 +139,14 @@ def test_criteria_are_those_of_the_estimator(estimator, written):
         assert f" {name} {value:.2f} " in text
 
 
+def test_starts_and_doubts_are_told(written):
+    X = np.random.default_rng(0).negative_binomial(1, 0.05, (200, 1)).astype(float)
+    model = KMLE(2, family="poisson", random_state=0).fit(X)
+    text = written(model, X).text
+    assert f"Starts {model.fit_.starts} Engine" in text
+    assert "try the negative binomial family" in text
+
+
 def test_parameters_and_their_errors_are_shown(written):
     X = np.random.default_rng(0).poisson(np.repeat([3.0, 40.0], 200))[:, None]
     model = ExponentialFamilyMixture(2, family="poisson", random_state=0).fit(X)

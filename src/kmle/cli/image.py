@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from .app import Command, app, examples
+from .options import n_init_of
 from .terminal import Terminal
 
 ALGORITHMS = "As in kmle fit; em by default, k-mle for patches of more than 16 columns"
@@ -35,6 +36,9 @@ def image(
         str | None, typer.Option(metavar="K,K,...", help="Compare size and likeness at these numbers of components.")
     ] = None,
     window: Annotated[int, typer.Option(metavar="S", help="Amplitudes: average over S x S pixels first.", min=1)] = 1,
+    restarts: Annotated[
+        str, typer.Option(metavar="auto|N", help="Amplitudes: starts to try; exactly N, or as many as pay.")
+    ] = "auto",
     seed: Annotated[int, typer.Option(help="For every random draw.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print for programs.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
@@ -44,6 +48,7 @@ def image(
     from .sheets import facts_table
 
     terminal = Terminal(quiet)
+    n_init = n_init_of(restarts)
     with terminal.working(f"learning {k} components of {picture}"):
         made = run(
             picture,
@@ -57,6 +62,7 @@ def image(
             superpixels=superpixels,
             rates=_numbers(rates),
             window=window,
+            n_init=n_init,
             random_state=seed,
         )
     for note in made.notes:

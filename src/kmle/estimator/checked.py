@@ -151,7 +151,7 @@ class CheckedEstimator(ABC):
             raise ValueError(f"verbose is {self.verbose!r}: it must be True, False or a whole number")
         if isinstance(self.init, str) and self.init not in ("auto", *SEEDINGS):
             raise ValueError(
-                f"init is {self.init!r}: it must be one of auto, {', '.join(SEEDINGS)}, labels of the rows, or a Mixture"
+                f"init is {self.init!r}: it must be one of auto, {', '.join(SEEDINGS)}, labels of rows, or a Mixture"
             )
 
     def _asked_resolution(self) -> Asked:

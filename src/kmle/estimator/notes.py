@@ -116,8 +116,8 @@ def overdispersion(fit: Fit, problem: LearningProblem) -> Iterator[str]:
     ratio = _dispersion(sample.rows.X, shares)
     if ratio > OVERDISPERSED and sample.total >= ENOUGH_ROWS:
         yield (
-            f"Within components the counts vary {ratio:.1f} times as much as Poisson distributions do: try the negative "
-            "binomial family, kmle.families.NegativeBinomial."
+            f"Within components the counts vary {ratio:.1f} times as much as Poisson distributions do: try the "
+            "negative binomial family, kmle.families.NegativeBinomial."
         )
 
 

@@ -19,8 +19,8 @@ class KMLE(HardEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         "k-mle", "hard-em", "hartigan", "swap", "exact", "online", or an object of `kmle.learning`.
     init : str, array of int (n,) or Mixture, default="auto"
         Where learning starts. "auto" compares starts of different kinds by short runs on samples. "k-mle++", "k-mle||"
-        (all rows, in a few passes), "random", "restricted", "quantile", "k-means", "short-em", "grid" and "agglomerative"
-        are kinds of starts; labels of the rows, or a Mixture, are the only start.
+        (all rows, in a few passes), "random", "restricted", "quantile", "k-means", "short-em", "grid" and
+        "agglomerative" are kinds of starts; labels of the rows, or a Mixture, are the only start.
     weights : None, "uniform" or array (n_components,), default=None
         The weights of the components: estimated, or held fixed. Then no component is removed: one without rows keeps its
         weight, with the parameters of the distribution of all rows.
@@ -32,10 +32,10 @@ class KMLE(HardEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     empty : "drop" or "reseed", default="drop"
         Whether an empty component is removed at once, or tried elsewhere first.
     n_init : int or "auto", default="auto"
-        "auto" makes as many starts as pay, of several kinds or of the one that `init` names, and refines the best on all
-        rows after moves that leave local optima (components split, merged and put elsewhere). A number runs exactly that
-        many starts to their end and makes no moves. With labels, a Mixture, `warm_start`, "online" and "exact" there is
-        one start and no moves.
+        "auto" makes as many starts as pay, of several kinds or of the one that `init` names, and refines the best on
+        all rows after moves that leave local optima (components split, merged and put elsewhere). A number runs
+        exactly that many starts to their end and makes no moves. With labels, a Mixture, `warm_start`, "online" and
+        "exact" there is one start and no moves.
     max_iter : int, default=300
         The most iterations.
     tol : float or "auto", default="auto"
@@ -97,8 +97,8 @@ class ExponentialFamilyMixture(SoftEstimator, DensityMixin, BaseEstimator):  # t
         Responsibilities per row that count in "sparse-em".
     init : str, array of int (n,) or Mixture, default="auto"
         Where learning starts. "auto" compares starts of different kinds by short runs on samples. "k-mle++", "k-mle||"
-        (all rows, in a few passes), "random", "restricted", "quantile", "k-means", "short-em", "grid" and "agglomerative"
-        are kinds of starts; labels of the rows, or a Mixture, are the only start.
+        (all rows, in a few passes), "random", "restricted", "quantile", "k-means", "short-em", "grid" and
+        "agglomerative" are kinds of starts; labels of the rows, or a Mixture, are the only start.
     weights : None, "uniform" or array (n_components,), default=None
         The weights of the components: estimated, or held fixed. Then no component is removed: one without rows keeps its
         weight, with the parameters of the distribution of all rows.
@@ -110,10 +110,10 @@ class ExponentialFamilyMixture(SoftEstimator, DensityMixin, BaseEstimator):  # t
     empty : "drop" or "reseed", default="drop"
         Whether an empty component is removed at once, or tried elsewhere first.
     n_init : int or "auto", default="auto"
-        "auto" makes as many starts as pay, of several kinds or of the one that `init` names, and refines the best on all
-        rows after moves that leave local optima (components split, merged and put elsewhere). A number runs exactly that
-        many starts to their end and makes no moves. With labels, a Mixture, `warm_start`, "online" and "exact" there is
-        one start and no moves.
+        "auto" makes as many starts as pay, of several kinds or of the one that `init` names, and refines the best on
+        all rows after moves that leave local optima (components split, merged and put elsewhere). A number runs
+        exactly that many starts to their end and makes no moves. With labels, a Mixture, `warm_start`, "online" and
+        "exact" there is one start and no moves.
     max_iter : int, default=1000
         The most iterations.
     tol : float or "auto", default="auto"

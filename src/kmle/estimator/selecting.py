@@ -41,8 +41,8 @@ def select(
 ) -> Selection:
     """The family and number of components with the lowest criterion.
 
-    Every candidate is fitted as the estimator would fit it with the same arguments, so it does not depend on what else is
-    compared. Columns that are constant or exact combinations of others take no part in the comparison, only in
+    Every candidate is fitted as the estimator would fit it with the same arguments, so it does not depend on what
+    else is compared. Columns that are constant or exact combinations of others take no part in the comparison, only in
     `best_estimator`.
 
     Parameters
@@ -60,8 +60,8 @@ def select(
         None is "em" for aic, aicc and bic, which are of the mixture's likelihood, and "k-mle" for icl, which is of the
         complete one.
     n_init : int or "auto", default="auto"
-        The starts of each candidate, as in the estimators: "auto" compares several kinds and makes moves that leave local
-        optima, a number makes exactly that many starts and no moves.
+        The starts of each candidate, as in the estimators: "auto" compares several kinds and makes moves that leave
+        local optima, a number makes exactly that many starts and no moves.
     sample_weight : array (n,), default=None
         How often each row counts.
     prior_strength : float, default=1e-3
@@ -80,8 +80,8 @@ def select(
     Returns
     -------
     Selection
-        The candidates, the best one and its estimator, and notes: the best number of components at the edge of the range,
-        fits that fell short of what is known to be reachable.
+        The candidates, the best one and its estimator, and notes: the best number of components at the edge of the
+        range, fits that fell short of what is known to be reachable.
 
     Examples
     --------

@@ -44,13 +44,15 @@ def segment_amplitude(
     family: str | ExponentialFamily = "rayleigh",
     algorithm: str = "em",
     window: int = 1,
+    n_init: int | str = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> AmplitudeSegmentation:
     """Learns the mixture of a grey picture's amplitudes and labels every pixel by it.
 
     Components of speckle overlap, so EM learns them with less bias than a hard algorithm of `KMLE`. With a `window` of
-    more than one pixel, a pixel gets the component most probable for all the pixels of the square around it.
+    more than one pixel, a pixel gets the component most probable for all the pixels of the square around it. Learning
+    starts from groups of pixels of like amplitude, `n_init` times as in the estimators.
 
     >>> dark, light = np.full((8, 8), 0.2), np.full((8, 8), 0.9)
     >>> found = segment_amplitude(np.hstack([dark, light]), 2, family="gamma")
@@ -73,7 +75,8 @@ def segment_amplitude(
     counts = np.bincount(place.ravel()).astype(float)
     candidates = [Weibull(shape=shape) for shape in WEIBULL_SHAPES] if family == "weibull" else [family]
     kind: type[PlainKMLE] | type[PlainMixture] = PlainMixture if algorithm in SOFT else PlainKMLE
-    fixed: dict[str, Any] = {"algorithm": algorithm, "init": "quantile", "random_state": random_state, "n_jobs": n_jobs}
+    fixed: dict[str, Any] = {"algorithm": algorithm, "init": "quantile", "n_init": n_init}
+    fixed |= {"random_state": random_state, "n_jobs": n_jobs}
     mixtures = [
         kind(n_components, family=candidate, **fixed).fit(values[:, None], sample_weight=counts).mixture_
         for candidate in candidates

@@ -43,6 +43,7 @@ def run(
     superpixels: int | None = None,
     rates: Iterable[int] | None = None,
     window: int = 1,
+    n_init: int | str = "auto",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Outcome:
@@ -50,7 +51,8 @@ def run(
 
     `figure` writes one contact sheet instead of single pictures. `superpixels` is a number of pieces to cut the picture
     into, `rates` numbers of components to compare sizes at. The families rayleigh, gamma and weibull segment by
-    amplitude (with `window`), by EM unless told otherwise. For the others `algorithm` is as in `ImageMixture.fit`.
+    amplitude (with `window` and `n_init`), by EM unless told otherwise. For the others `algorithm` is as in
+    `ImageMixture.fit`.
     """
     picture = read_picture(path)
     folder = Path(out)
@@ -59,7 +61,10 @@ def run(
     if family in AMPLITUDE_FAMILIES:
         if patch > 1 or superpixels is not None or rates is not None:
             raise ValueError(f"family {family} looks at single amplitudes: leave out patch, superpixels and rates")
-        return _amplitude(picture, folder, n_components, family, algorithm or "em", window, random_state, n_jobs)
+        chosen = {"window": window, "n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
+        return _amplitude(picture, folder, n_components, family, algorithm or "em", chosen)
+    if n_init != "auto":
+        raise ValueError(f"family {family} has one start, from k-means: leave out restarts, which are for amplitudes")
     options: dict[str, Any] = {"patch": patch, "scale": scale, "algorithm": algorithm, "family": family}
     options |= {"random_state": random_state, "n_jobs": n_jobs}
     start = time.perf_counter()
@@ -96,20 +101,10 @@ def _amplitude(
     n_components: int,
     family: str,
     algorithm: str,
-    window: int,
-    random_state: Any,
-    n_jobs: int | None,
+    options: dict[str, Any],
 ) -> Outcome:
     start = time.perf_counter()
-    found = segment_amplitude(
-        picture,
-        n_components,
-        family=family,
-        algorithm=algorithm,
-        window=window,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
+    found = segment_amplitude(picture, n_components, family=family, algorithm=algorithm, **options)
     seconds = time.perf_counter() - start
     folder.mkdir(parents=True, exist_ok=True)
     both = contact_sheet({"picture": in_colour(to_bytes(picture.levels)), family: found.picture()})
