@@ -182,6 +182,13 @@ class Learner:
                 batch.put(moving, self.stepped(batch.take(moving)))
         return batch
 
+    def softly(self, batch: Batch, steps: int) -> Batch:
+        """The mixtures after a few soft steps, seen with this learner's labels: these pass by many poor partitions."""
+        soft = Learner(self.problem)
+        batch = soft.run(soft.expected(batch.natural, batch.log_weights), steps)
+        self.work += soft.work
+        return self.expected(batch.natural, batch.log_weights)
+
 
 def _stacked(found: list[ClusterStatistics]) -> tuple[Array, Array, Array]:
     return (
