@@ -201,6 +201,13 @@ class Learner:
         arrived = batch.gain[np.argmax(batch.objective)] <= SETTLED
         return self.work + moving * self.cost(batch.natural.shape[1]) > limit * (1 if arrived else PATIENCE)
 
+    def softly(self, batch: Batch, steps: int) -> Batch:
+        """The mixtures after a few soft steps, seen with this learner's labels: these pass by many poor partitions."""
+        soft = Learner(self.problem)
+        batch = soft.run(soft.expected(batch.natural, batch.log_weights), steps)
+        self.work += soft.work
+        return self.expected(batch.natural, batch.log_weights)
+
 
 def _stacked(found: list[ClusterStatistics]) -> tuple[Array, Array, Array]:
     return (

@@ -20,10 +20,12 @@ from .partitions import Table, tables
 from .sample import representative, sample_rows
 from .starts import kinds_for, portfolio
 
-# Starts are compared under at least this much prior. A component on a few rows that rounding made equal has an enormous
+# Starts are compared under a prior, at least this one. A component on a few rows that rounding made equal has an enormous
 # likelihood, and of many starts the best would be of that kind.
-SEARCH_PRIOR = 0.01
-MOST_STARTS, FEWEST_STARTS = 24, 4
+SEARCH_PRIOR = 0.001
+# A component of fewer rows counts against a mixture, by so many nats: a regular one that is almost as good is preferred.
+FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
+MOST_STARTS, FEWEST_STARTS = 32, 4
 # Steps of all mixtures, and how many go on after them; then steps of those, and so on.
 Rounds: TypeAlias = tuple[tuple[int, int], ...]
 ROUNDS: Rounds = ((8, 8), (20, 3), (150, 1))
@@ -31,6 +33,7 @@ ROUNDS: Rounds = ((8, 8), (20, 3), (150, 1))
 SAME = 0.5
 # Trials of a round of moves, and the rounds of their steps.
 TRIALS = 24
+SOFT_STEPS = 5
 TRIAL_ROUNDS = ((6, 8), (12, 2), (100, 1))
 # Steps that a trial costs, on average.
 TRIAL_STEPS = 8
@@ -103,6 +106,8 @@ class Search:
         """The best mixture, and how many led to it; each round may do an equal part of the work up to a limit."""
         weights = np.ones(len(batch), dtype=np.intp)
         share, begun = len(batch) / MOST_STARTS, self.learner.work
+        if self.learner.hard and SOFT_STEPS:
+            batch = self.learner.softly(batch, SOFT_STEPS)
         batch, weights = _ordered(batch, weights)
         for place, (steps, most) in enumerate(rounds):
             later = sum(steps for steps, _ in rounds[place + 1 :])
@@ -128,16 +133,22 @@ class Search:
                 break
             tried += len(trials)
             trials, _ = self._best_of(trials, TRIAL_ROUNDS, self.budget)
-            if trials.objective[0] > best.objective[0] + 0.1 * SAME:
+            if value(trials)[0] > value(best)[0] + 0.1 * SAME:
                 best, moves, failures, improved = trials, None, 0, improved + 1
             else:
                 failures += 1
         return best, tried, improved
 
 
+def value(batch: Batch) -> Array:
+    """What mixtures are compared by (S,): their objectives, less a penalty for components of very few rows."""
+    few = np.isfinite(batch.log_weights) & (batch.counts < FEW_ROWS)
+    return batch.objective - FEW_ROWS_PENALTY * few.sum(axis=1)
+
+
 def _ordered(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:
-    """The mixtures in order of their objectives, each once, with their weights."""
-    order = np.argsort(-batch.objective, kind="stable")
+    """The mixtures in order of their values, each once, with their weights."""
+    order = np.argsort(-value(batch), kind="stable")
     return _merged(batch.take(order), weights[order])
 
 
