@@ -76,7 +76,7 @@ class Problem(LearningProblem):
         self.rows: Rows | SparseRows
         self.engine: Engine
         if issparse(X):
-            self.rows = SparseRows(family, X, sample_weight)
+            self.rows = SparseRows(family, X, sample_weight, n_threads)
             self.engine = SparseEngine(self.rows)
         else:
             self.rows = Rows(family, X, sample_weight, origin, n_threads)
@@ -208,6 +208,8 @@ class Problem(LearningProblem):
         if isinstance(self.engine, WideEngine):
             return DirectEngine(self.engine.rows).scores(parameters.natural, parameters.log_weights)
         natural, bias = np.where(parameters.alive[:, None], parameters.natural, 0.0), self.bias(parameters)
+        if isinstance(self.rows, SparseRows):
+            return self.rows.scores(natural, bias)
         return np.concatenate([t @ natural.T for _, t in self.rows.blocks()]) + bias
 
     def gather(self, labels: Labels, n_components: int) -> ClusterStatistics:

@@ -1,39 +1,47 @@
-"""Sparse rows and their engine: text and other wide counts, learned without filling in the zeros.
-
-Scores are one sparse product a block of rows, sums one sparse product the other way.
-"""
+"""Sparse rows and their engine: text and other wide counts, learned without filling in the zeros."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import ref
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
+from ..kernels import CompressedRows
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .partition import Labelled, Labels, Partition
+from .partition import Labelled, Labels, Partition, noted
+from .tally import Tally
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# Scores are computed for blocks of rows of about this many bytes.
+# Rows are filled in, where something needs that, in blocks of about this many bytes.
 BLOCK_BYTES = 4 << 20
 
 
 class SparseRows:
     """What `Rows` offers, for sparse X whose t(x) is x itself."""
 
-    def __init__(self, family: ExponentialFamily, X: "csr_array", weights: Array | None = None) -> None:
+    def __init__(
+        self, family: ExponentialFamily, X: "csr_array", weights: Array | None = None, n_threads: int = 1
+    ) -> None:
         self.family = family
         self.X = X
         self.weights = weights
+        self.n_threads = n_threads
         self.origin: Array | None = None
         self.order = family.order_for(X.shape[1])
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
+
+    @cached_property
+    def compressed(self) -> CompressedRows:
+        """The rows as the kernels want them: where they lie."""
+        return CompressedRows(self.X, self.weights, self.n_threads)
 
     @property
     def total(self) -> float:
@@ -66,13 +74,14 @@ class SparseRows:
     @property
     def mean_statistic(self) -> Array:
         """The weighted mean of t over all rows."""
-        ones = np.ones(len(self)) if self.weights is None else self.weights
-        return np.asarray(self.X.T @ ones) / self.total
+        _, sums = self.label_sums(np.zeros(len(self), dtype=np.int32), 1)
+        return np.asarray(sums[0] / self.total)
 
     @property
     def largest_statistic(self) -> Array:
         """A bound on |t_i(x)|: the largest entry of all."""
-        return np.full(self.order, float(np.abs(self.X.data).max(initial=0.0)))
+        data = self.X.data
+        return np.full(self.order, max(float(data.max(initial=0.0)), -float(data.min(initial=0.0))))
 
     def sum_log_carrier(self) -> float:
         """The weighted sum of k(x)."""
@@ -85,20 +94,21 @@ class SparseRows:
 
     def subset(self, rows: NDArray[np.intp]) -> "SparseRows":
         """Chosen rows, still sparse."""
-        return SparseRows(self.family, self.X[rows], None if self.weights is None else self.weights[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return SparseRows(self.family, self.X[rows], weights, self.n_threads)
 
     def log_carrier(self, rows: slice) -> Array:
         """k(x) of a block."""
-        return self.family.sparse_log_carrier(self.X[rows])
+        everything = rows == slice(None)
+        return self.family.sparse_log_carrier(self.X if everything else self.X[rows])
+
+    def scores(self, natural: Array, bias: Array) -> Array:
+        """<t(x), natural_j> + bias_j of every row and component, (n, k)."""
+        return self.compressed.scores(natural, bias)
 
     def label_sums(self, labels: Labels, n_components: int) -> tuple[Array, Array]:
-        """Counts (k,) and sums (k, D) of given labels."""
-        weights = np.ones(len(self)) if self.weights is None else self.weights
-        membership = scipy.sparse.csr_array(
-            (weights, labels, np.arange(len(self) + 1)), shape=(len(self), n_components)
-        ).T
-        counts = np.bincount(labels, weights, n_components).astype(float)
-        return counts, np.asarray((membership @ self.X).toarray(), dtype=float)
+        """Counts (k,) and sums (k, D) of given labels; rows labelled -1 are no one's."""
+        return self.compressed.label_sums(labels, n_components)
 
 
 class SparseEngine:
@@ -108,35 +118,24 @@ class SparseEngine:
 
     def __init__(self, rows: SparseRows) -> None:
         self.rows = rows
-
-    def _scores(self, natural: Array, bias: Array) -> Iterator[tuple[slice, Array]]:
-        theta = np.where(np.isneginf(bias)[:, None], 0.0, natural).T
-        for block in self.rows.slices(len(natural)):
-            yield block, np.asarray(self.rows.X[block] @ theta, dtype=float) + bias
+        self._tally: Tally | None = None
+        self._partition: Labelled | None = None
 
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
-        labels = np.empty(len(self.rows), dtype=np.int32)
-        for block, scores in self._scores(natural, bias):
-            labels[block] = scores.argmax(axis=1)
-        return Labelled(labels), ClusterStatistics(*self.rows.label_sums(labels, len(natural)), 0.0)
+        if self._tally is None:
+            self._tally = Tally(self.rows.compressed)
+        clusters = self._tally.opened(len(natural))
+        moved = self.rows.compressed.hard_pass(natural, bias, clusters)
+        if moved or self._partition is None:
+            before = None if self._partition is None else ref(self._partition)
+            self._partition = Labelled(noted(clusters.labels, len(natural)), before)
+        return self._partition, self._tally.statistics()
 
-    def evidence(self, natural: Array, bias: Array) -> None:
-        """There is no other way than a soft pass."""
+    def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:
+        """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
+        return self.rows.compressed.evidence(natural, bias)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
-        statistics = ClusterStatistics.zeros(len(natural), self.rows.order)
-        for block, scores in self._scores(natural, bias):
-            if n_kept is not None and n_kept < len(natural):
-                dropped = np.argsort(-scores, axis=1, kind="stable")[:, n_kept:]
-                np.put_along_axis(scores, dropped, -np.inf, axis=1)
-            evidence = np.asarray(scipy.special.logsumexp(scores, axis=1))
-            shares = np.exp(scores - evidence[:, None])
-            weights = self.rows.weights_of(block)
-            if weights is not None:
-                shares *= weights[:, None]
-            score = float(evidence.sum() if weights is None else weights @ evidence)
-            sums = np.asarray((self.rows.X[block].T @ shares).T, dtype=float)
-            statistics += ClusterStatistics(shares.sum(axis=0), sums, score)
-        return statistics
+        return ClusterStatistics(*self.rows.compressed.soft_pass(natural, bias, n_kept))

@@ -1,9 +1,12 @@
 """Cluster sums kept from pass to pass, so that only rows that move touch them, and kept accurate."""
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol
 
-from ..kernels import Clusters, PackedRows
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..kernels import Clusters
+from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 
 # Sums are gathered afresh after this many passes, those of a cluster whenever it has shrunk to this share of what it
@@ -14,6 +17,23 @@ SHRUNK = 0.1
 SMALL = 1 << 18
 
 
+class Summable(Protocol):
+    """Rows that can be added up by label."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def order(self) -> int: ...
+    @property
+    def n_values(self) -> int:
+        """How many numbers a pass over all rows reads."""
+        ...
+
+    def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Array, Array]:
+        """Counts and sums of given labels; rows labelled -1 are no one's."""
+        ...
+
+
 def shrunken(sizes: NDArray[np.int64], peak: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each cluster (k,) that still has rows has far fewer than at its peak."""
     return (sizes > 0) & (sizes <= SHRUNK * peak)
@@ -22,8 +42,8 @@ def shrunken(sizes: NDArray[np.int64], peak: NDArray[np.int64]) -> NDArray[np.bo
 class Tally:
     """The running state of a hard clustering of packed rows."""
 
-    def __init__(self, packed: PackedRows) -> None:
-        self.packed: PackedRows | None = packed
+    def __init__(self, packed: Summable) -> None:
+        self.packed: Summable | None = packed
         self._clusters: Clusters | None = None
         self._peak = np.zeros(0, dtype=np.int64)
         self._passes = 0
@@ -48,7 +68,7 @@ class Tally:
         assert clusters is not None  # a pass has been made
         assert self.packed is not None  # over these
         self._passes += 1
-        small = self.packed.n_rows * self.packed.order <= SMALL
+        small = self.packed.n_values <= SMALL
         all_afresh = small or self._passes % PASSES == 0
         afresh = np.full(len(clusters.sizes), True) if all_afresh else shrunken(clusters.sizes, self._peak)
         if afresh.any():

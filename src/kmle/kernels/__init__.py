@@ -12,10 +12,12 @@ from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
 from .serving import backend, instruction_set, use, versions
 from .skipping import SkippingRows, lead_order
 from .sorted import Runs, SortedRows, locate
+from .sparse import CompressedRows
 from .wide import WideRows
 
 __all__ = [
     "Clusters",
+    "CompressedRows",
     "GroupLabels",
     "Level",
     "PackedRows",

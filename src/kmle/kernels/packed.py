@@ -68,6 +68,7 @@ class PackedRows:
         kind = FEATURES[features]
         self.n_rows, self.n_columns = n_rows, n_columns
         self.order = reference.order_of(kind, n_columns)
+        self.n_values = n_rows * self.order
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float32, np.float64):
             raise TypeError(f"rows must be float32 or float64, got {self.dtype}: convert by astype(float).")
@@ -122,7 +123,7 @@ class PackedRows:
             raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
         state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
         changed = self._rows.hard_pass(theta, b, *state, margins)
-        _clear_empty(clusters)
+        clear_empty(clusters)
         return int(changed)
 
     def balls(self, rows_each: int, centres: Floats, homes: NDArray[np.int32]) -> Balls:
@@ -147,7 +148,7 @@ class PackedRows:
         theta, b = self.components(natural, bias)
         state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
         told = self._rows.skipping_pass(theta, b, *state, margins, *certain.arrays, *step.arrays)
-        _clear_empty(clusters)
+        clear_empty(clusters)
         changed, scored, strayed = told
         return int(changed), int(scored), int(strayed)
 
@@ -230,15 +231,20 @@ class PackedRows:
 
     def components(self, natural: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:
         """Natural parameters and biases as arrays that fit the rows."""
-        theta, b = np.asarray(natural, dtype=np.float64), np.asarray(bias, dtype=np.float64)
-        if theta.ndim != 2 or len(theta) == 0 or theta.shape[1] != self.order:
-            raise ValueError(f"natural must have shape (k, {self.order}), got {theta.shape}.")
-        if b.shape != (len(theta),):
-            raise ValueError(f"bias must have shape ({len(theta)},), one per component, got {b.shape}.")
-        return theta, b
+        return components_for(self.order, natural, bias)
 
 
-def _clear_empty(clusters: Clusters) -> None:
+def components_for(order: int, natural: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:
+    """Natural parameters (k, D) and biases (k,) as arrays that fit rows of D statistics."""
+    theta, b = np.asarray(natural, dtype=np.float64), np.asarray(bias, dtype=np.float64)
+    if theta.ndim != 2 or len(theta) == 0 or theta.shape[1] != order:
+        raise ValueError(f"natural must have shape (k, {order}), got {theta.shape}.")
+    if b.shape != (len(theta),):
+        raise ValueError(f"bias must have shape ({len(theta)},), one per component, got {b.shape}.")
+    return theta, b
+
+
+def clear_empty(clusters: Clusters) -> None:
     """A cluster without rows weighs nothing, whatever rounding left of it."""
     empty = clusters.sizes == 0
     clusters.counts[empty] = 0.0

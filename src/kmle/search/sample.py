@@ -49,7 +49,7 @@ def representative(problem: LearningProblem, size: int, key: int) -> Problem:
 def _weighted(rows: Rows | SparseRows, chosen: NDArray[np.intp], weights: Array) -> Rows | SparseRows:
     equal = bool(np.all(np.abs(weights - 1) < 1e-12))
     if isinstance(rows, SparseRows):
-        return SparseRows(rows.family, rows.X[chosen], None if equal else weights)
+        return SparseRows(rows.family, rows.X[chosen], None if equal else weights, rows.n_threads)
     return Rows(rows.family, rows.X[chosen], None if equal else weights, rows.origin, rows.n_threads)
 
 

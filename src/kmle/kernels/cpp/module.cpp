@@ -16,6 +16,7 @@
 #include "gaussian_module.hpp"
 #include "line_module.hpp"
 #include "packed_rows.hpp"
+#include "sparse_module.hpp"
 #include "wide_module.hpp"
 
 namespace kmle {
@@ -145,6 +146,7 @@ NB_MODULE(_compiled, module) {
     define_columns(module, chosen);
     define_gaussian(module);
     define_line(module);
+    define_sparse(module, chosen);
     module.def("use_up", &use_up, nb::arg("moved").noconvert(), nb::arg("lifted").noconvert(),
                nb::arg("centres").noconvert(), nb::arg("scale").noconvert(), nb::arg("rounding"),
                nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("gained").noconvert(),
