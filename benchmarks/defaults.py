@@ -202,7 +202,9 @@ def summary(all_measured: list[Measured]) -> list[str]:
     large = [measured.ratio for measured in all_measured if measured.shape[0] >= 100_000]
     lines = [f"Behind on {len(behind)} of {len(all_measured)} lines" + (f": {', '.join(behind)}" if behind else "")]
     if noticed:
-        lines.append(f"Geometric mean where scikit-learn takes more than 30 ms: {statistics.geometric_mean(noticed):.1f}x")
+        lines.append(
+            f"Geometric mean where scikit-learn takes more than 30 ms: {statistics.geometric_mean(noticed):.1f}x"
+        )
     if large:
         lines.append(f"Least ratio from 100 000 rows on: {min(large):.1f}x")
     return lines

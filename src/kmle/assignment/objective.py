@@ -104,9 +104,10 @@ def undisturbed(n_statistics: int) -> AbstractContextManager[object]:
 class LearningProblem(ABC):
     """Maximise the complete (or incomplete) log-likelihood of rows, plus a conjugate prior.
 
-    No component is narrower than the `resolution` of the data allows, so none gains by rounding. The prior is `prior_strength` pseudo-observations at the mean statistic of the data for each component. It enters
-    the objective as -prior_strength * B_F*(prior_moment : moment_j), which is never positive, so dropping an empty
-    component never lowers the objective. Where the rows are (in memory, in chunks, on other machines) is the business
+    No component is narrower than the `resolution` of the data allows, so none gains by rounding. The prior is
+    `prior_strength` pseudo-observations at the mean statistic of the data for each component. It enters the objective
+    as -prior_strength * B_F*(prior_moment : moment_j), which is never positive, so dropping an empty component never
+    lowers the objective. Where the rows are (in memory, in chunks, on other machines) is the business
     of those who implement the passes.
     """
 

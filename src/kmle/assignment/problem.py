@@ -54,8 +54,8 @@ class Problem(LearningProblem):
     """A learning problem with its rows in memory, and the engine that passes over them.
 
     `sampling` draws the rows of the sample that seeds are looked for in; without it the draw is always the same.
-    `hard` promises that passes will be hard, so that what only those need is made ready at once. `resolution` is "auto",
-    or the steps of the columns' grids: no component is narrower than they allow.
+    `hard` promises that passes will be hard, so that what only those need is made ready at once. `resolution` is
+    "auto", or the steps of the columns' grids: no component is narrower than they allow.
     """
 
     def __init__(

@@ -43,8 +43,8 @@ def relative_weights(fit: Fit, factor: float) -> Iterator[str]:
     """Sample weights that do not count rows."""
     if factor != 1:
         yield (
-            f"The sample weights sum to {fit.n / factor:.6g}, less than the {fit.n:.0f} rows: they are relative, and were "
-            f"multiplied by {factor:.6g} to count rows."
+            f"The sample weights sum to {fit.n / factor:.6g}, less than the {fit.n:.0f} rows: they are relative, and "
+            f"were multiplied by {factor:.6g} to count rows."
         )
 
 

@@ -22,13 +22,13 @@ class KMLE(HardEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         (all rows, in a few passes), "random", "restricted", "quantile", "k-means", "short-em", "grid" and
         "agglomerative" are kinds of starts; labels of the rows, or a Mixture, are the only start.
     weights : None, "uniform" or array (n_components,), default=None
-        The weights of the components: estimated, or held fixed. Then no component is removed: one without rows keeps its
-        weight, with the parameters of the distribution of all rows.
+        The weights of the components: estimated, or held fixed. Then no component is removed: one without rows keeps
+        its weight, with the parameters of the distribution of all rows.
     prior_strength : float, default=1e-3
         Pseudo-observations at the mean of the data that keep components regular; 0 is plain maximum likelihood.
     resolution : "auto", None, float or array (d,), default="auto"
-        The steps that the columns were rounded to: no component is narrower than 0.4 of them (0.6 where the family has a
-        shape), so none gains by rounding. "auto" finds them, None knows of none, 0 is a column without a grid.
+        The steps that the columns were rounded to: no component is narrower than 0.4 of them (0.6 where the family has
+        a shape), so none gains by rounding. "auto" finds them, None knows of none, 0 is a column without a grid.
     empty : "drop" or "reseed", default="drop"
         Whether an empty component is removed at once, or tried elsewhere first.
     n_init : int or "auto", default="auto"
@@ -100,13 +100,13 @@ class ExponentialFamilyMixture(SoftEstimator, DensityMixin, BaseEstimator):  # t
         (all rows, in a few passes), "random", "restricted", "quantile", "k-means", "short-em", "grid" and
         "agglomerative" are kinds of starts; labels of the rows, or a Mixture, are the only start.
     weights : None, "uniform" or array (n_components,), default=None
-        The weights of the components: estimated, or held fixed. Then no component is removed: one without rows keeps its
-        weight, with the parameters of the distribution of all rows.
+        The weights of the components: estimated, or held fixed. Then no component is removed: one without rows keeps
+        its weight, with the parameters of the distribution of all rows.
     prior_strength : float, default=1e-3
         Pseudo-observations at the mean of the data that keep components regular; 0 is plain maximum likelihood.
     resolution : "auto", None, float or array (d,), default="auto"
-        The steps that the columns were rounded to: no component is narrower than 0.4 of them (0.6 where the family has a
-        shape), so none gains by rounding. "auto" finds them, None knows of none, 0 is a column without a grid.
+        The steps that the columns were rounded to: no component is narrower than 0.4 of them (0.6 where the family has
+        a shape), so none gains by rounding. "auto" finds them, None knows of none, 0 is a column without a grid.
     empty : "drop" or "reseed", default="drop"
         Whether an empty component is removed at once, or tried elsewhere first.
     n_init : int or "auto", default="auto"

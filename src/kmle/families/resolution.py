@@ -1,9 +1,9 @@
 """How finely each column was measured, and how narrow a component may be because of it.
 
 Most real columns are rounded. A density has no bound on a value that repeats, so a component as narrow as the rounding
-gains likelihood from the rounding alone. On a grid of step h a Gaussian comb with a component of standard deviation s at
-every value gains log(1 + 2 exp(-2 pi^2 s^2 / h^2)) nats per row, by Poisson summation: 0.08 at s = 0.4 h, which no criterion
-pays for, so one rounded Gaussian stays one component. Families that fit a shape too are held to 0.6 h, where it is 0.002.
+gains likelihood from the rounding alone. On a grid of step h a comb of Gaussians, one of standard deviation s at every
+value, gains log(1 + 2 exp(-2 pi^2 s^2 / h^2)) nats per row, by Poisson summation. That is 0.08 at s = 0.4 h, which no
+criterion pays for: one rounded Gaussian stays one component. Families with a shape are held to 0.6 h, where it is 0.002.
 """
 
 from dataclasses import dataclass

@@ -19,8 +19,10 @@ FEW = 64
 def grid_step(values: Array) -> float:
     """The step of the coarsest grid, wherever it begins, that holds all values (n,); zero where there is none.
 
-    >>> grid_step(np.array([0.3, 0.1, 1.2])), grid_step(np.array([5.0, 15.0, 35.0])), grid_step(np.array([1.0, np.pi, np.e]))
-    (0.1, 10.0, 0.0)
+    >>> grid_step(np.array([0.3, 0.1, 1.2])), grid_step(np.array([5.0, 15.0, 35.0]))
+    (0.1, 10.0)
+    >>> grid_step(np.array([1.0, np.pi, np.e]))
+    0.0
     """
     epsilon = float(np.finfo(values.dtype).eps)
     if len(values) > FEW and _step(values[:: len(values) // FEW].astype(float), epsilon) == 0:

@@ -73,7 +73,9 @@ def distinct(counts: Array, sums: Array) -> tuple[NDArray[np.intp], NDArray[np.i
     Partitions are the same if their clusters are, in any order.
     """
     shapes = np.sort(np.concatenate([counts[:, :, np.newaxis], sums[:, :, :2]], axis=2).round(9), axis=1)
-    _, first, places = np.unique(shapes.reshape(len(counts), -1), axis=0, return_index=True, return_inverse=True)
+    _, first, places = np.unique(
+        shapes.reshape(len(counts), np.prod(shapes.shape[1:])), axis=0, return_index=True, return_inverse=True
+    )
     order = np.argsort(first)
     return first[order], np.argsort(order)[places.ravel()]
 
