@@ -242,12 +242,15 @@ def test_inactive_components_have_no_share():
     constants[[0, 3]] = -INF
     factors[[0, 3]], shifts[[0, 3]] = np.nan, np.nan
     counts, sums, _ = check_soft(y, y, np.zeros(19), (factors, shifts, constants))
-    assert counts[[0, 3]].tolist() == [0, 0] and not sums[[0, 3]].any()
+    assert counts[[0, 3]].tolist() == [0, 0]
+    assert not sums[[0, 3]].any()
     rows = WideRows(*y.shape)
     rows.load(0, y)
     labels = np.zeros(200, dtype=np.int32)
     counts, sums, score = rows.soft_pass(factors, shifts, np.full(6, -INF), labels, y, np.zeros(19))
-    assert score == -INF and not counts.any() and not sums.any()
+    assert score == -INF
+    assert not counts.any()
+    assert not sums.any()
 
 
 def test_rows_that_do_not_fit_a_soft_pass_are_refused():

@@ -70,15 +70,16 @@ class WideEngine:
 
     def _hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         k = len(natural)
-        if len(self._counts) != k:
-            self._labels[:] = -1
+        afresh = len(self._counts) != k
+        if afresh:
+            self._labels[:] = self._likely if self._likely.max(initial=-1) < k else -1
             self._counts, self._sums = np.zeros(k), np.zeros((k, self.rows.order))
             self._peak = np.zeros(k, dtype=np.int64)
         regular = self._passes % PASSES == 0
-        self._passes += 1
-        if self._turned is None or regular:
+        if self._turned is None or (regular and self._passes > 0):
             self._turned = _TurnedRows(self.rows, natural[np.isfinite(bias)])
-        before = self._labels.copy()
+        self._passes += 1
+        before = np.full_like(self._labels, -1) if afresh else self._labels.copy()
         changed = self._turned.hard_pass(natural, bias, self._labels)
         sizes = np.bincount(self._labels, minlength=k)
         refresh = regular or bool(shrunken(sizes, self._peak).any())
@@ -150,9 +151,9 @@ class WideEngine:
         return product_sums(rows.X, origin_of(rows), at, clusters.astype(np.int32), shares, k, rows.n_threads)
 
 
-def origin_of(rows: Rows) -> Array:
+def origin_of(rows: Rows) -> NDArray[np.float64]:
     """Where rows are seen from."""
-    return np.zeros(rows.X.shape[1]) if rows.origin is None else rows.origin
+    return np.zeros(rows.X.shape[1]) if rows.origin is None else rows.origin.astype(np.float64, copy=False)
 
 
 class _TurnedRows:
@@ -243,8 +244,8 @@ class _TurnedRows:
         rounding is that of L, not of P, whose condition is squared.
         """
         lower = cholesky_or_nan(self._precisions(natural))
-        triangles = np.linalg.qr(np.swapaxes(lower, 1, 2) @ turn[:, ::-1], mode="r")
-        return np.asarray(triangles[:, ::-1, ::-1])
+        triangles: Array = np.linalg.qr(np.swapaxes(lower, 1, 2) @ turn[:, ::-1], mode="r")  # type: ignore[assignment]
+        return triangles[:, ::-1, ::-1]
 
     def _precisions(self, natural: Array) -> Array:
         """Precisions (k, d, d) of the scaled columns."""

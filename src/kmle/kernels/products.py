@@ -17,7 +17,7 @@ def product_sums(
     origin: Floats,
     places: NDArray[np.int32],
     components: NDArray[np.int32],
-    shares: Floats,
+    shares: NDArray[np.floating[Any]],
     n_components: int,
     n_threads: int = 1,
 ) -> tuple[Floats, Floats]:
@@ -50,7 +50,9 @@ def as_table(rows: NDArray[Any]) -> NDArray[Any]:
     return table if table.strides[1] == table.itemsize and table.strides[0] > 0 else np.ascontiguousarray(table)
 
 
-def _totals(rows: NDArray[Any], origin: Floats, places: NDArray[np.int32], shares: Floats) -> tuple[float, Floats]:
+def _totals(
+    rows: NDArray[Any], origin: Floats, places: NDArray[np.int32], shares: NDArray[np.floating[Any]]
+) -> tuple[float, Floats]:
     d = rows.shape[1]
     linear, products = np.zeros(d), np.zeros((d, d))
     for start in range(0, len(places), BLOCK_ROWS):

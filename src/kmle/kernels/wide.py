@@ -74,7 +74,7 @@ class WideRows:
         labels: NDArray[np.int32],
         rows: NDArray[Any],
         origin: NDArray[np.float64],
-        weights: NDArray[np.float64] | None = None,
+        weights: NDArray[np.floating[Any]] | None = None,
         n_kept: int | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Counts (k,), sums (k, D) of statistics by responsibility, and the sum of log sum_j exp(score_j).

@@ -29,14 +29,16 @@ MOST_STARTS, FEWEST_STARTS = 32, 4
 # Steps of all mixtures, and how many go on after them; then steps of those, and so on.
 Rounds: TypeAlias = tuple[tuple[int, int], ...]
 ROUNDS: Rounds = ((8, 8), (20, 3), (150, 1))
+# The same where steps cost so much that there are few starts.
+FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
 # Two mixtures whose objectives differ by less, in nats, have reached the same optimum.
 SAME = 0.5
 # Trials of a round of moves, and the rounds of their steps.
 TRIALS = 24
 SOFT_STEPS = 5
 TRIAL_ROUNDS = ((6, 8), (12, 2), (100, 1))
-# Steps that a trial costs, on average.
-TRIAL_STEPS = 8
+# Steps that a trial costs, on average; with fewer trials than this a round of moves is not worth its preparation.
+TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 FAILURES = 3
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
@@ -95,7 +97,8 @@ class Search:
         count = int(np.clip(0.5 * self.budget / (self.learner.cost(self.k) * 20), FEWEST_STARTS, MOST_STARTS))
         kinds = kinds_for(self.learner.problem, self.tables, count) if kind is None else [kind] * count
         batch, order = portfolio(self.learner, self.tables, kinds, self.k, self.rng)
-        best, agreeing = self._best_of(batch, ROUNDS, self.budget)
+        rounds = FEW_ROUNDS if len(order) <= FEWEST_STARTS else ROUNDS
+        best, agreeing = self._best_of(batch, rounds, self.budget)
         counted = {name: order.count(name) for name in dict.fromkeys(order)}
         moves = improved = 0
         if len(order) > FEWEST_STARTS or agreeing < len(order):
@@ -105,15 +108,14 @@ class Search:
     def _best_of(self, batch: Batch, rounds: Rounds, limit: float) -> tuple[Batch, int]:
         """The best mixture, and how many led to it; each round may do an equal part of the work up to a limit."""
         weights = np.ones(len(batch), dtype=np.intp)
-        share, begun = len(batch) / MOST_STARTS, self.learner.work
+        begun = self.learner.work
         if self.learner.hard and SOFT_STEPS:
             batch = self.learner.softly(batch, SOFT_STEPS)
         batch, weights = _ordered(batch, weights)
-        for place, (steps, most) in enumerate(rounds):
+        for place, (steps, kept) in enumerate(rounds):
             later = sum(steps for steps, _ in rounds[place + 1 :])
             end = begun + (limit - begun) * (place + 1) / len(rounds)
             batch = self.learner.run(batch, steps, later, end)
-            kept = min(most, max(1, round(share * most + 0.5)))
             batch, weights = _ordered(batch, weights)
             batch, weights = batch.take(np.arange(min(kept, len(batch)))), weights[:kept]
         return batch, int(weights[0])
@@ -125,7 +127,7 @@ class Search:
         moves: Moves | None = None
         while self.k > 1 and failures < FAILURES and self.learner.work < self.budget:
             left = (self.budget - self.learner.work) / (TRIAL_STEPS * self.learner.cost(self.k))
-            if left < 1:
+            if left < FEWEST_TRIALS:
                 break
             moves = moves or Moves(self.learner, table, best.parameters(0), self.rng)
             trials = moves.next(int(min(TRIALS, left)))
