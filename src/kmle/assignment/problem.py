@@ -15,10 +15,11 @@ from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
 from ..statistics import ClusterStatistics
 from .choose import choose, plain_engine
-from .direct import SCORE_ERROR, DirectEngine, score_error
+from .direct import SCORE_ERROR, score_error
 from .engine import Engine
 from .objective import Evidence, Facts, LearningProblem, Parameters
 from .partition import Labels, Partition
+from .precise import PreciseEngine
 from .rows import Rows
 from .sparse import SparseEngine, SparseRows
 from .wide import WideEngine
@@ -117,11 +118,17 @@ class Problem(LearningProblem):
 
     # Passes -----------------------------------------------------------------------------------------------------------
 
-    def _needs_direct(self, parameters: Parameters, bias: Array) -> bool:
+    def _needs_precise(self, parameters: Parameters, bias: Array) -> bool:
         """Whether packed scores are not good enough, and the family has better ones."""
         if not self.has_direct or isinstance(self.engine, WideEngine):
             return False
-        return score_error(self.largest_statistic, parameters.natural, bias) > SCORE_ERROR
+        return not score_error(self.largest_statistic, parameters.natural, bias) <= SCORE_ERROR
+
+    @cached_property
+    def _precise(self) -> PreciseEngine:
+        """What makes the passes then."""
+        assert isinstance(self.rows, Rows)  # sparse rows have no better scores
+        return PreciseEngine(self.rows, self.engine)
 
     def assign(
         self, parameters: Parameters, batch: Rows | SparseRows | None = None
@@ -129,22 +136,26 @@ class Problem(LearningProblem):
         """Hard pass over all rows, or over others seen from the same origin: who belongs where, and the statistics."""
         bias = self.bias(parameters)
         rows = self.rows if batch is None else batch
-        if isinstance(rows, Rows) and self._needs_direct(parameters, bias):
-            return DirectEngine(rows).hard_pass(parameters.natural, parameters.log_weights)
+        if isinstance(rows, Rows) and self._needs_precise(parameters, bias):
+            precise = self._precise if batch is None else PreciseEngine(rows)
+            return precise.hard_pass(parameters.natural, bias, parameters.log_weights)
         engine = self.engine if batch is None else plain_engine(batch)
         return engine.hard_pass(parameters.natural, bias)
 
     def soften(self, parameters: Parameters, n_kept: int | None = None) -> ClusterStatistics:
         """Soft pass: statistics by responsibility, of the `n_kept` largest a row or of all."""
         bias = self.bias(parameters)
-        if isinstance(self.rows, Rows) and self._needs_direct(parameters, bias):
-            return DirectEngine(self.rows).soft_pass(parameters.natural, parameters.log_weights, n_kept)
+        if self._needs_precise(parameters, bias):
+            return self._precise.soft_pass(parameters.natural, bias, parameters.log_weights, n_kept)
         return self.engine.soft_pass(parameters.natural, bias, n_kept)
 
     def evidence(self, parameters: Parameters) -> Evidence:
         """The log-likelihood, and how much in doubt labels are; most engines need no responsibilities for that."""
         bias = self.bias(parameters)
-        found = None if self._needs_direct(parameters, bias) else self.engine.evidence(parameters.natural, bias)
+        if self._needs_precise(parameters, bias):
+            found = self._precise.evidence(parameters.natural, bias, parameters.log_weights)
+        else:
+            found = self.engine.evidence(parameters.natural, bias)
         if found is None:
             return super().evidence(parameters)
         score, entropy = found

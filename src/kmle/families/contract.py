@@ -24,6 +24,7 @@ from .support import Support
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from ..kernels import Centred
     from .resolution import Resolution
 
 
@@ -192,6 +193,14 @@ class FamilyContract(ABC):
     def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
         """Which distributions (k,) have at least this spread (d,), up to rounding."""
         return np.ones(natural.shape[:-1], dtype=bool)
+
+    def centred(self, natural: Array) -> "Centred | None":
+        """Distributions (k, D) by mean and factor of the precision, for scores without squares of the kernels' columns.
+
+        Scores are <t(x), theta> - F(theta), and x the first of the kernels' columns and of t(x); None where there is no
+        such form.
+        """
+        return None
 
     def direct_log_density(self, X: Array, natural: Array) -> Array | None:
         """log-densities (n, k) without packed statistics, where those would lose digits; None to use them."""

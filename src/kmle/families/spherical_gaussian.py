@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from ..kernels import Centred
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .centring import centre_of_columns
@@ -82,6 +83,11 @@ class SphericalGaussian(ExponentialFamily):
 
     def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
         return np.asarray(_mean_variance(natural)[1] >= (1 - ROUNDING) * spread.max() ** 2)
+
+    def centred(self, natural: Array) -> Centred:
+        mean, variance = _mean_variance(natural)
+        factor = np.broadcast_to(1 / np.sqrt(variance)[:, None], mean.shape)
+        return Centred(mean, factor, -0.5 * mean.shape[-1] * np.log(2 * np.pi * variance))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no second moments, so no digits lost far from the origin."""

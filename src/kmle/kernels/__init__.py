@@ -4,6 +4,7 @@ A row of statistics t(x) scores <t(x), natural_j> + bias_j with component j; for
 log-density plus log-weight, up to a term of x alone.
 """
 
+from .centred import Centred, side_by_side
 from .columns import Survey, look_up, looking_once, squares, survey, tabulate
 from .gaussian import gaussian_log_normalizer, gaussian_natural
 from .packed import Clusters, PackedRows
@@ -14,6 +15,7 @@ from .sorted import Runs, SortedRows, locate
 from .wide import WideRows
 
 __all__ = [
+    "Centred",
     "Clusters",
     "GroupLabels",
     "Level",
@@ -32,6 +34,7 @@ __all__ = [
     "locate",
     "look_up",
     "looking_once",
+    "side_by_side",
     "spatial_order",
     "spread_labels",
     "squares",
