@@ -2,6 +2,7 @@
 
 from weakref import ref
 
+from ..kernels import Centred
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .partition import Labelled, Partition, noted
@@ -19,12 +20,14 @@ class DenseEngine:
         self._tally: Tally | None = None
         self._partition: Labelled | None = None
 
-    def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
-        """The rows by their highest scores and the statistics of the clusters."""
+    def hard_pass(
+        self, natural: Array, bias: Array, centred: Centred | None = None
+    ) -> tuple[Partition, ClusterStatistics]:
+        """The rows by their highest scores, those of `centred` if given, and the statistics of the clusters."""
         if self._tally is None:
             self._tally = Tally(self.rows.packed)
         clusters = self._tally.opened(len(natural))
-        moved = self.rows.packed.hard_pass(natural, bias, clusters)
+        moved = self.rows.packed.hard_pass(natural, bias, clusters, centred=centred)
         if moved or self._partition is None:
             before = None if self._partition is None else ref(self._partition)
             self._partition = Labelled(noted(clusters.labels, len(natural)), before)

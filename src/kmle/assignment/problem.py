@@ -19,6 +19,7 @@ from .direct import SCORE_ERROR, DirectEngine, direct_fits, score_error
 from .engine import Engine
 from .objective import Evidence, Facts, LearningProblem, Parameters, undisturbed
 from .partition import Labels, Partition, Remembered
+from .precise import PreciseEngine
 from .rows import Rows
 from .sparse import SparseEngine, SparseRows
 from .wide import WideEngine
@@ -118,11 +119,17 @@ class Problem(LearningProblem):
 
     # Passes -----------------------------------------------------------------------------------------------------------
 
-    def _needs_direct(self, parameters: Parameters, bias: Array) -> bool:
+    def _needs_precise(self, parameters: Parameters, bias: Array) -> bool:
         """Whether packed scores are not good enough, and the family has better ones."""
         if not self.has_direct or isinstance(self.engine, WideEngine):
             return False
-        return score_error(self.largest_statistic, parameters.natural, bias) > SCORE_ERROR
+        return not score_error(self.largest_statistic, parameters.natural, bias) <= SCORE_ERROR
+
+    @cached_property
+    def _precise(self) -> PreciseEngine:
+        """What makes the passes then."""
+        assert isinstance(self.rows, Rows)  # sparse rows have no better scores
+        return PreciseEngine(self.rows, self.engine)
 
     def assign(
         self, parameters: Parameters, batch: Rows | SparseRows | None = None
@@ -130,24 +137,25 @@ class Problem(LearningProblem):
         """Hard pass over all rows, or over others seen from the same origin: who belongs where, and the statistics."""
         bias = self.bias(parameters)
         rows = self.rows if batch is None else batch
-        if isinstance(rows, Rows) and self._needs_direct(parameters, bias):
-            return DirectEngine(rows).hard_pass(parameters.natural, parameters.log_weights)
+        if isinstance(rows, Rows) and self._needs_precise(parameters, bias):
+            precise = self._precise if batch is None else PreciseEngine(rows)
+            return precise.hard_pass(parameters.natural, bias, parameters.log_weights)
         engine = self.engine if batch is None else plain_engine(batch)
         return engine.hard_pass(parameters.natural, bias)
 
     def soften(self, parameters: Parameters, n_kept: int | None = None) -> ClusterStatistics:
         """Soft pass: statistics by responsibility, of the `n_kept` largest a row or of all."""
         bias = self.bias(parameters)
-        if isinstance(self.rows, Rows) and self._needs_direct(parameters, bias):
-            return DirectEngine(self.rows).soft_pass(parameters.natural, parameters.log_weights, n_kept)
+        if self._needs_precise(parameters, bias):
+            return self._precise.soft_pass(parameters.natural, bias, parameters.log_weights, n_kept)
         return self.engine.soft_pass(parameters.natural, bias, n_kept)
 
     def evidence(self, parameters: Parameters) -> Evidence:
         """The log-likelihood, and how much in doubt labels are; most engines need no responsibilities for that."""
         bias = self.bias(parameters)
         found: tuple[float, float] | None
-        if isinstance(self.rows, Rows) and self._needs_direct(parameters, bias):
-            found = DirectEngine(self.rows).evidence(parameters.natural, parameters.log_weights)
+        if self._needs_precise(parameters, bias):
+            found = self._precise.evidence(parameters.natural, bias, parameters.log_weights)
         else:
             found = self.engine.evidence(parameters.natural, bias)
         if found is None:
@@ -157,23 +165,24 @@ class Problem(LearningProblem):
 
     def evidence_in(self, parameters: Parameters, softened: ClusterStatistics) -> Evidence:
         """The evidence that a full soft pass with these parameters found."""
-        precise = self._needs_direct(parameters, self.bias(parameters))
+        precise = self._needs_precise(parameters, self.bias(parameters))
         return self.evidence(parameters) if precise else super().evidence_in(parameters, softened)
 
     # Precise objectives -----------------------------------------------------------------------------------------------
 
-    def _labels_in(self, partition: Partition | None, *naturals: Array) -> Labels | None:
+    def _labels_in(self, partition: Partition | None, statistics: ClusterStatistics, *naturals: Array) -> Labels | None:
         """The labels, where statistics do not have the digits for these components and the rows do."""
         if partition is None or isinstance(partition, Remembered) or not self.has_direct:
             return None
-        magnitudes = [np.abs(natural) @ self.largest_statistic for natural in naturals]
-        largest = float(np.max([magnitude.max(initial=0.0) for magnitude in magnitudes]))
-        return None if np.finfo(float).eps * largest <= SCORE_ERROR else partition.labels
+        occupied = statistics.counts > 0
+        means = np.abs(statistics.sums[occupied]) / statistics.counts[occupied, None]
+        sizes = [np.einsum("kd,kd->k", means, np.abs(natural[occupied])).max(initial=0.0) for natural in naturals]
+        return None if np.finfo(float).eps * max(sizes) <= SCORE_ERROR else partition.labels
 
     def complete_objective(
         self, parameters: Parameters, statistics: ClusterStatistics, partition: Partition | None = None
     ) -> float:
-        labels = self._labels_in(partition, parameters.natural[parameters.alive])
+        labels = self._labels_in(partition, statistics, parameters.natural)
         if labels is None or not isinstance(self.rows, Rows):
             return super().complete_objective(parameters, statistics)
         occupied = statistics.counts > 0
@@ -190,7 +199,7 @@ class Problem(LearningProblem):
     ) -> Array:
         natural = super().updated_natural(parameters, statistics, None, surely)
         occupied = statistics.counts > 0
-        labels = self._labels_in(partition, natural[occupied], parameters.natural[occupied])
+        labels = self._labels_in(partition, statistics, natural, parameters.natural)
         if labels is None or not isinstance(self.rows, Rows):
             return natural
         before, after = (direct_fits(self.rows, theta, labels) for theta in (parameters.natural, natural))

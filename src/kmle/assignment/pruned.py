@@ -80,17 +80,18 @@ class PrunedEngine:
 
     def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
-        return self._packed.evidence(natural, bias)
+        return self.packed.evidence(natural, bias)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
         if self._ordered is None:
             # A soft fit ends with one hard pass, which alone is not worth it.
             self._hard_passes = -1
-        return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
+        return ClusterStatistics(*self.packed.soft_pass(natural, bias, n_kept))
 
     @property
-    def _packed(self) -> PackedRows:
+    def packed(self) -> PackedRows:
+        """The rows in the order soft passes have them."""
         return self._rows.packed if self._ordered is None else self._ordered.packed
 
 

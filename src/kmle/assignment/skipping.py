@@ -76,10 +76,11 @@ class SkippingEngine:
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
-        return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
+        return ClusterStatistics(*self.packed.soft_pass(natural, bias, n_kept))
 
     @property
-    def _packed(self) -> PackedRows:
+    def packed(self) -> PackedRows:
+        """The rows in the order soft passes have them."""
         return self.rows.packed if self._ordered is None else self._ordered.packed
 
 

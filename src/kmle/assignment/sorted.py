@@ -35,11 +35,11 @@ class SortedEngine:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self._line, self._packed, starts = self._ordered_line()
-        self._sorted = SortedRows(self._packed, self._line, starts)
+        self._line, self.packed, starts = self._ordered_line()
+        self._sorted = SortedRows(self.packed, self._line, starts)
         alone = self._sorted.hard_pass(np.zeros((1, rows.order)), np.zeros(1))
         assert alone is not None  # one component has no rival
-        rows.summary = alone[3][0] / alone[2][0], self._packed.largest()
+        rows.summary = alone[3][0] / alone[2][0], self.packed.largest()
         self._dense: DenseEngine | None = None
 
     def _ordered_line(self) -> tuple[Array, PackedRows, NDArray[np.intp]]:
@@ -107,11 +107,11 @@ class SortedEngine:
 
     def evidence(self, natural: Array, bias: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
-        return self._packed.evidence(natural, bias)
+        return self.packed.evidence(natural, bias)
 
     def soft_pass(self, natural: Array, bias: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility."""
-        return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept))
+        return ClusterStatistics(*self.packed.soft_pass(natural, bias, n_kept))
 
 
 def _merged(

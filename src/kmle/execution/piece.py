@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assignment.choose import choose, passing_engine
-from ..assignment.direct import DirectEngine
 from ..assignment.engine import Engine
 from ..assignment.objective import Facts
 from ..assignment.partition import Labels, Partition
+from ..assignment.precise import PreciseEngine
 from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
 from ..assignment.wide import WideEngine
@@ -123,6 +123,11 @@ class Piece:
             return choose(self.rows, self.settings.n_components, self.settings.assignment)
         return passing_engine(self.rows)
 
+    @cached_property
+    def precise(self) -> PreciseEngine:
+        """What passes over them where packed scores would lose too many digits."""
+        return PreciseEngine(self.rows, self.engine)
+
     def sums(self, places: NDArray[np.intp]) -> Sums:
         """The chunk's part in the facts, and its rows at these places."""
         order = self.settings.family.order_for(self.chunk.X.shape[1])
@@ -152,7 +157,7 @@ class Piece:
 
     def _hard(self, task: Task) -> tuple[Partition, ClusterStatistics]:
         if self._is_direct(task):
-            return DirectEngine(self.rows).hard_pass(task.natural, task.log_weights)
+            return self.precise.hard_pass(task.natural, task.bias, task.log_weights)
         return self.engine.hard_pass(task.natural, task.bias)
 
     def soft(self, task: Task, n_kept: int | None) -> ClusterStatistics:
@@ -160,7 +165,7 @@ class Piece:
         if len(self) == 0:
             return ClusterStatistics.zeros(*task.natural.shape)
         if self._is_direct(task):
-            return DirectEngine(self.rows).soft_pass(task.natural, task.log_weights, n_kept)
+            return self.precise.soft_pass(task.natural, task.bias, task.log_weights, n_kept)
         return self.engine.soft_pass(task.natural, task.bias, n_kept)
 
     def _is_direct(self, task: Task) -> bool:

@@ -24,6 +24,7 @@ from .support import Support
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from ..kernels import Centred
     from .resolution import Resolution
 
 
@@ -211,6 +212,14 @@ class FamilyContract(ABC):
 
     def direct_entropy(self, natural: Array) -> Array | None:
         """The entropy (k,) in closed form, where F, <theta, eta> and E[k(x)] would cancel; None to add these up."""
+        return None
+
+    def centred(self, natural: Array) -> "Centred | None":
+        """Distributions (k, D) by mean and factor of the precision, for scores without squares of the kernels' columns.
+
+        Scores are <t(x), theta> - F(theta), and x the first of the kernels' columns and of t(x); None where there is no
+        such form.
+        """
         return None
 
     def direct_log_density(self, X: Array, natural: Array) -> Array | None:

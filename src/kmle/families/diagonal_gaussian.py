@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..kernels import Centred
 from ..numerics.arrays import Array
 from .centring import centre_of_columns
 from .gaussian import RESOLUTION, ROUNDING_VARIANCE, SMALLEST_VARIANCE
@@ -97,6 +98,10 @@ class DiagonalGaussian(ScaledColumns):
 
     def kernel_shift(self, origin: Array) -> Array:
         return origin
+
+    def centred(self, natural: Array) -> Centred:
+        mean, variance = _mean_variance(natural)
+        return Centred(mean, 1 / np.sqrt(variance), -0.5 * np.log(2 * np.pi * variance).sum(axis=-1))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By differences to the means: no second moments, so no digits lost far from the origin."""

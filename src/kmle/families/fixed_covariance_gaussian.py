@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from ..kernels import Centred
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .centring import centre_of_columns
@@ -125,6 +126,18 @@ class FixedCovarianceGaussian(ExponentialFamily):
     def carrier_by_squares(self, n_columns: int) -> tuple[Array, float] | None:
         table = np.asarray(self.covariance, dtype=float)
         return None if table.ndim == 2 else (np.broadcast_to(-0.5 / table, n_columns), -self._log_scale(n_columns))
+
+    def centred(self, natural: Array) -> Centred:
+        # k(x) holds the squares of x and the constant.
+        mean = self.moment_from_natural(natural)
+        k, d = mean.shape
+        table = np.asarray(self.covariance, dtype=float)
+        if table.ndim < 2:
+            factor = np.broadcast_to(1 / np.sqrt(table), (k, d))
+        else:
+            # The triangle of a QR factorisation of W has the rounding of W, not that of its square, the precision.
+            factor = np.broadcast_to(np.linalg.qr(self._whitener(d)).R.T, (k, d, d))
+        return Centred(mean, factor, np.zeros(k), carried=True)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no squares of coordinates, so no digits lost far from the origin."""

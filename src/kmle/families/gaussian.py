@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import gaussian_log_normalizer, gaussian_natural
+from ..kernels import Centred, gaussian_log_normalizer, gaussian_natural
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import (
     cholesky_or_nan,
@@ -132,8 +132,7 @@ class Gaussian(ExponentialFamily):
         return good
 
     def locations(self, natural: Array) -> Array:
-        linear, precision = _split(natural)
-        return _mean(linear, cholesky_or_nan(precision))
+        return _mean_factors(natural)[0]
 
     def shifted(self, natural: Array, offset: Array) -> Array:
         # From the mean, not from P mean: what is left of a mean that is moved to zero is zero.
@@ -148,17 +147,19 @@ class Gaussian(ExponentialFamily):
     def kernel_shift(self, origin: Array) -> Array:
         return origin
 
+    def centred(self, natural: Array) -> Centred:
+        mean, factors = _mean_factors(natural)
+        return Centred(mean, factors, _log_constant(factors))
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By Cholesky factors of the precisions: no second moments, so no digits lost far from the origin."""
-        linear, precision = _split(natural)
-        factors = np.linalg.cholesky(precision)
-        mean = _mean(linear, factors)
+        mean, factors = _mean_factors(natural)
         origin = mean.mean(axis=0)
         k, d = mean.shape
         # All components side by side, (d, k d): one product whitens a block of rows for every component.
         wide = np.moveaxis(factors, 0, 1).reshape(d, k * d)
         shift = np.einsum("ki,kij->kj", mean - origin, factors).reshape(k * d)
-        log_constant = 0.5 * (log_determinant(factors) - d * np.log(2 * np.pi))
+        log_constant = _log_constant(factors)
         density = np.empty((len(X), k))
         size = max(SMALLEST_BLOCK, CACHED_NUMBERS // (k * d))
         for start in range(0, len(X), size):
@@ -179,14 +180,21 @@ def _split(natural: Array) -> tuple[Array, Array]:
 
 
 def _mean_covariance(natural: Array) -> tuple[Array, Array]:
+    mean, factors = _mean_factors(natural)
+    return mean, inverse_from_cholesky(factors)
+
+
+def _mean_factors(natural: Array) -> tuple[Array, Array]:
+    """The mean, and the Cholesky factor of the precision."""
     linear, precision = _split(natural)
     factors = cholesky_or_nan(precision)
-    return _mean(linear, factors), inverse_from_cholesky(factors)
-
-
-def _mean(linear: Array, factors: Array) -> Array:
     # Two triangular solves: a product with the inverse would lose the mean along nearly flat directions.
-    return solve_upper(factors, solve_lower(factors, linear))
+    return solve_upper(factors, solve_lower(factors, linear)), factors
+
+
+def _log_constant(factors: Array) -> Array:
+    """The log-density at the mean."""
+    return np.asarray(0.5 * (log_determinant(factors) - factors.shape[-1] * np.log(2 * np.pi)))
 
 
 def _natural(mean: Array, factors: Array) -> Array:

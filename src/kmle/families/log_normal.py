@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..kernels import Centred
 from ..numerics.arrays import Array
 from .diagonal_gaussian import DiagonalGaussian
 from .resolution import Resolution
@@ -106,6 +107,9 @@ class LogNormal(ScaledColumns):
 
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return np.log(X), "diagonal"
+
+    def centred(self, natural: Array) -> Centred:
+        return _LOGARITHM.centred(natural)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """The Gaussian of the logarithm, by differences to its mean."""

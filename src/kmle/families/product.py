@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import Centred, side_by_side
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .resolution import Resolution
@@ -199,7 +200,24 @@ class Product(ExponentialFamily):
     def direct_entropy(self, natural: Array) -> Array:
         return np.sum(self._each(lambda f, p: f.entropy(p), self._stretches(natural)), axis=0)
 
+    def centred(self, natural: Array) -> Centred | None:
+        """Blocks that have no such form are linear in their statistics; None where none has it."""
+        pairs = list(zip(self.families, self._stretches(natural), strict=True))
+        forms = [family.centred(part) for family, part in pairs]
+        if all(form is None for form in forms) or any(form is not None and form.carried for form in forms):
+            return None
+        blocks = [form or _linear_form(*pair) for form, pair in zip(forms, pairs, strict=True)]
+        return side_by_side(blocks, [family.order for family in self.families])
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """The sum of the blocks' densities, each in its own best way."""
         blocks = zip(self.families, self._columns(X), self._stretches(natural), strict=True)
         return reduce(np.add, (family.log_density(x, p) for family, x, p in blocks))
+
+
+def _linear_form(family: ExponentialFamily, natural: Array) -> Centred:
+    """Scores <t(x), theta> - F(theta) as they are."""
+    k, order = natural.shape
+    none = np.zeros((k, 0))
+    constant = -family.log_normalizer(natural)
+    return Centred(none, none, constant, linear=natural, linear_places=tuple(range(order)))

@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from ..kernels import Centred
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .centring import centre_of_columns
@@ -96,6 +97,11 @@ class SphericalGaussian(ExponentialFamily):
         quadratic = natural[..., -1:]
         linear = -2 * quadratic * (_mean_variance(natural)[0] + offset)
         return np.concatenate([linear, np.broadcast_to(quadratic, (*linear.shape[:-1], 1))], axis=-1)
+
+    def centred(self, natural: Array) -> Centred:
+        mean, variance = _mean_variance(natural)
+        factor = np.broadcast_to(1 / np.sqrt(variance)[:, None], mean.shape)
+        return Centred(mean, factor, -0.5 * mean.shape[-1] * np.log(2 * np.pi * variance))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no second moments, so no digits lost far from the origin."""

@@ -4,6 +4,7 @@ A row of statistics t(x) scores <t(x), natural_j> + bias_j with component j; for
 log-density plus log-weight, up to a term of x alone.
 """
 
+from .centred import Centred, side_by_side
 from .columns import Survey, look_up, looking_once, squares, survey, tabulate
 from .gaussian import gaussian_log_normalizer, gaussian_natural
 from .packed import Clusters, PackedRows
@@ -16,6 +17,7 @@ from .sparse import CompressedRows
 from .wide import WideRows
 
 __all__ = [
+    "Centred",
     "Clusters",
     "CompressedRows",
     "GroupLabels",
@@ -36,6 +38,7 @@ __all__ = [
     "look_up",
     "looking_once",
     "product_sums",
+    "side_by_side",
     "spatial_order",
     "spread_labels",
     "squares",

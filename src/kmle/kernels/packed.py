@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import pruned_reference, reference
+from .centred import Centred
 from .certain import Balls, Certain, Step
 from .serving import compiled_module
 
@@ -75,14 +76,14 @@ class PackedRows:
         row_weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         if row_weights is not None and row_weights.shape != (n_rows,):
             raise ValueError(f"weights must have shape ({n_rows},), one per row, got {row_weights.shape}.")
-        compiled = compiled_module()
+        self._serving: Any = compiled_module()
         self.n_threads = n_threads
         self.features = features
         self._rows: Any
-        if compiled is None:
+        if self._serving is None:
             self._rows = reference.PackedRows(n_rows, n_columns, kind, row_weights, self.dtype)
         else:
-            packed = compiled.PackedRows32 if self.dtype == np.float32 else compiled.PackedRows64
+            packed = self._serving.PackedRows32 if self.dtype == np.float32 else self._serving.PackedRows64
             self._rows = packed(n_rows, n_columns, kind, row_weights, n_threads)
 
     def load(self, first: int, rows: NDArray[Any]) -> None:
@@ -111,10 +112,18 @@ class PackedRows:
         """Takes what was written into `column` as loaded."""
         self._rows.measure()
 
-    def hard_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters, margins: Singles | None = None) -> int:
+    def hard_pass(
+        self,
+        natural: ArrayLike,
+        bias: ArrayLike,
+        clusters: Clusters,
+        margins: Singles | None = None,
+        centred: Centred | None = None,
+    ) -> int:
         """Gives every row its best component, the lowest index on a tie; returns how many labels changed.
 
-        `margins` (n,) receives best score minus second best: 0 where they nearly tie.
+        `margins` (n,) receives best score minus second best: 0 where they nearly tie. With `centred`, the same
+        components by their means, labels are those of its scores.
         """
         theta, b = self.components(natural, bias)
         if clusters.labels.shape != (self.n_rows,) or clusters.sums.shape != theta.shape:
@@ -122,7 +131,7 @@ class PackedRows:
         if clusters.labels.max(initial=-1) >= len(theta):
             raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
         state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
-        changed = self._rows.hard_pass(theta, b, *state, margins)
+        changed = self._rows.hard_pass(theta, b, *state, margins, self._form(centred, len(theta)))
         clear_empty(clusters)
         return int(changed)
 
@@ -160,17 +169,23 @@ class PackedRows:
         score, entropy = self._rows.skipping_evidence(theta, b, labels, *certain.arrays, *step.arrays)
         return float(score), float(entropy)
 
-    def soft_pass(self, natural: ArrayLike, bias: ArrayLike, n_kept: int | None = None) -> tuple[Floats, Floats, float]:
+    def soft_pass(
+        self, natural: ArrayLike, bias: ArrayLike, n_kept: int | None = None, centred: Centred | None = None
+    ) -> tuple[Floats, Floats, float]:
         """Counts (k,) and sums (k, D) by responsibility, and the weighted sum of the rows' log-sum-exp of scores.
 
-        With `n_kept` only the largest responsibilities of a row count, rescaled to one, the lowest index on a tie.
+        With `n_kept` only the largest responsibilities of a row count, rescaled to one, the lowest index on a tie. With
+        `centred`, the same components by their means, no score has a rounding error above SCORE_ERROR for that of the
+        products of columns.
         """
         theta, b = self.components(natural, bias)
-        counts, sums, scores = self.soft_passes(theta[np.newaxis], b[np.newaxis], n_kept)
+        counts, sums, scores = self.soft_passes(theta[np.newaxis], b[np.newaxis], n_kept, centred)
         return counts[0], sums[0], float(scores[0])
 
-    def soft_passes(self, natural: Floats, bias: Floats, n_kept: int | None = None) -> tuple[Floats, Floats, Floats]:
-        """The soft passes of m mixtures of k components at once: natural (m, k, D) and bias (m, k).
+    def soft_passes(
+        self, natural: Floats, bias: Floats, n_kept: int | None = None, centred: Centred | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """The soft passes of m mixtures of k components at once: natural (m, k, D), bias (m, k), centred (m k, c).
 
         Returns counts (m, k), sums (m, k, D) and scores (m,); a mixture without active components scores -inf.
         """
@@ -178,20 +193,34 @@ class PackedRows:
         theta, b = self.components(natural.reshape(mixtures * k, -1), bias.reshape(-1))
         counts, sums, scores = np.zeros(mixtures * k), np.zeros(theta.shape), np.zeros(mixtures)
         kept = k if n_kept is None else min(n_kept, k)
-        self._rows.soft_passes(theta, b, mixtures, kept, counts, sums, scores)
+        form = self._form(centred, len(theta))
+        self._rows.soft_passes(theta, b, mixtures, kept, counts, sums, scores, form)
         counts, sums = counts.reshape(mixtures, k), sums.reshape(mixtures, k, -1)
         none = ~np.isfinite(bias).any(axis=1)
         if none.any():
             counts[none], sums[none], scores[none] = 0.0, 0.0, -np.inf
         return counts, sums, scores
 
-    def evidence(self, natural: ArrayLike, bias: ArrayLike) -> tuple[float, float]:
+    def evidence(self, natural: ArrayLike, bias: ArrayLike, centred: Centred | None = None) -> tuple[float, float]:
         """The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities."""
         theta, b = self.components(natural, bias)
         if not np.isfinite(b).any():
             return -np.inf, 0.0
-        score, entropy = self._rows.evidence(theta, b)
+        score, entropy = self._rows.evidence(theta, b, self._form(centred, len(theta)))
         return float(score), float(entropy)
+
+    @property
+    def work(self) -> tuple[int, int]:
+        """How many scores hard and soft passes have computed so far, and how many once more in better precision."""
+        scored, rescored = self._rows.work()
+        return int(scored), int(rescored)
+
+    def _form(self, centred: Centred | None, n_components: int) -> Any:
+        if centred is None:
+            return None
+        if len(centred.mean) != n_components or centred.n_columns > self.n_columns:
+            raise ValueError(f"means of shape {centred.mean.shape} do not fit {n_components} components on these rows.")
+        return centred if self._serving is None else centred.compiled(self._serving)
 
     def totals(self) -> tuple[float, Floats]:
         """The weight of all rows and their weighted sum of t(x), (D,)."""

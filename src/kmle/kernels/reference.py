@@ -11,10 +11,16 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from .centred import Centred
+
 Floats = NDArray[np.float64]
 
 VALUES_PER_BLOCK = 2**17  # 1 MB of float64: a block and its scores stay in the cache
 EPSILON = float(np.finfo(np.float64).eps)
+# Scores with packed statistics whose rounding may exceed so many nats are not good enough where there are others.
+SCORE_ERROR = 1e-6
+# Scores so far below the highest add nothing to a sum in double precision.
+NEGLIGIBLE = -45.0
 IDENTITY, DIAGONAL, QUADRATIC = range(3)
 
 
@@ -50,6 +56,7 @@ class PackedRows:
         self._features = features
         self._weights = weights
         self._order = order_of(features, columns)
+        self._scored = self._rescored = 0
 
     def __len__(self) -> int:
         return len(self._values)
@@ -80,17 +87,19 @@ class PackedRows:
         counts: Floats,
         sums: Floats,
         margins: NDArray[np.float32] | None,
+        centred: Centred | None = None,
     ) -> int:
         natural = _without_dead(natural, bias)
         changed = 0
         for rows, t in self.blocks(len(natural)):
-            found, lead = _best(natural @ t.T + bias[:, np.newaxis])
-            near_tie = np.flatnonzero(~(lead > _rounding(t, natural, bias)))
+            self._scored += len(t) * len(natural)
+            if centred is None:
+                found, lead = _labelled(t, natural, bias)
+            else:  # these scores have one value wherever they are computed: what ties, ties
+                found, lead = _best(centred.scores(t).T)
+                self._rescored += len(t) * len(natural)
             if margins is not None:
-                lead[near_tie] = 0.0
                 margins[rows] = np.minimum(lead, np.finfo(np.float32).max)
-            if len(near_tie):
-                found[near_tie] = _scores_in_order(t[near_tie], natural, bias).argmax(axis=1)
             before = labels[rows]
             moved = np.flatnonzero(found != before)
             if len(moved) == 0:
@@ -152,20 +161,31 @@ class PackedRows:
                 squares += (centred**2).sum(axis=0)
 
     def soft_passes(
-        self, natural: Floats, bias: Floats, mixtures: int, kept: int, counts: Floats, sums: Floats, scores: Floats
+        self,
+        natural: Floats,
+        bias: Floats,
+        mixtures: int,
+        kept: int,
+        counts: Floats,
+        sums: Floats,
+        scores: Floats,
+        centred: Centred | None = None,
     ) -> None:
         k = len(bias) // mixtures
         for m in range(mixtures):
             own = slice(m * k, (m + 1) * k)
-            scores[m] += self._soft_pass(natural[own], bias[own], kept, counts[own], sums[own])
+            form = None if centred is None else centred.take(own)
+            scores[m] += self._soft_pass(natural[own], bias[own], kept, counts[own], sums[own], form)
 
-    def _soft_pass(self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats) -> float:
+    def _soft_pass(
+        self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats, centred: Centred | None
+    ) -> float:
         if not np.isfinite(bias).any():
             return -np.inf
         natural = _without_dead(natural, bias)
         score = 0.0
         for rows, t in self.blocks(len(natural)):
-            scores = natural @ t.T + bias[:, np.newaxis]
+            scores, lifts = self._scores(t, natural, bias, centred)
             if kept < len(natural):
                 # A stable sort keeps the lowest indices among equals.
                 dropped = np.argsort(-scores, axis=0, kind="stable")[kept:]
@@ -174,23 +194,48 @@ class PackedRows:
             shares = np.exp(scores - top)
             total = shares.sum(axis=0)
             weights = self.weights_of(rows)
-            score += float(weights @ (top + np.log(total)))
+            score += float(weights @ (top + lifts + np.log(total)))
             shares *= weights / total
             counts += shares.sum(axis=1)
             sums += shares @ t
         return score
 
-    def evidence(self, natural: Floats, bias: Floats) -> tuple[float, float]:
+    def evidence(self, natural: Floats, bias: Floats, centred: Centred | None = None) -> tuple[float, float]:
         natural = _without_dead(natural, bias)
         score = entropy = 0.0
         for rows, t in self.blocks(len(natural)):
-            scores = natural @ t.T + bias[:, np.newaxis]
+            scores, lifts = self._scores(t, natural, bias, centred)
             top = scores.max(axis=0)
             shares = scipy.special.softmax(scores, axis=0)
             weights = self.weights_of(rows)
-            score += float(weights @ (top + np.log(np.exp(scores - top).sum(axis=0))))
+            score += float(weights @ (top + lifts + np.log(np.exp(scores - top).sum(axis=0))))
             entropy += float(weights @ scipy.special.entr(shares).sum(axis=0))
         return score, entropy
+
+    def _scores(
+        self, t: Floats, natural: Floats, bias: Floats, centred: Centred | None
+    ) -> tuple[Floats, Floats | float]:
+        """The scores (k, n) of rows of a block, and what they are too low by.
+
+        Those that rounding may have spoilt and that matter are computed by differences to means.
+        """
+        self._scored += len(t) * len(natural)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = natural @ t.T + bias[:, np.newaxis]
+            if centred is None:
+                return scores, 0.0
+            chosen = _spoilt(scores, t, natural, bias)
+        if len(chosen) == 0:
+            return scores, 0.0
+        if centred.carried:
+            chosen = np.flatnonzero(np.isfinite(bias))
+        self._rescored += len(t) * len(chosen)
+        scores[chosen] = centred.take(chosen).scores(t).T
+        return scores, centred.half_squares(t) if centred.carried else 0.0
+
+    def work(self) -> tuple[int, int]:
+        """How many scores have been computed, and how many once more by differences to means."""
+        return self._scored, self._rescored
 
     def largest(self, out: Floats) -> None:
         np.maximum(out, np.maximum(self._values.max(axis=0), -self._values.min(axis=0)), out=out)
@@ -308,6 +353,29 @@ class SortedRows:
 def _without_dead(natural: Floats, bias: Floats) -> Floats:
     """Zeros for the dead components (bias of -inf): theirs may be anything, NaN included."""
     return np.where(np.isneginf(bias)[:, np.newaxis], 0.0, natural)
+
+
+def _labelled(t: Floats, natural: Floats, bias: Floats) -> tuple[NDArray[np.int32], Floats]:
+    """The best component of each row and its lead: zero where the best nearly tie, decided in a fixed order then."""
+    found, lead = _best(natural @ t.T + bias[:, np.newaxis])
+    near_tie = np.flatnonzero(~(lead > _rounding(t, natural, bias)))
+    lead[near_tie] = 0.0
+    if len(near_tie):
+        found[near_tie] = _scores_in_order(t[near_tie], natural, bias).argmax(axis=1)
+    return found, lead
+
+
+def _spoilt(scores: Floats, t: Floats, natural: Floats, bias: Floats) -> NDArray[np.intp]:
+    """Components whose scores (k, n) rounding may have spoilt, and which may have a share in some row."""
+    alive = np.flatnonzero(np.isfinite(bias))
+    errors = EPSILON * (np.abs(natural[alive]) @ np.abs(t).max(axis=0) + np.abs(bias[alive]))
+    doubtful = ~(errors <= SCORE_ERROR)  # NaN too
+    if not doubtful.any():
+        return alive[:0]
+    errors = (errors * (t.shape[1] + 5))[:, np.newaxis]
+    lowest = np.nanmax(np.vstack([scores[alive] - errors, np.full(len(t), -np.inf)]), axis=0)
+    matters = ~(scores[alive] + errors <= lowest + NEGLIGIBLE)
+    return alive[doubtful & matters.any(axis=1)]
 
 
 def _best(scores: Floats) -> tuple[NDArray[np.int32], Floats]:

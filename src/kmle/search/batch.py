@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.direct import DirectEngine
+from ..assignment.precise import PreciseEngine
 from ..assignment.problem import Parameters, Problem
 from ..assignment.rows import Rows
 from ..assignment.wide import WideEngine
@@ -115,7 +115,7 @@ class Learner:
         counts, sums, scores = rows.packed.soft_passes(natural, bias, kept)
         if self.problem.has_direct:
             for s in np.flatnonzero(self._errors(natural, bias) > SEARCH_ERROR):
-                found = DirectEngine(rows).soft_pass(natural[s], log_weights[s], kept)
+                found = PreciseEngine(rows).soft_pass(natural[s], bias[s], log_weights[s], kept)
                 counts[s], sums[s], scores[s] = found.counts, found.sums, found.score
         return counts, sums, scores
 

@@ -106,9 +106,9 @@ inline void highest_of(const double* scores, std::size_t components, Vec<double>
 // Scores so far below the highest add nothing to a sum in double precision.
 constexpr double negligible = -45.0;
 
-// Only the evidence of rows, without responsibilities.
+// Only the evidence of rows, without responsibilities; their scores are too low by `lifts` where there are any.
 inline void add_evidence(const double* scores, std::size_t components, const double* weights, std::size_t count,
-                         Evidence& evidence) {
+                         Evidence& evidence, const double* lifts = nullptr) {
     constexpr std::size_t width = lanes<double>;
     for (std::size_t r = 0; r < count; r += strip * width) {
         Vec<double> top[strip], total[strip]{}, below[strip]{};
@@ -131,6 +131,7 @@ inline void add_evidence(const double* scores, std::size_t components, const dou
         }
         for (std::size_t v = 0; v < strip && r + v * width < count; ++v) {
             const std::size_t first = r + v * width;
+            if (lifts) top[v] += load(lifts + first);
             if (!weights && first + width <= count)
                 evidence.add(top[v], total[v], below[v]);
             else

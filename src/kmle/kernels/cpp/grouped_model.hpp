@@ -72,9 +72,9 @@ public:
         }
     }
 
-    Model<T> view() const {
-        return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),      largest_.data(),
-                largest_bias_,  components_,         order_,          magnitudes_.data()};
+    Model<T> view(const Centred* centred = nullptr) const {
+        return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),       largest_.data(),
+                largest_bias_,  components_,         order_,          magnitudes_.data(), centred};
     }
 
 private:

@@ -21,7 +21,7 @@ public:
     Screening(const Packed<T>& packed, const Model<float>& single, const Model<double>& precise, HardTask& task)
         : packed_(packed), in_double_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order,
                                       packed.features},
-          precise_(precise), task_(task), raised_(single), largest_(packed.columns), work_(packed.order, single.components),
+          precise_(precise), task_(task), raised_(single, precise.centred), largest_(packed.columns), work_(packed.order, single.components),
           booking_(packed.order, single.components), refiner_(packed, precise, task) {}
 
     void run() {
@@ -30,6 +30,8 @@ public:
             const bool pays = refined_ <= few_refined + seen_ / 4;
             if (pays && raise(b, end))
                 for (std::size_t c = b; c < end; c += blocks) screen(c, std::min(c + blocks, end));
+            else if (precise_.centred)
+                refine_blocks(b * rows, std::min(end * rows, packed_.rows));
             else
                 for (std::size_t i = b * rows; i < std::min(end * rows, packed_.rows); ++i) refine(i);
         }
@@ -110,10 +112,19 @@ private:
         if (!task_.fresh) booking_.moves[booking_.move_count++] = {r, before, label, packed_.weight(i)};
     }
 
+    // Whole blocks of rows, where they lie.
+    void refine_blocks(std::size_t first, std::size_t last) {
+        constexpr std::size_t step = block_rows<double>;
+        for (std::size_t i = first; i < last; i += step)
+            refiner_.add_block(i, std::min(step, last - i), packed_.block(i / rows) + i % rows);
+        refined_ += last - first;
+    }
+
     void refine(std::size_t i) {
         ++refined_;
         const std::size_t b = i / rows;
-        const double doubt = near_tie(in_double_, precise_, packed_.largest + b * packed_.columns);
+        const double doubt =
+            precise_.centred ? 0.0 : near_tie(in_double_, precise_, packed_.largest + b * packed_.columns);
         refiner_.add(i, packed_.block(b) + i % rows, rows, doubt);
     }
 
@@ -134,7 +145,7 @@ private:
 template <class T>
 void hard(const Packed<T>& packed, const Model<float>& single, const Model<double>& precise, HardTask& task) {
     if constexpr (sizeof(T) == 8)
-        if (packed.order * precise.components < worth_screening) {
+        if (!precise.centred && packed.order * precise.components < worth_screening) {
             auto work = std::make_unique<Workspace<T>>(packed.order, precise.components);
             for (std::size_t b = task.first_block; b < task.last_block; ++b) visit(packed, precise, b, *work, task);
             return;

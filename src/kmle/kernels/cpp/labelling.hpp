@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "centred.hpp"
 #include "tile.hpp"
 
 namespace kmle {
@@ -55,6 +56,30 @@ struct Best {
                 store(score + r + v * lanes<T>, top[v]);
                 store(second + r + v * lanes<T>, runner_up[v]);
                 std::memcpy(label + r + v * lanes<T>, &winner[v], sizeof winner[v]);
+            }
+        }
+    }
+
+    // The same by centred scores of rows with these columns; `space` holds a block of them.
+    void find(const double* columns, const Centred& centred, std::size_t components, double* space) {
+        static_assert(block_rows<double> == centred_rows);
+        alignas(64) double scores[centred_rows];
+        std::fill_n(score, block_rows<T>, -std::numeric_limits<T>::infinity());
+        std::fill_n(second, block_rows<T>, -std::numeric_limits<T>::infinity());
+        std::fill_n(label, block_rows<T>, Integer(0));
+        for (std::size_t j = 0; j < components; ++j) {
+            if (!centred.active(j)) continue;
+            centred_scores(centred, j, columns, space, scores);
+            for (std::size_t r = 0; r < block_rows<T>; r += lanes<T>) {
+                const Vec<T> found = load(scores + r), top = load(score + r), runner_up = load(second + r);
+                const IntVec<T> better = found > top;  // strictly: a tie stays with the lowest
+                const Vec<T> loser = better ? top : found;
+                IntVec<T> winner;
+                std::memcpy(&winner, label + r, sizeof winner);
+                winner = better ? IntVec<T>{} + static_cast<Integer>(j) : winner;
+                std::memcpy(label + r, &winner, sizeof winner);
+                store(score + r, better ? found : top);
+                store(second + r, loser > runner_up ? loser : runner_up);
             }
         }
     }
@@ -142,8 +167,6 @@ struct Move {
     double weight;
 };
 
-class Refiner;
-
 // What a hard pass needs beside the rows, kept from block to block.
 template <class T>
 struct Workspace {
@@ -192,66 +215,25 @@ void book(const Packed<T>& packed, const T* values, Workspace<T>& work, HardTask
     work.move_count = 0;
 }
 
-// Rows in doubt after single precision, gathered to blocks and labelled in double precision. What moves is summed by
-// itself until the end, so that no sum depends on how far the gathering had come when a row that was sure moved.
-class Refiner {
-public:
-    template <class T>
-    Refiner(const Packed<T>& packed, const Model<double>& model, HardTask& task)
-        : packed_{nullptr, nullptr, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
-          model_(model), task_(task), own_(task), gathered_(packed.columns * block_rows<double>),
-          counts_(model.components), sums_(model.components * packed.order),
-          work_(std::make_unique<Workspace<double>>(packed.order, model.components)) {
-        own_.counts = counts_.get();
-        own_.sums = sums_.get();
-        own_.changed = 0;
-    }
-
-    // `doubt` bounds the rounding of the scores of this row in double precision.
-    template <class T>
-    void add(std::size_t place, const T* values, std::size_t stride, double doubt) {
-        for (std::size_t a = 0; a < packed_.columns; ++a)
-            gathered_.get()[a * block_rows<double> + waiting_] = values[a * stride];
-        work_->places[waiting_] = place;
-        doubt_ = std::max(doubt_, doubt);
-        if (++waiting_ == block_rows<double>) flush();
-    }
-
-    // The last rows, and what all of them add up to.
-    void finish() {
-        flush();
-        task_.changed += own_.changed;
-        if (own_.changed == 0) return;
-        for (std::size_t j = 0; j < model_.components; ++j) task_.counts[j] += own_.counts[j];
-        for (std::size_t c = 0; c < model_.components * packed_.order; ++c) task_.sums[c] += own_.sums[c];
-    }
-
-private:
-    void flush();
-
-    Packed<double> packed_;
-    const Model<double>& model_;
-    HardTask& task_;
-    HardTask own_;  // the same labels, margins and sizes
-    Buffer<double> gathered_, counts_, sums_;
-    std::unique_ptr<Workspace<double>> work_;
-    std::size_t waiting_ = 0;
-    double doubt_ = 0.0;
-};
-
 // Labels rows in double precision whose columns lie in `values` as a block does, and books those that move. `places` are
 // the rows (null: they are those of the block from `first` on).
 inline void label_rows(const Packed<double>& packed, const Model<double>& model, const double* values, std::size_t first,
                        const std::size_t* places, std::size_t count, double doubt, Workspace<double>& work,
                        HardTask& task, Fetching next = {}) {
     constexpr std::size_t rows = block_rows<double>;
-    const double* statistics = values;
-    if (packed.features != Features::identity) {
-        std::copy_n(values, packed.columns * rows, work.statistics.get());
-        build_statistics(packed.features, packed.columns, rows, work.statistics.get());
-        statistics = work.statistics.get();
+    if (model.centred) {
+        // These scores have one value wherever they are computed: what ties, ties.
+        work.best.find(values, *model.centred, model.components, work.statistics.get());
+        doubt = -1.0;
+    } else {
+        const double* statistics = values;
+        if (packed.features != Features::identity) {
+            std::copy_n(values, packed.columns * rows, work.statistics.get());
+            build_statistics(packed.features, packed.columns, rows, work.statistics.get());
+            statistics = work.statistics.get();
+        }
+        work.best.find(statistics, model, work.scores.get(), next);
     }
-    work.best.find(statistics, model, work.scores.get(), next);
     // A whole block in its place, as nearly all are, is compared with its labels at once.
     const bool at_once = !places && count == rows;
     if (at_once && task.margins) work.best.margins(task.margins + first);
@@ -279,8 +261,72 @@ inline void label_rows(const Packed<double>& packed, const Model<double>& model,
     if (work.move_count > 0) book(packed, values, work, task);
 }
 
+// Rows in doubt after single precision, gathered to blocks and labelled in double precision. What moves is summed by
+// itself until the end, so that no sum depends on how far the gathering had come when a row that was sure moved.
+class Refiner {
+public:
+    template <class T>
+    Refiner(const Packed<T>& packed, const Model<double>& model, HardTask& task)
+        : packed_{nullptr, nullptr, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
+          model_(model), task_(task), own_(task), gathered_(packed.columns * block_rows<double>),
+          block_(packed.columns * block_rows<double>),          counts_(model.components), sums_(model.components * packed.order),
+          work_(std::make_unique<Workspace<double>>(packed.order, model.components)) {
+        own_.counts = counts_.get();
+        own_.sums = sums_.get();
+        own_.changed = own_.rescored = 0;
+    }
+
+    // `doubt` bounds the rounding of the scores of this row in double precision.
+    template <class T>
+    void add(std::size_t place, const T* values, std::size_t stride, double doubt) {
+        for (std::size_t a = 0; a < packed_.columns; ++a)
+            gathered_.get()[a * block_rows<double> + waiting_] = values[a * stride];
+        work_->places[waiting_] = place;
+        doubt_ = std::max(doubt_, doubt);
+        if (++waiting_ == block_rows<double>) flush();
+    }
+
+    // Rows that lie together, from `first` on, their columns from `place` on in a block of T.
+    template <class T>
+    void add_block(std::size_t first, std::size_t count, const T* values) {
+        const double* columns = nullptr;
+        if constexpr (sizeof(T) == 8) {
+            columns = values;
+        } else {
+            for (std::size_t a = 0; a < packed_.columns; ++a)
+                std::copy_n(values + a * block_rows<T>, block_rows<double>, block_.get() + a * block_rows<double>);
+            columns = block_.get();
+        }
+        own_.rescored += static_cast<std::int64_t>(count * model_.components);
+        label_rows(packed_, model_, columns, first, nullptr, count, 0.0, *work_, own_);
+    }
+
+    // The last rows, and what all of them add up to.
+    void finish() {
+        flush();
+        task_.changed += own_.changed;
+        task_.rescored += own_.rescored;
+        if (own_.changed == 0) return;
+        for (std::size_t j = 0; j < model_.components; ++j) task_.counts[j] += own_.counts[j];
+        for (std::size_t c = 0; c < model_.components * packed_.order; ++c) task_.sums[c] += own_.sums[c];
+    }
+
+private:
+    void flush();
+
+    Packed<double> packed_;
+    const Model<double>& model_;
+    HardTask& task_;
+    HardTask own_;  // the same labels, margins and sizes
+    Buffer<double> gathered_, block_, counts_, sums_;
+    std::unique_ptr<Workspace<double>> work_;
+    std::size_t waiting_ = 0;
+    double doubt_ = 0.0;
+};
+
 inline void Refiner::flush() {
     if (waiting_ == 0) return;
+    own_.rescored += static_cast<std::int64_t>(waiting_ * model_.components);
     label_rows(packed_, model_, gathered_.get(), 0, work_->places, waiting_, doubt_, *work_, own_);
     waiting_ = 0;
     doubt_ = 0.0;

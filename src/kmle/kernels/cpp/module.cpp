@@ -54,7 +54,7 @@ void define(nb::module_& module, const char* name) {
         .def("measure", &Rows::measure)
         .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert(), nb::arg("margins").noconvert().none())
+             nb::arg("sums").noconvert(), nb::arg("margins").noconvert().none(), nb::arg("centred").none())
         .def("groups", &Rows::groups, nb::arg("rows_each"), nb::arg("low").noconvert(), nb::arg("high").noconvert(),
              nb::arg("totals").noconvert())
         .def("pruned_pass", &Rows::pruned_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
@@ -81,8 +81,10 @@ void define(nb::module_& module, const char* name) {
              nb::arg("squares").noconvert().none())
         .def("soft_passes", &Rows::soft_passes, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("mixtures"), nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert(),
-             nb::arg("scores").noconvert())
-        .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())
+             nb::arg("scores").noconvert(), nb::arg("centred").none())
+        .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("centred").none())
+        .def("work", &Rows::work)
         .def("largest", &Rows::largest, nb::arg("out").noconvert())
         .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert().none(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert());
@@ -140,6 +142,11 @@ void lead_order(const Vector<const std::int32_t>& labels, const Vector<const flo
 NB_MODULE(_compiled, module) {
     using namespace kmle;
     chosen = usable_passes().back();
+    nb::class_<CentredForm>(module, "CentredForm")
+        .def(nb::init<const Contiguous<2>&, const Contiguous<2>&, const Contiguous<1>&, const Contiguous<2>&,
+                      const std::vector<std::size_t>&, const std::vector<std::size_t>&, bool>(),
+             nb::arg("mean").noconvert(), nb::arg("factor").noconvert(), nb::arg("constant").noconvert(),
+             nb::arg("linear").noconvert(), nb::arg("places"), nb::arg("linear_places"), nb::arg("carried"));
     define<double>(module, "PackedRows64");
     define<float>(module, "PackedRows32");
     define_wide(module, chosen);

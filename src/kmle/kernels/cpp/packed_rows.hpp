@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "centred_form.hpp"
 #include "packing.hpp"
 
 namespace kmle {
@@ -33,14 +34,16 @@ public:
     std::int64_t hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
                            const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
                            const Vector<double>& counts, const Matrix<double>& sums,
-                           const std::optional<Vector<float>>& margins) {
+                           const std::optional<Vector<float>>& margins, const CentredForm* centred) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
-        const Model<double> precise = in_double.view();
+        const BoundedForm form(centred, 0, in_double.view());
+        const Model<double> precise = in_double.view(form.view());
         // Where no row has a label yet, all are added up by the labels they are given.
         const bool fresh = std::all_of(sizes.data(), sizes.data() + precise.components, [](auto size) { return size == 0; });
+        scored_ += static_cast<std::int64_t>(rows_ * precise.components);
         return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, margins,
                      [&](HardTask& task) {
                          task.fresh = fresh;
@@ -49,6 +52,7 @@ public:
                          else
                              chosen->hard32(view(), single, precise, task);
                          if (fresh) add_fresh(task, precise.components);
+                         rescored_ += task.rescored;
                      });
     }
 
@@ -225,7 +229,7 @@ public:
     // Soft passes of several mixtures, each of as many components: [mixture][component]; scores are one per mixture.
     void soft_passes(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t mixtures,
                      std::size_t kept, const Vector<double>& counts, const Matrix<double>& sums,
-                     const Vector<double>& scores) {
+                     const Vector<double>& scores, const CentredForm* centred) {
         const nb::gil_scoped_release unlocked;
         const std::size_t components = natural.shape(0) / mixtures, cells = components * (order() + 1);
         const std::vector<std::size_t> edges = tasks(cells);
@@ -236,13 +240,18 @@ public:
             const std::size_t count = std::min(at_once, mixtures - first);
             std::vector<GroupedModel<double>> models;
             models.reserve(count);
-            for (std::size_t m = first; m < first + count; ++m) models.emplace_back(natural, bias, m * components, components);
+            std::vector<BoundedForm> forms;
+            forms.reserve(count);
+            for (std::size_t m = first; m < first + count; ++m) {
+                models.emplace_back(natural, bias, m * components, components);
+                forms.emplace_back(centred, m * components, models.back().view());
+            }
             std::vector<double> partial(count * pieces * cells, 0.0);
             std::vector<SoftTask> work(count * pieces);
             Pool::run(work.size(), threads, [&](std::size_t t) {
                 double* own = partial.data() + t * cells;
                 work[t] = {edges[t % pieces], edges[t % pieces + 1], kept, own, own + components, 0.0, 0.0};
-                soft(models[t / pieces].view(), work[t]);
+                soft(models[t / pieces].view(forms[t / pieces].view()), work[t]);
             });
             for (std::size_t t = 0; t < work.size(); ++t) {
                 const std::size_t m = first + t / pieces;
@@ -255,10 +264,12 @@ public:
     }
 
     // The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities.
-    std::pair<double, double> evidence(const Matrix<const double>& natural, const Vector<const double>& bias) {
+    std::pair<double, double> evidence(const Matrix<const double>& natural, const Vector<const double>& bias,
+                                       const CentredForm* centred) {
         const nb::gil_scoped_release unlocked;
         const GroupedModel<double> grouped(natural, bias);
-        const Model<double> model = grouped.view();
+        const BoundedForm form(centred, 0, grouped.view());
+        const Model<double> model = grouped.view(form.view());
         const std::vector<std::size_t> edges = tasks(1);
         std::vector<SoftTask> work(edges.size() - 1);
         Pool::run(work.size(), threads_, [&](std::size_t t) {
@@ -282,6 +293,9 @@ public:
             add(partial.data() + t * cells, partial.data() + t * cells + components, components, counts, sums);
     }
 
+    // How many scores all hard and soft passes have computed, and how many of them once more in better precision.
+    std::pair<std::int64_t, std::int64_t> work() const { return {scored_, rescored_}; }
+
 private:
     using Packing<T>::rows_;
     using Packing<T>::columns_;
@@ -289,6 +303,8 @@ private:
     using Packing<T>::threads_;
     using Packing<T>::weights_;
     using Packing<T>::blocks;
+
+    std::atomic<std::int64_t> scored_{0}, rescored_{0};
 
     static double sum(const double* values, std::size_t size) {
         constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
@@ -314,11 +330,13 @@ private:
         return edges;
     }
 
-    void soft(const Model<double>& model, SoftTask& task) const {
+    void soft(const Model<double>& model, SoftTask& task) {
         if constexpr (sizeof(T) == 8)
             chosen->soft64(view(), model, task);
         else
             chosen->soft32(view(), model, task);
+        scored_ += static_cast<std::int64_t>((task.last_block - task.first_block) * block_rows<T> * model.components);
+        rescored_ += task.rescored;
     }
 
     void add_up(SumsTask task) const {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace kmle {
 
@@ -44,6 +45,31 @@ struct Packed {
     double weight(std::size_t i) const { return weights ? weights[i] : 1.0; }
 };
 
+// Scores with packed statistics whose rounding may exceed so many nats are not good enough where there are others.
+constexpr double score_error = 1e-6;
+
+// Components as c_j - |L_j^T (x - m_j)|^2 / 2 + <y, l_j>, x being some of the packed columns and y others: scores without
+// products of columns.
+struct Centred {
+    const std::size_t* places;        // [column]: where x is among the packed columns
+    const std::size_t* linear_places;  // [linear]: and y
+    const double* mean;        // [component][column]
+    const double* linear;      // [component][linear]
+    const double* factor;      // [component]: the diagonal of L, or its lower triangle, column after column
+    const double* constant;    // [component]; -inf where inactive
+    const double* magnitudes;  // [1 + statistic][component], padded: |bias| and |natural|, zero where inactive
+    // [1 + column][component], padded: lengths of the lines of L, the first their products with |mean| added up.
+    const float* reach;
+    std::size_t columns, length, linear_columns;
+    bool triangular;
+    bool carried;  // scores with statistics are higher by |L^T x|^2 / 2, with the same L for every component
+
+    const double* mean_of(std::size_t j) const { return mean + j * columns; }
+    const double* linear_of(std::size_t j) const { return linear + j * linear_columns; }
+    const double* factor_of(std::size_t j) const { return factor + j * length; }
+    bool active(std::size_t j) const { return constant[j] >= std::numeric_limits<double>::lowest(); }
+};
+
 // Natural parameters and biases, both exactly as given and grouped for the passes. A dead component has a bias of
 // -inf and natural parameters of zero.
 template <class T>
@@ -57,6 +83,8 @@ struct Model {
     std::size_t components, order;
     // [1 + statistic][component], padded: |bias| and |natural|, zero where dead; only in single precision, else null.
     const float* magnitudes = nullptr;
+    // Only in double precision, where components have such a form and scores with statistics are not good enough.
+    const Centred* centred = nullptr;
 
     std::size_t padded() const { return rounded_up(components, group); }
 };
@@ -73,6 +101,7 @@ struct HardTask {
     std::int64_t changed;
     // Of skipping passes: scores that were computed, and rows looked at where several components have rows.
     std::int64_t scored, strayed;
+    std::int64_t rescored;  // scores that were computed once more, in better precision
 };
 
 // Rows lie in the order of their places in space, so that neighbours share a box. Stretches of `blocks_each` blocks: the
@@ -178,6 +207,7 @@ struct SoftTask {
     double* sums;
     double score;    // sum of weight * log sum exp(scores kept)
     double entropy;  // sum of weight * entropy of the responsibilities; only where counts are not wanted
+    std::int64_t rescored;  // scores that were computed by differences to means
 };
 
 // What a look at every value of a table tells; all columns of a row lie together.

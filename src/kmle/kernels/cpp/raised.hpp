@@ -14,9 +14,11 @@ namespace KMLE_INSTRUCTION_SET {
 
 class Raised {
 public:
-    explicit Raised(const Model<float>& model)
-        : given_(model), raised_(model), top_(*std::max_element(model.largest, model.largest + model.order)),
-          tops_(model.order), bias_(model.padded()), doubts_(model.padded()) {
+    // Where labels are to be those of centred scores, their rounding counts too.
+    explicit Raised(const Model<float>& model, const Centred* centred = nullptr)
+        : given_(model), centred_(centred), raised_(model), top_(*std::max_element(model.largest, model.largest + model.order)),
+          tops_(model.order), bias_(model.padded()), doubts_(model.padded()),
+          reach_(centred ? model.padded() : 0) {
         raised_.grouped_bias = bias_.get();
     }
 
@@ -38,6 +40,7 @@ public:
             const float *magnitudes = given_.magnitudes + (f + 1) * padded, top = tops[f];
             for (std::size_t j = 0; j < padded; ++j) doubts[j] += top * magnitudes[j];
         }
+        if (centred_) add_centred(largest);
         // Every term of a score is rounded at most four times before it is added (coefficient, column, product, weight),
         // the bias once when it is raised, and all of them once with every addition, by half an epsilon each; a quarter
         // more is for the rounding of the bound itself. The rest is lost below the smallest number.
@@ -45,14 +48,16 @@ public:
         // (Not below the smallest normal number: processors are slow with others.)
         const float lost = std::max(static_cast<float>(lost_in_single(order, column, top_)), std::numeric_limits<float>::min());
         float most = 0.0f;
+        bool bounded = true;
         for (std::size_t j = 0; j < padded; ++j) {
             const float raise = roundings * doubts[j] + lost;
             most = doubts[j] > most ? doubts[j] : most;
+            bounded &= doubts[j] < largest_score;  // NaN is not
             bias_.get()[j] = given_.grouped_bias[j] + raise;
             doubts[j] = 2 * raise;
         }
         largest_doubt_ = 2 * (roundings * most + lost);
-        return most < largest_score;
+        return bounded;
     }
 
     const Model<float>& model() const { return raised_; }
@@ -65,10 +70,25 @@ private:
     // Scores up to here, and all that is added up on the way, are far from overflow.
     static constexpr float largest_score = 1e37f;
 
+    // What rounding in double precision takes from scores by differences to means: of terms no larger than the squared
+    // length of L^T (|x| + |mean|), a share that is generous for the rounding of L and the mean themselves.
+    void add_centred(const double* largest) {
+        constexpr float share = 0.01f;
+        const std::size_t padded = given_.padded();
+        float *reach = reach_.get(), *doubts = doubts_.get();
+        std::copy_n(centred_->reach, padded, reach);
+        for (std::size_t a = 0; a < centred_->columns; ++a) {
+            const float *length = centred_->reach + (a + 1) * padded, top = static_cast<float>(largest[centred_->places[a]]);
+            for (std::size_t j = 0; j < padded; ++j) reach[j] += top * length[j];
+        }
+        for (std::size_t j = 0; j < padded; ++j) doubts[j] += share * reach[j] * reach[j];
+    }
+
     const Model<float>& given_;
+    const Centred* centred_;
     Model<float> raised_;
     double top_;
-    Buffer<float> tops_, bias_, doubts_;
+    Buffer<float> tops_, bias_, doubts_, reach_;
     float largest_doubt_ = 0.0f;
 };
 

@@ -1,6 +1,6 @@
 // Soft passes: responsibilities of all components, or of the largest few, and what they add up to.
 
-#include "evidence.hpp"
+#include "rescoring.hpp"
 
 #include <memory>
 
@@ -28,9 +28,9 @@ void keep_largest(double* scores, std::size_t components, std::size_t kept, doub
     }
 }
 
-// Turns the scores of `soft_rows` rows into responsibilities times weights.
+// Turns the scores of `soft_rows` rows, too low by `lifts` where there are any, into responsibilities times weights.
 void to_responsibilities(double* scores, std::size_t components, const double* weights, std::size_t count,
-                         Evidence& evidence) {
+                         const double* lifts, Evidence& evidence) {
     constexpr std::size_t width = lanes<double>;
     const bool whole = !weights && count == soft_rows;
     for (std::size_t r = 0; r < soft_rows; r += strip * width) {
@@ -48,6 +48,7 @@ void to_responsibilities(double* scores, std::size_t components, const double* w
         }
         for (std::size_t v = 0; v < strip; ++v) {
             Vec<double> weight = broadcast(1.0);
+            if (lifts) top[v] += load(lifts + r + v * width);
             if (whole)
                 evidence.add(top[v], total[v]);
             else
@@ -120,9 +121,10 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
         std::fill_n(statistics.get() + (tile * features + order) * soft_rows, soft_rows, 1.0);
     Tiles tiles{scores.get(), statistics.get(), components, features, 0};
     Evidence evidence;
+    Rescoring<T> rescoring(packed, model);
     Fetching next;
-    const std::size_t last = std::min(packed.rows, task.last_block * block_rows<T>);
-    for (std::size_t first = task.first_block * block_rows<T>; first < last; first += soft_rows) {
+    const std::size_t start = task.first_block * block_rows<T>, last = std::min(packed.rows, task.last_block * block_rows<T>);
+    for (std::size_t first = start; first < last; first += soft_rows) {
         const std::size_t count = std::min(soft_rows, last - first);
         double* t = statistics.get() + tiles.count * features * soft_rows;
         double* s = scores.get() + tiles.count * components * soft_rows;
@@ -134,15 +136,17 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
         for (std::size_t a = 0; a < packed.columns; ++a)
             std::copy_n(values + a * block_rows<T>, soft_rows, t + a * soft_rows);
         build_statistics(packed.features, packed.columns, soft_rows, t);
-        score_rows(t, order, model.grouped, model.grouped_bias, components, s, next);
+        if ((first - start) % Rescoring<T>::rows_together == 0) rescoring.open(first, last);
+        if (!rescoring.replaces_all()) score_rows(t, order, model.grouped, model.grouped_bias, components, s, next);
+        const double* lifts = rescoring.improve(t, s, task.rescored);
         if (task.kept < components)
             for (std::size_t r = 0; r < count; ++r) keep_largest(s + r, components, task.kept, scratch.get());
         const double* weights = packed.weights ? packed.weights + first : nullptr;
         if (!wanted) {
-            add_evidence(s, components, weights, count, evidence);
+            add_evidence(s, components, weights, count, evidence, lifts);
             continue;
         }
-        to_responsibilities(s, components, weights, count, evidence);
+        to_responsibilities(s, components, weights, count, lifts, evidence);
         if (++tiles.count < tiles_at_once && first + soft_rows < last) continue;
         add_products(tiles, sums.get());
         tiles.count = 0;

@@ -1,0 +1,25 @@
+// Scores by differences to means (see Centred), lane by lane.
+//
+// Products of columns lose the digits of a component that is narrow for its distance from the origin, or of rows far
+// away; differences keep them. Every operation is rounded by itself and the order of operations is fixed (see
+// centred.cpp), so that these scores are the same to the last bit on every instruction set and in centred.py.
+
+#pragma once
+
+#include "tile.hpp"
+
+namespace kmle {
+namespace KMLE_INSTRUCTION_SET {
+
+// Rows scored at a time: a block of rows in double precision.
+constexpr std::size_t centred_rows = block_rows<double>;
+
+// Scores of rows, whose columns lie as in a block, with component j. `space` holds a block of the columns. No score is
+// below the lowest number or not a number.
+void centred_scores(const Centred& centred, std::size_t j, const double* columns, double* space, double* scores);
+
+// |L_j^T x|^2 / 2 of the same rows.
+void half_squares(const Centred& centred, std::size_t j, const double* columns, double* space, double* squares);
+
+}  // namespace KMLE_INSTRUCTION_SET
+}  // namespace kmle

@@ -1,0 +1,82 @@
+// Means, factors and constants as Python gives them, and what the passes want beside them.
+
+#pragma once
+
+#include "grouped_model.hpp"
+
+namespace kmle {
+
+// Components by means, factors of precisions and constants (see Centred), one after the other.
+class CentredForm {
+public:
+    CentredForm(const Contiguous<2>& mean, const Contiguous<2>& factor, const Contiguous<1>& constant,
+                const Contiguous<2>& linear, const std::vector<std::size_t>& places,
+                const std::vector<std::size_t>& linear_places, bool carried)
+        : mean_(copied(mean)), factor_(copied(factor)), constant_(copied(constant)), linear_(copied(linear)),
+          places_(places), linear_places_(linear_places), length_(factor.shape(1)), carried_(carried) {}
+
+    Centred view(std::size_t first) const {
+        const std::size_t columns = places_.size(), others = linear_places_.size();
+        return {places_.data(), linear_places_.data(), mean_.data() + first * columns, linear_.data() + first * others,
+                factor_.data() + first * length_, constant_.data() + first, nullptr, nullptr, columns, length_, others,
+                length_ > columns, carried_};
+    }
+
+private:
+    template <class Given>
+    static std::vector<double> copied(const Given& given) {
+        return {given.data(), given.data() + given.size()};
+    }
+
+    std::vector<double> mean_, factor_, constant_, linear_;
+    std::vector<std::size_t> places_, linear_places_;
+    std::size_t length_;
+    bool carried_;
+};
+
+// The same of some of the components, with bounds for their scores; where there is no such form, nothing.
+class BoundedForm {
+public:
+    BoundedForm(const CentredForm* form, std::size_t first, const Model<double>& model) {
+        if (!form) return;
+        const std::size_t padded = model.padded();
+        view_ = form->view(first);
+        magnitudes_.assign((model.order + 1) * padded, 0.0);
+        reach_.assign((view_.columns + 1) * padded, 0.0f);
+        for (std::size_t j = 0; j < model.components; ++j) {
+            if (!view_.active(j)) continue;
+            magnitudes_[j] = std::abs(model.bias[j]);
+            for (std::size_t f = 0; f < model.order; ++f)
+                magnitudes_[(f + 1) * padded + j] = std::abs(model.natural[j * model.order + f]);
+            find_reach(j, padded);
+        }
+        view_.magnitudes = magnitudes_.data();
+        view_.reach = reach_.data();
+        given_ = true;
+    }
+
+    const Centred* view() const { return given_ ? &view_ : nullptr; }
+
+private:
+    // The lengths of the lines of the factor, which are the square roots of the diagonal of the precision.
+    void find_reach(std::size_t j, std::size_t padded) {
+        std::vector<double> squares(view_.columns, 0.0);
+        const double* factor = view_.factor_of(j);
+        for (std::size_t b = 0; b < view_.columns; ++b)
+            for (std::size_t a = b; a < (view_.triangular ? view_.columns : b + 1); ++a, ++factor)
+                squares[a] += *factor * *factor;
+        double at_mean = 0.0;
+        for (std::size_t a = 0; a < view_.columns; ++a) {
+            reach_[(a + 1) * padded + j] = static_cast<float>(std::sqrt(squares[a]));
+            at_mean += std::sqrt(squares[a]) * std::abs(view_.mean_of(j)[a]);
+        }
+        reach_[j] = static_cast<float>(at_mean);
+    }
+
+    Centred view_{};
+    std::vector<double> magnitudes_;
+    std::vector<float> reach_;
+    bool given_ = false;
+};
+
+}  // namespace kmle
