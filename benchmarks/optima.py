@@ -23,8 +23,8 @@ from kmle import ExponentialFamilyMixture, Mixture
 from kmle.learning import Fit, HardEM, SoftEM, run
 
 from .cells import CELLS, GAUSSIANS, Cell
-from .regular import is_regular
 from .references import FILE, MODELS, Reference, problem_of, read, reference, write
+from .regular import is_regular
 
 # A cell is missed where a fit ends this far below the best known, in nats.
 MISSED = 0.5

@@ -17,6 +17,7 @@ LAYERS = [
     ["assignment"],
     ["seeding"],
     ["learning"],
+    ["search"],
     ["selection"],
     ["inspection"],
     ["execution"],

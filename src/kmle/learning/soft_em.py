@@ -3,8 +3,8 @@
 Plain EM can need thousands of steps where components overlap. Steps here have momentum: each starts from a point beyond
 the last estimate, in the direction of the last change (Nesterov, 1983), in natural parameters. A point is accepted only
 if it gains at least what the plain step is certain to gain; otherwise the plain step is made and the momentum starts
-again from zero (function restarts: O'Donoghue and Candes, 2015). So the objective never falls, and a step costs one pass
-over the data, two where a point was refused.
+again from zero (function restarts: O'Donoghue and Candes, 2015). So the objective never falls, and a step costs one
+pass over the data, two where a point was refused.
 """
 
 from dataclasses import dataclass, replace
@@ -78,9 +78,7 @@ class SoftEM:
         return State(parameters, objective, statistics, None, trace, n_kept=self.n_kept, softened=self.n_kept is None)
 
 
-def extrapolated(
-    problem: LearningProblem, plain: Parameters, before: Parameters, factor: float
-) -> Parameters | None:
+def extrapolated(problem: LearningProblem, plain: Parameters, before: Parameters, factor: float) -> Parameters | None:
     """`plain` moved on by a factor of its change since `before`; None where that is no legal mixture."""
     alive = plain.alive
     if not np.array_equal(alive, before.alive):
@@ -95,7 +93,7 @@ def extrapolated(
 
 
 def sure_gain(problem: LearningProblem, state: State, plain: Parameters) -> float:
-    """A lower bound on what the plain step gains: the gain of the expected complete log-likelihood (Dempster et al.)."""
+    """A lower bound on the gain of the plain step: that of the expected complete log-likelihood (Dempster et al.)."""
 
     def expected(parameters: Parameters) -> Array:
         with np.errstate(invalid="ignore"):

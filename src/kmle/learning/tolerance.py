@@ -1,4 +1,4 @@
-"""When to stop: how much going on would still gain, estimated from the gains so far (Aitken, 1926; Boehning et al., 1994).
+"""When to stop: what going on would still gain, estimated from the gains so far (Aitken, 1926; Boehning et al., 1994).
 
 Gains of plain steps shrink by a nearly constant rate r near an optimum, so after a gain g about g r / (1 - r) is left.
 """
@@ -59,7 +59,9 @@ class Tolerance:
     def pauses(self, history: Sequence[HalfStep]) -> bool:
         """Whether accelerated steps seem to have arrived, so that plain ones are to tell."""
         block = history[-BLOCK[ACCELERATED] :]
-        return isinstance(self.tol, str) and all(s.kind == ACCELERATED for s in block) and _few_left(history, ACCELERATED)
+        return (
+            isinstance(self.tol, str) and all(s.kind == ACCELERATED for s in block) and _few_left(history, ACCELERATED)
+        )
 
 
 def left(gains: Array) -> float:

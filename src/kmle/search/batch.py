@@ -1,7 +1,7 @@
 """Several mixtures learned from the same rows together: one pass and one batched estimate for all of them.
 
-Every formula of a family is vectorised over leading axes, so S mixtures of k components cost little more Python than one
-(see `kernels.PackedRows.soft_passes`).
+Every formula of a family is vectorised over leading axes, so S mixtures of k components cost little more Python than
+one (see `kernels.PackedRows.soft_passes`).
 """
 
 from dataclasses import dataclass
@@ -87,7 +87,9 @@ class Learner:
         with np.errstate(all="ignore"):
             normalizer = problem.family.log_normalizer(flat).reshape(mixtures, k)
             bias = log_weights - normalizer
-            penalty = np.minimum((flat @ problem.prior_moment).reshape(mixtures, k) - normalizer - problem.prior_top, 0.0)
+            penalty = np.minimum(
+                (flat @ problem.prior_moment).reshape(mixtures, k) - normalizer - problem.prior_top, 0.0
+            )
         active = np.isfinite(log_weights)
         if not active.all():
             bias, penalty = np.where(active, bias, -np.inf), np.where(active, penalty, 0.0)

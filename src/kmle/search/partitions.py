@@ -1,7 +1,7 @@
 """Different kinds of first partitions of the rows, many at a time: none of them needs the family.
 
-k-means on raw columns finds clusters that differ in the columns with large values, on scaled columns those that differ in
-any; statistics t(x) see what the family sees. Seeds are spread (k-means++, Arthur and Vassilvitskii, 2007) or plain
+k-means on raw columns finds clusters that differ in the columns with large values, on scaled columns those that differ
+in any; statistics t(x) see what the family sees. Seeds are spread (k-means++, Arthur and Vassilvitskii, 2007) or plain
 random rows; quantiles along an axis cut the rows in groups of equal size.
 """
 
@@ -108,7 +108,7 @@ def _drawn(weights: Array, rng: np.random.Generator) -> NDArray[np.intp]:
 
 def partitions_at(table: Table, seeds: NDArray[np.intp], steps: int) -> list[Labels]:
     """Labels of the rows after a few Lloyd steps from seeds (count, k), all starts together."""
-    count, k = seeds.shape
+    k = seeds.shape[1]
     centres = table.columns[seeds]
     for _ in range(steps):
         bias = -0.5 * np.einsum("skd,skd->sk", centres, centres)
@@ -132,7 +132,9 @@ def quantile_partitions(table: Table, k: int, count: int, rng: np.random.Generat
         if table.columns.shape[1] == 1:
             line = table.columns[:, 0]
         else:
-            line = table.columns @ (principal_axis(table) if number == 0 else rng.standard_normal(table.columns.shape[1]))
+            line = table.columns @ (
+                principal_axis(table) if number == 0 else rng.standard_normal(table.columns.shape[1])
+            )
         sizes = np.ones(k) if number == 0 else rng.dirichlet(np.full(k, 2.0))
         labels.append(cut(line, table.weights, np.cumsum(sizes / sizes.sum())[:-1]))
     return labels

@@ -1,8 +1,8 @@
 """The search for the best optimum: many starts of different kinds on a sample, losers dropped early, then moves.
 
-Biernacki, Celeux and Govaert (2003) compare starts by short runs; here the runs are batched, and the number of those that
-go on is cut in several rounds (successive halving, Jamieson and Talwalkar, 2016). The budget counts products, never
-seconds, so the outcome is the same on every machine.
+Biernacki, Celeux and Govaert (2003) compare starts by short runs; here the runs are batched, and the number of those
+that go on is cut in several rounds (successive halving, Jamieson and Talwalkar, 2016). The budget counts products,
+never seconds, so the outcome is the same on every machine.
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ from .partitions import Table, tables
 from .sample import representative, sample_rows
 from .starts import kinds_for, portfolio
 
-# Starts are compared under a prior, at least this one. A component on a few rows that rounding made equal has an enormous
-# likelihood, and of many starts the best would be of that kind.
+# Starts are compared under a prior, at least this one. A component on a few rows that rounding made equal has an
+# enormous likelihood, and of many starts the best would be of that kind.
 SEARCH_PRIOR = 0.001
-# A component of fewer rows counts against a mixture, by so many nats: a regular one that is almost as good is preferred.
+# A component of fewer rows counts against a mixture, by so many nats: a regular one almost as good is preferred.
 FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
 MOST_STARTS, FEWEST_STARTS = 32, 4
 # Steps of all mixtures, and how many go on after them; then steps of those, and so on.
@@ -33,9 +33,10 @@ ROUNDS: Rounds = ((8, 8), (20, 3), (150, 1))
 SAME = 0.5
 # Trials of a round of moves, and the rounds of their steps.
 TRIALS = 24
+# Soft steps that hard learning begins with: they pass by many poor partitions.
 SOFT_STEPS = 5
 TRIAL_ROUNDS = ((6, 8), (12, 2), (100, 1))
-FAILURES = 3
+FAILURES = 2
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
 FULL_STEPS = 10
@@ -50,7 +51,12 @@ class Found:
 
 
 def search(
-    problem: LearningProblem, n_components: int, rng: np.random.Generator, *, hard: bool = False, kind: str | None = None
+    problem: LearningProblem,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    hard: bool = False,
+    kind: str | None = None,
 ) -> Found:
     """The best mixture found on a sample, from starts of one kind or of all."""
     sample = representative(problem, sample_rows(problem, n_components), int(rng.integers(2**63)))
@@ -96,7 +102,7 @@ class Search:
     def _best_of(self, batch: Batch, rounds: Rounds) -> tuple[Batch, int]:
         """The best mixture, and how many led to it."""
         weights = np.ones(len(batch), dtype=np.intp)
-        if self.learner.hard and SOFT_STEPS:
+        if self.learner.hard:
             batch = self.learner.softly(batch, SOFT_STEPS)
         for steps, kept in rounds:
             batch = self.learner.run(batch, steps)
