@@ -96,13 +96,18 @@ PUBLIC: dict[str, dict[str, tuple[int, ...]]] = {
     "colours": {FULL: (3, 5, 8), DIAGONAL: (6,)},
     "colours, inner": {"beta": (3, 5)},
 }
-SIMULATED = {
-    **{f"gaussians {d} {k} {spread} {seed}": {FULL: (k,)} for d in (1, 2, 5) for k in (3, 6) for spread, seed in ((2.0, 1), (3.0, 2))},
+SIMULATED: dict[str, dict[str, tuple[int, ...]]] = {
+    **{
+        f"gaussians {d} {k} {spread} {seed}": {FULL: (k,)}
+        for d in (1, 2, 5)
+        for k in (3, 6)
+        for spread, seed in ((2.0, 1), (3.0, 2))
+    },
     "gaussians 2 8 3.0 3": {FULL: (8,), DIAGONAL: (8,), SPHERICAL: (6,)},
     "gaussians 10 4 1.5 4": {FULL: (4,), DIAGONAL: (5,), SPHERICAL: (8,)},
-    **{f"sim {name} {4}": {name: (3, 4)} for name in FAMILIES},
-    **{f"sim {name} {6}": {name: (6,)} for name in FAMILIES},
-}  # fmt: skip
+    **{f"sim {name} 4": {name: (3, 4)} for name in FAMILIES},
+    **{f"sim {name} 6": {name: (6,)} for name in FAMILIES},
+}
 CELLS = [
     Cell(data, family, k)
     for data, models in (PUBLIC | SIMULATED).items()

@@ -3,9 +3,10 @@
     python -m benchmarks.defaults
     python -m benchmarks.defaults --only iris,wine --seeds 5
 
-Time and mean log-likelihood are medians over seeds. A line is marked where ours is behind: in time, unless it takes less
-than 30 ms, or in likelihood. Likelihoods of scikit-learn's solutions with a component of few rows or within the rounding
-of the data (`benchmarks/regular.py`) are shown and not compared.
+Time and mean log-likelihood are medians over seeds. A line is marked where ours is behind: in time, unless it takes
+less than 30 ms, or in likelihood. Likelihoods of scikit-learn's solutions with a component of few rows or within the
+rounding of the data (`benchmarks/regular.py`) are shown and not compared. Run it on a quiet machine: where other
+programs compete for the cores, threads of scikit-learn's BLAS wait for each other and its times mean nothing.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import datasets
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
@@ -83,7 +85,8 @@ def blobs(n: int, d: int, k: int) -> Array:
 def tilted(n: int, d: int, k: int, spread: float, seed: int = 0) -> Array:
     """Gaussian components of any shape."""
     rng = np.random.default_rng([seed, d, k])
-    labels, X = rng.integers(k, size=n), rng.standard_normal((n, d))
+    labels: NDArray[np.intp] = rng.integers(k, size=n)
+    X: Array = rng.standard_normal((n, d))
     for j in range(k):
         own = labels == j
         X[own] = X[own] @ (0.6 * rng.standard_normal((d, d)) + 0.5 * np.eye(d)) + spread * rng.standard_normal(d)
@@ -94,13 +97,13 @@ def heavy_tailed(n: int, d: int) -> Array:
     """Raw, rounded amounts: log-normal groups of different sizes."""
     rng = np.random.default_rng(1)
     location = rng.uniform(1, 5, (4, d))[rng.integers(4, size=n)]
-    return np.round(np.exp(location + 0.6 * rng.standard_normal((n, d))), 1)
+    return np.asarray(np.round(np.exp(location + 0.6 * rng.standard_normal((n, d))), 1), dtype=float)
 
 
 def photograph(name: str, n: int) -> Array:
     """Random pixels of a photograph as positions and colours."""
     image = np.asarray(datasets.load_sample_image(name), dtype=float)
-    y, x = np.indices(image.shape[:2])
+    y, x = np.mgrid[: image.shape[0], : image.shape[1]]
     rows = np.concatenate([x[..., None], y[..., None], image], axis=2).reshape(-1, 5)
     return np.asarray(rows[np.random.default_rng(0).choice(len(rows), n, replace=False)])
 

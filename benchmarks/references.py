@@ -1,7 +1,8 @@
 """The best optimum known of each cell: the best of 200 starts of different kinds, and whatever was found since.
 
-Objectives are penalised log-likelihoods (EM) or complete log-likelihoods (hard) with the default prior. Optima that owe
-their likelihood to a few rows close together, or to rounding, are known but not asked for (see `benchmarks/regular.py`).
+Objectives are penalised log-likelihoods (EM) or complete log-likelihoods (hard) with the default prior. Optima that
+owe their likelihood to a few rows close together, or to rounding, are known but not asked for
+(`benchmarks/regular.py`).
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Whether a mixture is one that a statistician would show: no component on a few rows or within the rounding of columns."""
+"""Regular mixtures: none of their components is on a few rows only, or within the rounding of columns."""
 
 import numpy as np
 

@@ -101,7 +101,7 @@ def extrapolated(problem: LearningProblem, plain: Parameters, before: Parameters
 
 
 def sure_gain(problem: LearningProblem, state: State, plain: Parameters) -> float:
-    """A lower bound on what the plain step gains: that of the expected complete log-likelihood (Dempster et al.)."""
+    """A lower bound on the gain of the plain step: that of the expected complete log-likelihood (Dempster et al.)."""
 
     def expected(parameters: Parameters) -> Array:
         with np.errstate(invalid="ignore"):

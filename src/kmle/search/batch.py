@@ -1,7 +1,7 @@
 """Several mixtures learned from the same rows together: one pass and one batched estimate for all of them.
 
-Every formula of a family is vectorised over leading axes, so S mixtures of k components cost little more Python than one
-(see `kernels.PackedRows.soft_passes`).
+Every formula of a family is vectorised over leading axes, so S mixtures of k components cost little more Python than
+one (see `kernels.PackedRows.soft_passes`).
 """
 
 from dataclasses import dataclass

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..assignment.partition import Labels
 from ..assignment.problem import Parameters
@@ -78,7 +79,8 @@ class Moves:
         """All moves by expected gain; repeats of a pair of components come after all first ones."""
         moves = sorted(self._moves(), key=lambda move: -move.gain)
         seen: set[tuple[int, int | None]] = set()
-        first, later = [], []
+        first: list[Move] = []
+        later: list[Move] = []
         for move in moves:
             pair = move.removed, move.insertion.replaced
             (later if pair in seen and move.insertion.replaced is not None else first).append(move)
@@ -101,7 +103,7 @@ class Moves:
             others = self._responsibilities.copy()
             others[own] = 0.0
             lead = np.log(self._responsibilities[own]) - np.log(np.maximum(others.max(axis=1), 1e-12))
-            return np.bincount(self._labels, self._table.weights * lead, len(self._parameters.natural))
+            return np.bincount(self._labels, self._table.weights * lead, len(self._parameters.natural)).astype(float)
         return -self._table.weights @ np.log(np.maximum(1 - self._responsibilities, 1e-12))
 
     def _cuts(self) -> Iterator[Insertion]:
@@ -122,16 +124,16 @@ class Moves:
             for j in np.flatnonzero(both.min(axis=1) > 0):
                 yield Insertion(int(j), natural[2 * j : 2 * j + 2], weights[j], float(gains[j]))
 
-    def _upper(self, members: Labels, number: int) -> Array:
+    def _upper(self, members: NDArray[np.intp], number: int) -> NDArray[np.bool_]:
         """Which rows lie above a cut of a component: the first way halves the longest axis, others are random."""
         columns, weights = self._table.columns[members], self._table.weights[members]
-        axis = self._rng.standard_normal(columns.shape[1])
+        axis: Array = self._rng.standard_normal((columns.shape[1],))
         share = 0.5 if number == 0 else self._rng.uniform(0.2, 0.8)
         if number == 0 and len(axis) > 1:
             centred = columns - weights @ columns / weights.sum()
             for _ in range(4):
                 axis = centred.T @ (centred @ axis)
-                axis /= max(float(np.linalg.norm(axis)), 1e-300)
+                axis = axis / max(float(np.linalg.norm(axis)), 1e-300)
         line = columns @ axis
         return line > _quantile(line, weights, share)
 
@@ -155,10 +157,9 @@ class Moves:
             return
         density = self._log_density + self._problem.rows.log_carrier(slice(None))
         doubt = self._table.weights * np.exp(np.clip(density.max() - density, 0.0, 8.0))
-        for _ in range(NEIGHBOURHOODS):
-            drawn = int(np.searchsorted(np.cumsum(doubt), self._rng.random() * doubt.sum()))
-            centre = self._table.columns[[min(drawn, len(doubt) - 1)]]
-            near = np.argpartition(self._table.distances(centre)[0], size)[:size]
+        drawn = self._rng.choice(len(doubt), NEIGHBOURHOODS, replace=False, p=doubt / doubt.sum())
+        for distances in self._table.distances(self._table.columns[drawn]):
+            near = np.argpartition(distances, size)[:size]
             labels = np.full(len(self._labels), -1, dtype=np.int32)
             labels[near] = 0
             statistics = self._problem.gather(labels, 1)

@@ -1,7 +1,7 @@
 """Different kinds of first partitions of the rows, many at a time: none of them needs the family.
 
-k-means on raw columns finds clusters that differ in the columns with large values, on scaled columns those that differ in
-any; statistics t(x) see what the family sees. Seeds are spread (k-means++, Arthur and Vassilvitskii, 2007) or plain
+k-means on raw columns finds clusters that differ in the columns with large values, on scaled columns those that differ
+in any; statistics t(x) see what the family sees. Seeds are spread (k-means++, Arthur and Vassilvitskii, 2007) or plain
 random rows; quantiles along an axis cut the rows in groups of equal size.
 """
 
@@ -114,7 +114,7 @@ def _drawn(weights: Array, rng: np.random.Generator) -> NDArray[np.intp]:
 
 def partitions_at(table: Table, seeds: NDArray[np.intp], steps: int) -> list[Labels]:
     """Labels of the rows after a few Lloyd steps from seeds (count, k), all starts together."""
-    count, k = seeds.shape
+    k = seeds.shape[1]
     centres = table.columns[seeds]
     for _ in range(steps):
         bias = -0.5 * np.einsum("skd,skd->sk", centres, centres)

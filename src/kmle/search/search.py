@@ -1,8 +1,8 @@
 """The search for the best optimum: many starts of different kinds on a sample, losers dropped early, then moves.
 
-Biernacki, Celeux and Govaert (2003) compare starts by short runs; here the runs are batched, and the number of those that
-go on is cut in several rounds (successive halving, Jamieson and Talwalkar, 2016). The budget counts products, never
-seconds, so the outcome is the same on every machine.
+Biernacki, Celeux and Govaert (2003) compare starts by short runs; here the runs are batched, and the number of those
+that go on is cut in several rounds (successive halving, Jamieson and Talwalkar, 2016). The budget counts products,
+never seconds, so the outcome is the same on every machine.
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ from .partitions import Table, tables
 from .sample import representative, sample_rows
 from .starts import kinds_for, portfolio
 
-# Starts are compared under a prior, at least this one. A component on a few rows that rounding made equal has an enormous
-# likelihood, and of many starts the best would be of that kind.
+# Starts are compared under a prior, at least this one. A component on a few rows that rounding made equal has an
+# enormous likelihood, and of many starts the best would be of that kind.
 SEARCH_PRIOR = 0.001
-# A component of fewer rows counts against a mixture, by so many nats: a regular one that is almost as good is preferred.
+# A component of fewer rows counts against a mixture, by so many nats: a regular one almost as good is preferred.
 FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
 MOST_STARTS, FEWEST_STARTS = 32, 4
 # Steps of all mixtures, and how many go on after them; then steps of those, and so on.
@@ -35,11 +35,13 @@ FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
 SAME = 0.5
 # Trials of a round of moves, and the rounds of their steps.
 TRIALS = 24
+# Soft steps that hard learning begins with: they pass by many poor partitions.
 SOFT_STEPS = 5
 TRIAL_ROUNDS = ((6, 8), (12, 2), (100, 1))
 # Steps that a trial costs, on average; with fewer trials than this a round of moves is not worth its preparation.
 TRIAL_STEPS, FEWEST_TRIALS = 8, 4
-FAILURES = 3
+# Rounds in a row that may bring nothing: hard optima are many.
+FAILURES, HARD_FAILURES = 2, 4
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
 FULL_STEPS = 10
@@ -109,7 +111,7 @@ class Search:
         """The best mixture, and how many led to it; each round may do an equal part of the work up to a limit."""
         weights = np.ones(len(batch), dtype=np.intp)
         begun = self.learner.work
-        if self.learner.hard and SOFT_STEPS:
+        if self.learner.hard:
             batch = self.learner.softly(batch, SOFT_STEPS)
         batch, weights = _ordered(batch, weights)
         for place, (steps, kept) in enumerate(rounds):
@@ -125,7 +127,8 @@ class Search:
         tried = improved = failures = 0
         table = list(self.tables.values())[-1]
         moves: Moves | None = None
-        while self.k > 1 and failures < FAILURES and self.learner.work < self.budget:
+        most = HARD_FAILURES if self.learner.hard else FAILURES
+        while self.k > 1 and failures < most and self.learner.work < self.budget:
             left = (self.budget - self.learner.work) / (TRIAL_STEPS * self.learner.cost(self.k))
             if left < FEWEST_TRIALS:
                 break

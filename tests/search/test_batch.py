@@ -1,0 +1,78 @@
+"""Mixtures learned together are those learned one by one."""
+
+import numpy as np
+import pytest
+
+from cases import CASES, case_id
+from kmle.assignment.problem import Parameters, Problem
+from kmle.search.batch import Learner
+
+
+def problem_of(case, n=60, prior_strength=1e-3):
+    naturals = case.naturals(2, seed=3)
+    rows = np.concatenate([case.sample(natural, n // 2, seed) for seed, natural in enumerate(naturals)])
+    family = case.family.for_data(rows)
+    return Problem(family, family.check(rows), None, prior_strength)
+
+
+def starts(problem, k, count, seed=0):
+    rng = np.random.default_rng(seed)
+    statistics = [problem.gather(rng.integers(k, size=len(problem.rows)).astype(np.int32), k) for _ in range(count)]
+    return np.stack([s.counts for s in statistics]), np.stack([s.sums for s in statistics])
+
+
+@pytest.mark.parametrize("hard", [False, True], ids=["soft", "hard"])
+@pytest.mark.parametrize("case", CASES, ids=case_id)
+def test_a_pass_with_several_equals_passes_with_each(case, hard):
+    problem = problem_of(case)
+    batch = Learner(problem, hard).from_statistics(*starts(problem, 2, 3))
+    for place in range(3):
+        parameters = batch.parameters(place)
+        alone = problem.soften(parameters, 1 if hard else None)
+        np.testing.assert_allclose(batch.counts[place], alone.counts, rtol=1e-6, atol=1e-6)
+        expected = problem.incomplete_objective(parameters, alone)
+        np.testing.assert_allclose(batch.objective[place], expected, rtol=1e-8, atol=1e-3)
+
+
+@pytest.mark.parametrize("hard", [False, True], ids=["soft", "hard"])
+@pytest.mark.parametrize("case", CASES, ids=case_id)
+def test_steps_never_lower_the_objective(case, hard):
+    problem = problem_of(case)
+    learner = Learner(problem, hard)
+    batch = learner.from_statistics(*starts(problem, 2, 3))
+    for _ in range(12):
+        following = learner.stepped(batch)
+        assert np.all(following.objective >= batch.objective - 1e-6 * np.abs(batch.objective) - 1e-3)
+        batch = following
+
+
+def test_work_is_counted_by_steps():
+    problem = problem_of(CASES[0])
+    learner = Learner(problem)
+    learner.from_statistics(*starts(problem, 2, 3))
+    assert learner.work == pytest.approx(3 * learner.cost(2))
+
+
+def test_mixtures_that_have_arrived_wait():
+    problem = problem_of(CASES[0])
+    learner = Learner(problem)
+    batch = learner.run(learner.from_statistics(*starts(problem, 2, 3)), 500)
+    before = learner.work
+    again = learner.run(batch, 500)
+    assert learner.work == before
+    np.testing.assert_array_equal(again.objective, batch.objective)
+
+
+def test_no_mixtures_are_learned_without_complaint():
+    problem = problem_of(CASES[0])
+    natural, log_weights = Learner(problem).maximized(np.zeros((0, 2)), np.zeros((0, 2, problem.order)))
+    assert natural.shape == (0, 2, problem.order)
+    assert log_weights.shape == (0, 2)
+
+
+def test_soft_steps_of_hard_learning_end_with_labels():
+    problem = problem_of(CASES[0])
+    hard = Learner(problem, hard=True)
+    batch = hard.softly(hard.from_statistics(*starts(problem, 2, 3)), 4)
+    alone = problem.soften(Parameters(batch.natural[0], batch.log_weights[0]), 1)
+    np.testing.assert_allclose(batch.counts[0], alone.counts)

@@ -1,0 +1,130 @@
+"""The search: kinds of starts, moves, budget, and answers that repeat."""
+
+import numpy as np
+import pytest
+
+from kmle import KMLE, ExponentialFamilyMixture
+from kmle.assignment.problem import Problem
+from kmle.families import Gaussian, Poisson
+from kmle.search import search
+from kmle.search.batch import Learner
+from kmle.search.moves import Moves
+from kmle.search.partitions import cut, quantile_partitions, tables
+from kmle.search.search import BUDGET, FEW_ROWS_PENALTY, Search, value
+from kmle.search.starts import kinds_for, portfolio
+
+RNG = np.random.default_rng(0)
+X = np.concatenate([RNG.normal(place, 0.4, (40, 2)) for place in ((0, 0), (3, 0), (0, 3), (4, 4))])
+
+
+def problem_of(rows=X, prior_strength=1e-3):
+    return Problem(Gaussian(n_features=rows.shape[1]), rows, None, prior_strength)
+
+
+def searched(budget=BUDGET, hard=False, k=4, seed=0, kind=None):
+    problem = problem_of()
+    learner = Learner(problem, hard)
+    return learner, Search(learner, tables(problem), k, budget, np.random.default_rng(seed)).run(kind)
+
+
+@pytest.mark.parametrize("kind", ["k-means", "scaled k-means", "random", "quantile", "k-mle++"])
+def test_starts_of_one_kind_are_counted(kind):
+    _, found = searched(kind=kind)
+    assert set(found.starts.kinds) == {kind}
+    assert 1 <= found.starts.agreeing <= found.starts.n
+
+
+def test_kinds_are_as_many_as_asked_for():
+    problem = problem_of()
+    seen = tables(problem)
+    for count in (1, 4, 9, 33):
+        kinds = kinds_for(problem, seen, count)
+        assert len(kinds) == count
+        batch, order = portfolio(Learner(problem), seen, kinds, 3, np.random.default_rng(0))
+        assert len(batch) == count
+        assert sorted(order) == sorted(kinds)
+    assert set(kinds) == {*seen, "random", "quantile", "k-mle++"}
+
+
+@pytest.mark.parametrize("hard", [False, True], ids=["soft", "hard"])
+def test_four_clusters_are_found(hard):
+    _, found = searched(hard=hard)
+    assert np.exp(found.parameters.log_weights) == pytest.approx(np.full(4, 0.25), abs=0.01)
+
+
+def test_a_search_repeats():
+    one, other = searched(seed=3)[1], searched(seed=3)[1]
+    np.testing.assert_array_equal(one.parameters.natural, other.parameters.natural)
+    assert one.starts == other.starts
+
+
+def test_no_budget_leaves_the_fewest_starts_and_no_moves():
+    small, found = searched(budget=0.0)
+    large, more = searched()
+    assert found.starts.n < more.starts.n
+    assert found.starts.moves == 0
+    assert small.work < large.work
+
+
+@pytest.mark.parametrize("hard", [False, True], ids=["soft", "hard"])
+def test_moves_never_lower_the_value_and_escape_a_poor_optimum(hard):
+    problem = problem_of()
+    learner = Learner(problem, hard)
+    # Two components share one cluster, and one has two.
+    labels = np.repeat([0, 2, 3, 3], 40).astype(np.int32)
+    labels[:20] = 1
+    statistics = problem.gather(labels, 4)
+    poor = learner.run(learner.from_statistics(statistics.counts[None], statistics.sums[None]), 200)
+    best, tried, improved = Search(learner, tables(problem), 4, BUDGET, np.random.default_rng(0))._moved(poor)
+    assert tried > 0
+    assert improved > 0
+    assert value(best)[0] > value(poor)[0] + 10
+
+
+def test_each_move_is_made_once():
+    problem = problem_of()
+    learner = Learner(problem)
+    statistics = problem.gather(np.repeat([0, 1, 2, 2], 40).astype(np.int32), 3)
+    start = learner.from_statistics(statistics.counts[None], statistics.sums[None])
+    moves = Moves(learner, list(tables(problem).values())[-1], start.parameters(0), np.random.default_rng(0))
+    batches = []
+    while (batch := moves.next(5)) is not None:
+        batches.append(batch)
+    naturals = np.concatenate([batch.natural for batch in batches]).reshape(sum(map(len, batches)), -1)
+    assert len(np.unique(naturals, axis=0)) == len(naturals)
+
+
+def test_components_of_few_rows_count_against_a_mixture():
+    rows = np.concatenate([X, np.random.default_rng(1).normal(30, 0.4, (3, 2))])
+    problem = problem_of(rows)
+    learner = Learner(problem)
+    labels = np.repeat([0, 1], [len(X), 3]).astype(np.int32)
+    statistics = problem.gather(labels, 2)
+    batch = learner.from_statistics(statistics.counts[None], statistics.sums[None])
+    assert value(batch)[0] == pytest.approx(batch.objective[0] - FEW_ROWS_PENALTY)
+
+
+def test_cuts_keep_equal_values_together_and_follow_weights():
+    line = np.array([3.0, 1.0, 1.0, 2.0])
+    assert cut(line, np.ones(4), np.array([0.5])).tolist() == [1, 0, 0, 1]
+    assert cut(line, np.array([9.0, 1.0, 1.0, 1.0]), np.array([0.5])).tolist() == [0, 0, 0, 0]
+    table = next(iter(tables(problem_of()).values()))
+    first = quantile_partitions(table, 4, 1, np.random.default_rng(0))[0]
+    assert np.bincount(first).tolist() == [40] * 4
+
+
+@pytest.mark.parametrize("model", [KMLE, ExponentialFamilyMixture])
+def test_a_default_fit_is_the_same_for_copies_and_other_orders(model):
+    rows = np.random.default_rng(5).poisson([[3.0], [20.0]], size=(2, 300)).ravel()[:, None].astype(float)
+    plain = model(2, family="poisson", random_state=0).fit(rows)
+    turned = model(2, family="poisson", random_state=0).fit(rows[::-1])
+    values, counts = np.unique(rows, return_counts=True)
+    weighted = model(2, family="poisson", random_state=0).fit(values[:, None], sample_weight=counts)
+    for other in (turned, weighted):
+        np.testing.assert_allclose(np.sort(plain.weights_), np.sort(other.weights_), rtol=1e-6)
+
+
+def test_search_sees_the_prior_asked_for():
+    rows = np.random.default_rng(6).poisson(4.0, size=(50, 1)).astype(float)
+    found = search(Problem(Poisson(n_features=1), rows, None, 0.0), 2, np.random.default_rng(0))
+    assert np.isfinite(found.parameters.natural).all()
