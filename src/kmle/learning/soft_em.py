@@ -52,8 +52,8 @@ class SoftEM:
                 return replace(following, momentum=Momentum(plain, streak + 1))
             streak = 0
         following = self._expected(problem, plain, PLAIN)
-        # Exact arithmetic never lowers the objective. Where rounding does so by much, only what surely gains is changed;
-        # if that does not help either, there is nothing left to gain.
+        # Exact arithmetic never lowers the objective. Where rounding does so by much, only what surely gains is
+        # changed; if that does not help either, there is nothing left to gain.
         if state.objective - following.objective > MUCH * abs(state.objective):
             plain = self.maximized(problem, state, surely=True)
             following = self._expected(problem, plain, PLAIN)
