@@ -20,6 +20,8 @@ VANISHED = 1e-14
 # Momentum after s accepted steps is s / (s + DELAY), at most LARGEST.
 DELAY = 1.5
 LARGEST = 0.995
+# A fall of the objective by more than this share of it is not that of a sum's last digits.
+MUCH = 1e-11
 # Kinds of steps in the history.
 PLAIN, ACCELERATED = "responsibilities", "momentum"
 
@@ -50,13 +52,13 @@ class SoftEM:
                 return replace(following, momentum=Momentum(plain, streak + 1))
             streak = 0
         following = self._expected(problem, plain, PLAIN)
-        # Exact arithmetic never lowers the objective. Where rounding does, only what surely gains is changed; if that
-        # does not help, there is nothing left to gain.
-        if following.objective < state.objective:
+        # Exact arithmetic never lowers the objective. Where rounding does so by much, only what surely gains is
+        # changed; if that does not help either, there is nothing left to gain.
+        if state.objective - following.objective > MUCH * abs(state.objective):
             plain = self.maximized(problem, state, surely=True)
             following = self._expected(problem, plain, PLAIN)
-            if not following.objective > state.objective:
-                return state.unmoved(TOLERANCE_REACHED)
+        if following.objective < state.objective:
+            return state.unmoved(TOLERANCE_REACHED)
         return replace(following, momentum=Momentum(plain, streak + 1))
 
     def maximized(self, problem: LearningProblem, state: State, surely: bool = False) -> Parameters:
