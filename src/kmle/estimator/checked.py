@@ -165,7 +165,7 @@ class CheckedEstimator(ABC):
             steps = np.broadcast_to(np.asarray(self.resolution, dtype=float), (width,))
         except (TypeError, ValueError):
             raise ValueError(
-                f"resolution is {self.resolution!r}: it must be 'auto', None, a step, or one for each of {width} columns"
+                f"resolution is {self.resolution!r}: it must be 'auto', None, one step, or {width} of them"
             ) from None
         if not np.isfinite(steps).all() or (steps < 0).any():
             raise ValueError(f"resolution is {self.resolution!r}: steps must be numbers, zero or more")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..kernels import Centred, gaussian_log_normalizer, gaussian_natural
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import (
+    LARGE,
     cholesky_or_nan,
     floor_eigenvalues,
     inverse_from_cholesky,
@@ -213,6 +214,8 @@ def _lifted_natural(moment: Array, spread: Array) -> Array:
     factors = _legal_factors(second - mean[..., :, None] * mean[..., None, :], second)
     if spread.any():
         covariance = factors @ np.swapaxes(factors, -1, -2)
+        if d < LARGE:
+            return _natural(mean, _widened_factors(covariance, spread))
         narrow = np.isnan(cholesky_or_nan(covariance - np.diag(spread**2))[..., -1, -1])
         factors[narrow] = _widened_factors(covariance[narrow], spread)
     return _natural(mean, factors)

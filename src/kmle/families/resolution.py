@@ -3,7 +3,7 @@
 Most real columns are rounded. A density has no bound on a value that repeats, so a component as narrow as the rounding
 gains likelihood from the rounding alone. On a grid of step h a comb of Gaussians, one of standard deviation s at every
 value, gains log(1 + 2 exp(-2 pi^2 s^2 / h^2)) nats per row, by Poisson summation. That is 0.08 at s = 0.4 h, which no
-criterion pays for: one rounded Gaussian stays one component. Families with a shape are held to 0.6 h, where it is 0.002.
+criterion pays for: one rounded Gaussian stays one component. Families with a shape are held to 0.6 h: 0.002 nats.
 """
 
 from dataclasses import dataclass

@@ -10,11 +10,14 @@ from ..assignment.partition import Labels
 from ..assignment.problem import Parameters, Problem
 from ..numerics.arrays import Array
 from ..seeding import SEEDINGS
+from ..seeding.k_mle_plus_plus import spread_over
 from .batch import Batch, Learner
 from .partitions import LLOYD_STEPS, Table, partitions_at, quantile_partitions, random_seeds, spread_seeds
 
-# k-MLE++ estimates a distribution for every candidate row: with more numbers than this it is left out.
-K_MLE_NUMBERS = 400_000
+# k-MLE++ estimates a distribution for every candidate row: for so many of the sample, which come in random order. With
+# more numbers than this it is left out.
+K_MLE_ROWS = 256
+K_MLE_NUMBERS = 100_000
 # Up to so many starts are all of the kinds that are best alone.
 FEW_STARTS = 4
 RANDOM, QUANTILE, K_MLE = "random", "quantile", "k-mle++"
@@ -22,7 +25,7 @@ RANDOM, QUANTILE, K_MLE = "random", "quantile", "k-mle++"
 
 def kinds_for(problem: Problem, tables: dict[str, Table], count: int) -> list[str]:
     """The kinds of so many starts: k-means on each table twice, as its starts are much alike, the others in turn."""
-    affordable = len(problem.rows) * problem.order <= K_MLE_NUMBERS
+    affordable = min(len(problem.rows), K_MLE_ROWS) * problem.order <= K_MLE_NUMBERS
     if count <= FEW_STARTS:
         return list(islice(cycle(tables), count))
     others = [RANDOM, QUANTILE, *((K_MLE,) if affordable else ())]
@@ -49,6 +52,11 @@ def portfolio(
             found = partitions_at(last, random_seeds(last, k, count, generator), 1)
         elif kind == QUANTILE:
             found = quantile_partitions(last, k, count, generator)
+        elif kind == K_MLE:
+            some = problem.on_rows(np.arange(min(len(problem.rows), K_MLE_ROWS)))
+            spread = spread_over(some, k, generator)
+            spare += [padded(problem, spread.parameters(some, k, generator), k) for _ in range(count)]
+            continue
         else:
             spare += [seeded(problem, kind, k, generator) for _ in range(count)]
             continue
