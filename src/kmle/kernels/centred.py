@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.arrays import Array
-
 Floats = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 LOWEST = float(np.finfo(np.float64).min)
 
