@@ -22,9 +22,13 @@ def test_the_same_mixture_as_dense(family, kind):
     dense = DATA[family]
     weights = np.random.default_rng(1).random(len(dense))
     for estimator in (
-        KMLE(3, family=family, algorithm="hard-em", random_state=0, assignment="dense"),
-        ExponentialFamilyMixture(3, family=family, random_state=0, assignment="dense", tol=1e-10),
-        ExponentialFamilyMixture(3, family=family, algorithm="sparse-em", random_state=0, assignment="dense"),
+        KMLE(3, family=family, algorithm="hard-em", init="k-mle++", n_init=1, random_state=0, assignment="dense"),
+        ExponentialFamilyMixture(
+            3, family=family, init="k-mle++", n_init=1, random_state=0, assignment="dense", tol=1e-10
+        ),
+        ExponentialFamilyMixture(
+            3, family=family, algorithm="sparse-em", init="k-mle++", n_init=1, random_state=0, assignment="dense"
+        ),
     ):
         expected = estimator.fit(dense, sample_weight=weights).mixture_
         found = estimator.fit(kind(dense), sample_weight=weights)
@@ -85,4 +89,4 @@ def test_other_families_refuse_sparse_rows():
     with pytest.raises(ValueError, match="gamma does not take sparse rows"):
         families.Gamma(n_features=3).log_density(sparse.csr_array(np.eye(3)), np.ones((1, 6)))
     with pytest.raises(ValueError, match="init='quantile' does not take sparse rows"):
-        KMLE(2, family="poisson", init="quantile").fit(sparse.csr_array(np.eye(3)))
+        KMLE(2, family="poisson", init="quantile", n_init=1).fit(sparse.csr_array(np.eye(3)))

@@ -143,6 +143,11 @@ class LearningProblem(ABC):
     def over_rows(self, function: Callable[["Rows | SparseRows", int], T]) -> T:
         """The sum of what a function of rows, and of the place of their first one among all, says of all."""
 
+    @property
+    def row_values(self) -> float:
+        """How many numbers a pass reads for each row, on average."""
+        return float(self.order)
+
     def undisturbed(self) -> AbstractContextManager[object]:
         """Where steps are to be made: with so many statistics BLAS would use threads, which spin between the passes."""
         return blas_on_one_thread() if self.order >= MANY_STATISTICS and backend() == "compiled" else nullcontext()

@@ -1,7 +1,7 @@
 """Successes out of a known number of trials."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy
@@ -10,7 +10,11 @@ from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .bernoulli import SMALLEST_PROBABILITY
 from .shapes import as_columns
+from .sparse import row_sums
 from .support import UNIT_CLOSED, Integers, Support
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class Binomial(ExponentialFamily):
 
     name: ClassVar = "binomial"
     independent_columns: ClassVar = True
+    sparse: ClassVar = True
     parameters: ClassVar = {"probability": UNIT_CLOSED}
     fixed: ClassVar = {"trials": Integers(1)}
 
@@ -65,3 +70,6 @@ class Binomial(ExponentialFamily):
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return rng.binomial(self.trials, scipy.special.expit(natural), (size, natural.size)).astype(float)
+
+    def sparse_log_carrier(self, X: "csr_array") -> Array:
+        return row_sums(X, lambda x: self.log_carrier(x[:, np.newaxis]))  # that of zero is zero

@@ -1,7 +1,7 @@
 """Failures before a known number of successes."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy
@@ -9,7 +9,11 @@ import scipy
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .shapes import as_columns
+from .sparse import row_sums
 from .support import COUNTS, POSITIVE, Interval
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # A mean of zero (all counts zero) stands for this: finite in every product, zero to twelve digits.
 SMALLEST_MEAN = 1e-12
@@ -29,6 +33,7 @@ class NegativeBinomial(ExponentialFamily):
 
     name: ClassVar = "negative-binomial"
     independent_columns: ClassVar = True
+    sparse: ClassVar = True
     support: ClassVar = COUNTS
     parameters: ClassVar = {"probability": Interval(0.0, 1.0, closed_lower=False)}
     fixed: ClassVar = {"successes": POSITIVE}
@@ -66,3 +71,6 @@ class NegativeBinomial(ExponentialFamily):
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return rng.negative_binomial(self.successes, -np.expm1(natural), (size, natural.size)).astype(float)
+
+    def sparse_log_carrier(self, X: "csr_array") -> Array:
+        return row_sums(X, lambda x: self.log_carrier(x[:, np.newaxis]))  # that of zero is zero

@@ -7,9 +7,10 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from ..numerics.special import log_factorial
 from .base import ExponentialFamily
 from .shapes import as_columns
-from .sparse import row_sums_of
+from .sparse import row_sums
 from .support import COUNTS, NON_NEGATIVE
 
 if TYPE_CHECKING:
@@ -64,4 +65,4 @@ class Poisson(ExponentialFamily):
         return rng.poisson(np.exp(natural), (size, natural.size)).astype(float)
 
     def sparse_log_carrier(self, X: "csr_array") -> Array:
-        return -row_sums_of(X, scipy.special.gammaln(X.data + 1))
+        return -row_sums(X, log_factorial)

@@ -40,6 +40,11 @@ class Support(ABC):
         """Whether extremes and wholeness alone tell that finite values are legal; False may mean that they do not."""
         return False
 
+    @property
+    def entries(self) -> "Support":
+        """Where each value by itself may lie."""
+        return self
+
     def first_outsider(self, X: Array) -> tuple[int, int | None] | None:
         """Row and column (None: the whole row) of the first offender, or None when all is well."""
         outside = self.outside(X)
@@ -162,6 +167,10 @@ class UnitSphere(Support):
     def description(self) -> str:
         return "rows of length one (divide each row by its norm)"
 
+    @property
+    def entries(self) -> Support:
+        return REALS
+
     def outside(self, X: Array) -> NDArray[np.bool_]:
         return np.asarray(np.abs(np.einsum("ij,ij->i", X, X, dtype=float) - 1) > 2 * TOLERANCE)
 
@@ -176,8 +185,7 @@ class CountVectors(Support):
     total: int | None = None
 
     @property
-    def entries(self) -> Integers:
-        """Where each count by itself may lie."""
+    def entries(self) -> Support:
         return COUNTS
 
     @property

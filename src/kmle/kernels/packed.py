@@ -169,9 +169,7 @@ class PackedRows:
         counts, sums, scores = self.soft_passes(theta[np.newaxis], b[np.newaxis], n_kept)
         return counts[0], sums[0], float(scores[0])
 
-    def soft_passes(
-        self, natural: Floats, bias: Floats, n_kept: int | None = None
-    ) -> tuple[Floats, Floats, Floats]:
+    def soft_passes(self, natural: Floats, bias: Floats, n_kept: int | None = None) -> tuple[Floats, Floats, Floats]:
         """The soft passes of m mixtures of k components at once: natural (m, k, D) and bias (m, k).
 
         Returns counts (m, k), sums (m, k, D) and scores (m,); a mixture without active components scores -inf.

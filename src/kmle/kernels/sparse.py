@@ -48,7 +48,9 @@ class CompressedRows:
         if row_weights is not None and row_weights.shape != (self.n_rows,):
             raise ValueError(f"weights must have shape ({self.n_rows},), one per row, got {row_weights.shape}.")
         if len(X.indptr) != self.n_rows + 1:
-            raise ValueError(f"indptr must have {self.n_rows + 1} entries, one per row and one more, got {len(X.indptr)}.")
+            raise ValueError(
+                f"indptr must have {self.n_rows + 1} entries, one per row and one more, got {len(X.indptr)}."
+            )
         self.n_values = len(X.data)
         index = np.promote_types(X.indices.dtype, X.indptr.dtype)
         arrays = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)

@@ -52,12 +52,13 @@ class Moves:
 
     def best(self, count: int) -> Batch:
         """The most promising trials, after a pass with each."""
-        trials = sorted(self._trials(), key=lambda trial: -trial[0])[:count]
-        natural = np.stack([parameters.natural for _, parameters in trials])
-        log_weights = np.stack([parameters.log_weights for _, parameters in trials])
+        promising = sorted(self._trials(), key=lambda trial: -trial[0])[:count]
+        trials = [self._moved(removed, insertion) for _, removed, insertion in promising]
+        natural = np.stack([parameters.natural for parameters in trials])
+        log_weights = np.stack([parameters.log_weights for parameters in trials])
         return self._learner.expected(natural, log_weights)
 
-    def _trials(self) -> Iterator[tuple[float, Parameters]]:
+    def _trials(self) -> Iterator[tuple[float, int, Insertion]]:
         """Pairs of a removal and an insertion, with the expected gain of each."""
         costs = self._removal_costs()
         inactive = np.flatnonzero(~self._parameters.alive)
@@ -65,7 +66,7 @@ class Moves:
         for insertion in self._insertions():
             for removed in removals:
                 if removed != insertion.replaced:
-                    yield insertion.gain - costs[removed], self._moved(removed, insertion)
+                    yield insertion.gain - costs[removed], removed, insertion
 
     def _removal_costs(self) -> Array:
         """What the log-likelihood loses without each component, all else unchanged (k,)."""
@@ -138,7 +139,9 @@ class Moves:
             statistics = self._problem.gather(labels, 1)
             natural, value = _estimated(self._learner, statistics)
             weight = statistics.counts / self._problem.total
-            gain = value[0] + statistics.counts[0] * np.log(weight[0]) - self._table.weights[near] @ self._evidence[near]
+            gain = (
+                value[0] + statistics.counts[0] * np.log(weight[0]) - self._table.weights[near] @ self._evidence[near]
+            )
             yield Insertion(None, natural, weight, float(gain))
 
     def _moved(self, removed: int, insertion: Insertion) -> Parameters:

@@ -12,11 +12,16 @@ from ..numerics.arrays import Array
 # Rows for each free parameter of a mixture, and the fewest in all.
 ROWS_PER_PARAMETER = 10
 FEWEST_ROWS = 2000
+# Sparse rows say little of most parameters: so many for each component are enough to tell components apart.
+SPARSE_ROWS_EACH = 100
 
 
 def sample_rows(problem: LearningProblem, n_components: int) -> int:
     """How many rows are enough to compare starts of a mixture."""
-    return FEWEST_ROWS + ROWS_PER_PARAMETER * n_components * (problem.order + 1)
+    each = ROWS_PER_PARAMETER * (problem.order + 1)
+    if problem.row_values < problem.order:
+        each = min(each, SPARSE_ROWS_EACH)
+    return FEWEST_ROWS + n_components * each
 
 
 def representative(problem: LearningProblem, size: int, key: int) -> Problem:
