@@ -102,7 +102,7 @@ def test_k_means_of_sparse_rows():
 
     family = families.FixedCovarianceGaussian()
     model = KMLE(3, family=family, weights="uniform", init=WHICH, prior_strength=0.0).fit(sparse.csr_array(DIRECTIONS))
-    peer = KMeans(3, init=np.array([DIRECTIONS[WHICH == j].mean(axis=0) for j in range(3)]), n_init=1, tol=0)
+    peer = KMeans(3, init=np.array([DIRECTIONS[j == WHICH].mean(axis=0) for j in range(3)]), n_init=1, tol=0)
     peer.fit(sparse.csr_array(DIRECTIONS))
     np.testing.assert_array_equal(model.labels_, peer.labels_)
     np.testing.assert_allclose(model.mixture_.source["mean"], peer.cluster_centers_, atol=1e-12)

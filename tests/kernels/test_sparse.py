@@ -163,7 +163,9 @@ def test_inactive_components():
     natural, bias = np.full((2, 5), np.nan), np.full(2, -INF)
     rows = CompressedRows(X)
     counts, sums, score = rows.soft_pass(natural, bias)
-    assert (counts == 0).all() and (sums == 0).all() and score == -INF
+    np.testing.assert_array_equal(counts, 0.0)
+    np.testing.assert_array_equal(sums, 0.0)
+    assert score == -INF
     assert rows.evidence(natural, bias) == (-INF, 0.0)
 
 
