@@ -8,16 +8,17 @@ from pathlib import Path
 from . import charts, machine
 from .harness import CONTESTANTS, Settings, measure
 from .limits import limits, scaling
-from .markdown import page_part, put_into, workload_section
+from .markdown import page_part, put_into, text_section, workload_section
 from .results import Book
 from .structures import structures
+from .text import text
 from .workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURES = ROOT / "docs" / "pictures"
 BOOKS = Path(__file__).with_name("measured")
-OTHER_PARTS = ("limits", "structures", "scaling")
+OTHER_PARTS = ("Wtext", "limits", "structures", "scaling")
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
@@ -70,6 +71,9 @@ def main(given: list[str] | None = None) -> int:
         book.add(result)
         if not chosen.no_write:
             write(book)
+    if "Wtext" in chosen.parts:
+        book.text = text(settings.quick, settings.n_threads, settings.repeats)
+        print("\n" + text_section(book), flush=True)
     if "limits" in chosen.parts:
         book.limits = limits(settings.quick, settings.n_threads)
         print(*book.limits, sep="\n", flush=True)

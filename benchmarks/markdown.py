@@ -140,6 +140,32 @@ def structures_section(book: Book) -> str:
     return f"#### Many components\n\n{told}\n\n" + table(["model", "components", *names], rows)
 
 
+def text_section(book: Book) -> str:
+    """Default fits of sparse text; where the peer is ahead of the same model, its numbers are bold."""
+    if not book.text:
+        return ""
+    peer, own = (
+        next(e for e in book.text if e["contestant"] == f"{name} k-means") for name in ("scikit-learn", "kmle")
+    )
+    rows = []
+    for entry in book.text:
+        ahead = {name for name in ("seconds", "megabytes", "inertia") if entry is peer and peer[name] < own[name]}
+        shown = {
+            "seconds": seconds_text(entry["seconds"]),
+            "megabytes": f"{entry['megabytes']:.0f} MB",
+            "inertia": "" if entry["inertia"] is None else f"{entry['inertia']:.0f}",
+        }
+        told = [f"**{value}**" if name in ahead else value for name, value in shown.items()]
+        rows.append([entry["contestant"], entry["rows"], told[0], str(entry["iterations"]), told[1], told[2]])
+    n, d = peer["shape"]
+    sizes = " (quick sizes)" if peer["quick"] else ""
+    intro = (
+        f"Default fits of {n} documents, {d} words, {peer['stored']} stored entries, 20 components, starts included."
+    )
+    header = ["contestant", "rows", "a fit", "iterations", "peak memory beside the data", "inertia"]
+    return f"#### Wtext: sparse text{sizes}\n\n{intro}\n\n" + table(header, rows)
+
+
 def page_part(books: list[Book]) -> str:
     """Everything between the markers: machine by machine."""
     return "\n\n".join(map(machine_section, books))
@@ -151,7 +177,7 @@ def machine_section(book: Book) -> str:
     facts = "\n".join(f"- {name}: {value}" for name, value in book.machine.items() if name != "Processor")
     picture = f"![How many times faster than the best peer](pictures/benchmarks-{short_name(processor)}.png)"
     parts = [f"### On {processor}", facts, picture, summary(book), *map(workload_section, book.in_order())]
-    parts += [limits_section(book), structures_section(book)]
+    parts += [text_section(book), limits_section(book), structures_section(book)]
     return "\n\n".join(part for part in parts if part)
 
 

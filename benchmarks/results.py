@@ -91,6 +91,8 @@ class Book:
     results: dict[str, Result] = field(default_factory=dict)
     structures: list[dict[str, Any]] = field(default_factory=list)
     """Proximity structures against the dense pass."""
+    text: list[dict[str, Any]] = field(default_factory=list)
+    """Default fits of sparse text."""
 
     @staticmethod
     def read(path: Path) -> "Book":
@@ -102,7 +104,9 @@ class Book:
             name: Result(**(entry | {"rows": [Row(**row) for row in entry["rows"]], "shape": tuple(entry["shape"])}))
             for name, entry in content["results"].items()
         }
-        return Book(content["machine"], content["limits"], results, content.get("structures", []))
+        return Book(
+            content["machine"], content["limits"], results, content.get("structures", []), content.get("text", [])
+        )
 
     def write(self, path: Path) -> None:
         """Into a file."""

@@ -36,7 +36,9 @@ class ClusterStatistics:
         An empty component without a prior has no mean; it gets zeros, and its parameters are never read.
         """
         total = self.counts + prior_strength
-        return (self.sums + prior_strength * np.asarray(prior_moment)) / np.where(total > 0, total, 1.0)[:, None]
+        moments = self.sums + prior_strength * np.asarray(prior_moment)
+        moments /= np.where(total > 0, total, 1.0)[:, None]
+        return moments
 
     def weights(self) -> Array:
         """The share of each component (k,)."""

@@ -160,6 +160,11 @@ class LearningProblem(ABC):
     def over_rows(self, function: Callable[["Rows | SparseRows", int], T]) -> T:
         """The sum of what a function of rows, and of the place of their first one among all, says of all."""
 
+    @property
+    def row_values(self) -> float:
+        """How many numbers a pass reads for each row, on average."""
+        return float(self.order)
+
     def undisturbed(self) -> AbstractContextManager[object]:
         """Where steps are to be made."""
         return undisturbed(self.order)

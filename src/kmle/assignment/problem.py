@@ -104,6 +104,11 @@ class Problem(LearningProblem):
         return reservoir_places(len(self.rows), self._sample_size, self._sampling)
 
     @property
+    def row_values(self) -> float:
+        """How many numbers a pass reads for each row, on average: of sparse rows those that are stored."""
+        return self.rows.X.nnz / len(self.rows) if isinstance(self.rows, SparseRows) else super().row_values
+
+    @property
     def engine_name(self) -> str:
         """What finds the labels, as users call it."""
         return self.engine.name

@@ -75,7 +75,7 @@ def prepared(
     seen: Seen = slice(None) if multiplicity is None or multiplicity.all() else multiplicity > 0
     problem = Problem(
         family,
-        X[seen],
+        X if isinstance(seen, slice) else X[seen],  # a slice of all sparse rows would be a copy
         None if multiplicity is None else multiplicity[seen],
         prior_strength,
         prescribed_weights,

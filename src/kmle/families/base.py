@@ -10,6 +10,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..kernels import CompressedRows
 from ..numerics.arrays import Array
 from ..numerics.differentiation import jacobian, natural_steps
 from ..numerics.quadrature import integer_nodes, interval_nodes
@@ -124,8 +125,8 @@ class ExponentialFamily(FamilyContract):
         natural = np.atleast_2d(np.asarray(natural, dtype=float))
         if issparse(X):
             sparse_rows = check_sparse(self, X)
-            carrier = self.sparse_log_carrier(sparse_rows)[:, None]
-            return np.asarray(sparse_rows @ natural.T - self.log_normalizer(natural) + carrier)
+            scores = CompressedRows(sparse_rows).scores(natural, -self.log_normalizer(natural))
+            return scores + self.sparse_log_carrier(sparse_rows)[:, None]
         rows = self.check(X)
         density = np.empty((len(rows), len(natural)))
         # Direct densities hold no statistics, so their blocks are longer: each factors all the components anew.

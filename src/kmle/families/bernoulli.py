@@ -1,7 +1,7 @@
 """Yes-or-no answers."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy
@@ -10,9 +10,6 @@ from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .shapes import as_columns
 from .support import UNIT_CLOSED, Integers
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 # Probabilities are kept this far from zero and one, so a constant column is legal and finite in every product.
 SMALLEST_PROBABILITY = 1e-12
@@ -55,9 +52,6 @@ class Bernoulli(ExponentialFamily):
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return (rng.random((size, natural.size)) < scipy.special.expit(natural)).astype(float)
-
-    def sparse_log_carrier(self, X: "csr_array") -> Array:
-        return np.zeros(X.shape[0])
 
 
 def logit(probability: Array) -> Array:

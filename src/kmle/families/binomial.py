@@ -1,7 +1,7 @@
 """Successes out of a known number of trials."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy
@@ -11,7 +11,11 @@ from ..numerics.saddle_point import LARGE, log_poisson
 from .base import ExponentialFamily
 from .bernoulli import SMALLEST_PROBABILITY, logit
 from .shapes import as_columns, over_columns
+from .sparse import row_sums
 from .support import UNIT_CLOSED, Integers, Support
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class Binomial(ExponentialFamily):
 
     name: ClassVar = "binomial"
     independent_columns: ClassVar = True
+    sparse: ClassVar = True
     parameters: ClassVar = {"probability": UNIT_CLOSED}
     fixed: ClassVar = {"trials": Integers(1)}
 
@@ -82,3 +87,6 @@ class Binomial(ExponentialFamily):
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return rng.binomial(self.trials, scipy.special.expit(natural), (size, natural.size)).astype(float)
+
+    def sparse_log_carrier(self, X: "csr_array") -> Array:
+        return row_sums(X, lambda x: self.log_carrier(x[:, np.newaxis]))  # that of zero is zero

@@ -8,6 +8,7 @@ import scipy
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
+from ..numerics.special import log_sum_exp
 from .base import ExponentialFamily
 from .bernoulli import SMALLEST_PROBABILITY
 from .support import UNIT_CLOSED, Integers, Support
@@ -103,7 +104,7 @@ class Categorical(ExponentialFamily):
         return one_hot
 
     def log_normalizer(self, natural: Array) -> Array:
-        return np.sum([scipy.special.logsumexp(column, axis=-1) for column in self._columns(natural)], axis=0)
+        return np.sum([log_sum_exp(column) for column in self._columns(natural)], axis=0)
 
     def moment_from_natural(self, natural: Array) -> Array:
         return np.concatenate([scipy.special.softmax(column, axis=-1) for column in self._columns(natural)], axis=-1)
@@ -127,8 +128,12 @@ class Categorical(ExponentialFamily):
 def log_proportions(moment: Array) -> Array:
     """log of the proportions of non-negative numbers, none below the smallest probability, summing to one."""
     total = np.maximum(moment.sum(axis=-1, keepdims=True), SMALLEST_PROBABILITY)
-    floored = np.maximum(moment / total, SMALLEST_PROBABILITY)
-    return np.log(floored) - np.log(floored.sum(axis=-1, keepdims=True))
+    proportions = moment / total
+    np.maximum(proportions, SMALLEST_PROBABILITY, out=proportions)
+    floored_total = proportions.sum(axis=-1, keepdims=True)
+    np.log(proportions, out=proportions)
+    proportions -= np.log(floored_total)
+    return proportions
 
 
 def log_probabilities(given: Array) -> Array:

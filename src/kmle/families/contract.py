@@ -192,8 +192,8 @@ class FamilyContract(ABC):
         return None
 
     def sparse_log_carrier(self, X: "csr_array") -> Array:
-        """k(x) of sparse rows, from the entries that are stored."""
-        raise ValueError(f"{self.name} does not take sparse rows: give a dense array")
+        """k(x) of sparse rows, from the entries that are stored; zero unless a family says otherwise."""
+        return np.zeros(X.shape[0])
 
     def smallest_spread(self, resolution: "Resolution", origin: Array | None) -> Array | None:
         """How narrow a component may be in each column (d,), for `measured_from(X, origin)`; None without a scale."""

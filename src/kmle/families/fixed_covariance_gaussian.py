@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy
@@ -13,7 +13,11 @@ from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .centring import centre_of_columns
 from .shapes import as_columns
+from .sparse import row_sums
 from .support import REALS
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class FixedCovarianceGaussian(ExponentialFamily):
 
     name: ClassVar = "fixed-covariance-gaussian"
     support: ClassVar = REALS
+    sparse: ClassVar = True
     parameters: ClassVar = {"mean": REALS}
 
     def __post_init__(self) -> None:
@@ -50,21 +55,26 @@ class FixedCovarianceGaussian(ExponentialFamily):
         object.__setattr__(self, "covariance", plain)
         if size is not None:
             object.__setattr__(self, "n_features", size)
-        matrix = self._matrix(size or 1)
-        if not np.allclose(matrix, matrix.T) or not np.all(np.linalg.eigvalsh(matrix) > 0):
+        positive = np.all(table > 0)
+        if table.ndim == 2:
+            positive = np.allclose(table, table.T) and np.all(np.linalg.eigvalsh(table) > 0)
+        if not positive:
             raise ValueError("covariance must be symmetric and positive definite")
 
-    def _matrix(self, d: int) -> Array:
-        table = np.asarray(self.covariance, dtype=float)
-        return table if table.ndim == 2 else np.diag(np.broadcast_to(table, d))
+    @property
+    def _variances(self) -> Array | None:
+        """One for all columns or one for each; None where columns are correlated."""
+        return None if isinstance(self.covariance, tuple) and isinstance(self.covariance[0], tuple) else _table(self)
 
-    def _whitener(self, d: int) -> Array:
-        """W with |W x|^2 = x^T S^-1 x."""
-        return _whitener(self, d)
+    def _whitened(self, X: Array) -> Array:
+        """W x, with |W x|^2 = x^T S^-1 x."""
+        return X @ _whitener(self).T if self._variances is None else X / np.sqrt(self._variances)
 
     def _log_scale(self, d: int) -> float:
         """log|2 pi S| / 2."""
-        return float(0.5 * np.linalg.slogdet(2 * np.pi * self._matrix(d))[1])
+        if self._variances is None:
+            return float(0.5 * np.linalg.slogdet(2 * np.pi * _table(self))[1])
+        return float(0.5 * np.log(2 * np.pi * np.broadcast_to(self._variances, d)).sum())
 
     def order_for(self, n_features: int) -> int:
         return n_features
@@ -73,19 +83,17 @@ class FixedCovarianceGaussian(ExponentialFamily):
         return X
 
     def log_carrier(self, X: Array) -> Array:
-        table, d = np.asarray(self.covariance, dtype=float), X.shape[-1]
-        whitened = X @ self._whitener(d).T if table.ndim == 2 else X / np.sqrt(table)
-        return -0.5 * np.einsum("...d,...d->...", whitened, whitened) - self._log_scale(d)
+        whitened = self._whitened(X)
+        return -0.5 * np.einsum("...d,...d->...", whitened, whitened) - self._log_scale(X.shape[-1])
 
     def log_normalizer(self, natural: Array) -> Array:
         return 0.5 * np.einsum("...i,...i->...", self.moment_from_natural(natural), natural)
 
     def moment_from_natural(self, natural: Array) -> Array:
-        return natural @ self._matrix(natural.shape[-1])
+        return natural @ _table(self) if self._variances is None else natural * self._variances
 
     def natural_from_moment(self, moment: Array) -> Array:
-        whitener = self._whitener(moment.shape[-1])
-        return moment @ whitener.T @ whitener
+        return self._whitened(moment) @ _whitener(self) if self._variances is None else moment / self._variances
 
     def natural_from_source(self, *, mean: Array) -> Array:
         return self.natural_from_moment(as_columns(mean))
@@ -99,8 +107,10 @@ class FixedCovarianceGaussian(ExponentialFamily):
         return -0.5 * d - self.log_normalizer(natural) - self._log_scale(d)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        factor = np.linalg.cholesky(self._matrix(natural.size))
-        return self.moment_from_natural(natural) + rng.standard_normal((size, natural.size)) @ factor.T
+        noise = rng.standard_normal((size, natural.size))
+        if self._variances is None:
+            return self.moment_from_natural(natural) + noise @ np.linalg.cholesky(_table(self)).T
+        return self.moment_from_natural(natural) + noise * np.sqrt(self._variances)
 
     def origin(self, X: Array, weights: Array | None = None) -> Array | None:
         return centre_of_columns(X, weights)
@@ -124,8 +134,21 @@ class FixedCovarianceGaussian(ExponentialFamily):
         return origin
 
     def carrier_by_squares(self, n_columns: int) -> tuple[Array, float] | None:
-        table = np.asarray(self.covariance, dtype=float)
-        return None if table.ndim == 2 else (np.broadcast_to(-0.5 / table, n_columns), -self._log_scale(n_columns))
+        variances = self._variances
+        if variances is None:
+            return None
+        return np.broadcast_to(-0.5 / variances, n_columns), -self._log_scale(n_columns)
+
+    def sparse_log_carrier(self, X: "csr_array") -> Array:
+        variances, d = self._variances, X.shape[1]
+        if variances is None:
+            # The squared length of W x, without W x: x^T (S^-1 x), of the columns that a row has.
+            products = X @ self.natural_from_moment(np.eye(d))
+            return -0.5 * np.asarray(X.multiply(products).sum(axis=1)).ravel() - self._log_scale(d)
+        if variances.ndim:
+            X = X.multiply(1 / np.sqrt(variances)).tocsr()
+            return -0.5 * row_sums(X, np.square) - self._log_scale(d)
+        return -0.5 * row_sums(X, np.square) / float(variances) - self._log_scale(d)
 
     def centred(self, natural: Array) -> Centred:
         # k(x) holds the squares of x and the constant.
@@ -141,16 +164,19 @@ class FixedCovarianceGaussian(ExponentialFamily):
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """By distances to the means: no squares of coordinates, so no digits lost far from the origin."""
-        whitener = self._whitener(X.shape[-1])
         distances = scipy.spatial.distance.cdist(
-            X @ whitener.T, self.moment_from_natural(natural) @ whitener.T, "sqeuclidean"
+            self._whitened(X), self._whitened(self.moment_from_natural(natural)), "sqeuclidean"
         )
         return -0.5 * distances - self._log_scale(X.shape[-1])
 
 
+def _table(family: FixedCovarianceGaussian) -> Array:
+    return np.asarray(family.covariance, dtype=float)
+
+
 @lru_cache(maxsize=64)
-def _whitener(family: FixedCovarianceGaussian, d: int) -> Array:
-    """Found once: every update of the parameters needs it."""
-    whitener = np.linalg.inv(np.linalg.cholesky(family._matrix(d)))
+def _whitener(family: FixedCovarianceGaussian) -> Array:
+    """W with |W x|^2 = x^T S^-1 x. Found once: every update of the parameters needs it."""
+    whitener = np.linalg.inv(np.linalg.cholesky(_table(family)))
     whitener.flags.writeable = False
     return whitener

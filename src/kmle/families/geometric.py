@@ -24,6 +24,7 @@ class Geometric(ExponentialFamily):
 
     name: ClassVar = "geometric"
     independent_columns: ClassVar = True
+    sparse: ClassVar = True
     support: ClassVar = COUNTS
     parameters: ClassVar = {"probability": Interval(0.0, 1.0, closed_lower=False)}
 

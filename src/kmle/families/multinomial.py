@@ -8,11 +8,12 @@ import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
+from ..numerics.special import log_factorial, log_sum_exp
 from .base import ExponentialFamily
 from .binomial import Binomial
 from .categorical import log_probabilities, log_proportions
 from .shapes import over_columns
-from .sparse import row_sums_of
+from .sparse import row_sums
 from .support import CountVectors, Integers, Simplex, Support
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Multinomial(ExponentialFamily):
         return scipy.special.gammaln(X.sum(axis=-1) + 1) - scipy.special.gammaln(X + 1).sum(axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
-        return self._total * np.asarray(scipy.special.logsumexp(natural, axis=-1))
+        return self._total * log_sum_exp(natural)
 
     def moment_from_natural(self, natural: Array) -> Array:
         return self._total * scipy.special.softmax(natural, axis=-1)
@@ -121,4 +122,4 @@ class Multinomial(ExponentialFamily):
         return rng.multinomial(self.trials, scipy.special.softmax(natural), size).astype(float)
 
     def sparse_log_carrier(self, X: "csr_array") -> Array:
-        return scipy.special.gammaln(row_sums_of(X, X.data) + 1) - row_sums_of(X, scipy.special.gammaln(X.data + 1))
+        return scipy.special.gammaln(row_sums(X, lambda x: x) + 1) - row_sums(X, log_factorial)

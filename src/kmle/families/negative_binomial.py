@@ -1,7 +1,7 @@
 """Failures before a known number of successes."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy
@@ -11,7 +11,11 @@ from ..numerics.saddle_point import LARGE, log_poisson
 from .base import ExponentialFamily
 from .poisson import draw_counts
 from .shapes import as_columns, over_columns
+from .sparse import row_sums
 from .support import COUNTS, POSITIVE, Interval
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # A mean of zero (all counts zero) stands for this: finite in every product, zero to twelve digits.
 SMALLEST_MEAN = 1e-12
@@ -33,6 +37,7 @@ class NegativeBinomial(ExponentialFamily):
 
     name: ClassVar = "negative-binomial"
     independent_columns: ClassVar = True
+    sparse: ClassVar = True
     support: ClassVar = COUNTS
     parameters: ClassVar = {"probability": Interval(0.0, 1.0, closed_lower=False)}
     fixed: ClassVar = {"successes": POSITIVE}
@@ -93,3 +98,6 @@ class NegativeBinomial(ExponentialFamily):
             return rng.negative_binomial(self.successes, success, (size, natural.size)).astype(float)
         # Poisson draws at gamma rates: NumPy's own stop at means of 1e18.
         return draw_counts(rng.gamma(self.successes, np.exp(natural) / success, (size, natural.size)), rng)
+
+    def sparse_log_carrier(self, X: "csr_array") -> Array:
+        return row_sums(X, lambda x: self.log_carrier(x[:, np.newaxis]))  # that of zero is zero

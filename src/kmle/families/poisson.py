@@ -8,9 +8,10 @@ import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
+from ..numerics.special import log_factorial
 from .base import ExponentialFamily
 from .shapes import as_columns, over_columns
-from .sparse import row_sums_of
+from .sparse import row_sums
 from .support import COUNTS, NON_NEGATIVE
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Poisson(ExponentialFamily):
         return draw_counts(np.broadcast_to(np.exp(natural), (size, natural.size)), rng)
 
     def sparse_log_carrier(self, X: "csr_array") -> Array:
-        return -row_sums_of(X, scipy.special.gammaln(X.data + 1))
+        return -row_sums(X, log_factorial)
 
 
 def draw_counts(rate: Array, rng: np.random.Generator) -> Array:

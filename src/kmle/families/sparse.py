@@ -1,18 +1,25 @@
 """Sparse rows: checked and scored by their stored entries, never filled in."""
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
+from ..kernels import survey
 from ..numerics.arrays import Array
 from .checking import LARGEST_LEARNED
 from .contract import FamilyContract
-from .support import CountVectors
+from .support import TOLERANCE, CountVectors, Support, UnitSphere
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+# Entries are looked at in blocks of about this many.
+BLOCK_ENTRIES = 1 << 17
 
 
 def issparse(X: Any) -> bool:
@@ -25,22 +32,35 @@ def issparse(X: Any) -> bool:
 
 
 def as_csr(X: Any) -> "csr_array":
-    """Rows in compressed form, float32 or float64, without stored zeros or repeated entries."""
+    """Rows in compressed form, float32 or float64, without stored zeros or repeated entries, columns in order."""
     rows = scipy.sparse.csr_array(X)
     if rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(float)
-    if not rows.has_canonical_format or np.any(rows.data == 0):
+    if not rows.has_canonical_format or np.count_nonzero(rows.data) < len(rows.data):
         rows = rows.copy()
         rows.sum_duplicates()
         rows.eliminate_zeros()
     return rows
 
 
-def row_sums_of(X: "csr_array", values: Array) -> Array:
-    """Sums over each row of one value for each stored entry."""
-    return np.asarray(
-        scipy.sparse.csr_array((values.astype(float), X.indices, X.indptr), shape=X.shape).sum(axis=1)
-    ).ravel()
+def row_sums(X: "csr_array", of: Callable[[Array], Array]) -> Array:
+    """Sums over each row of a function of the stored entries (m,), which looks at a block of them at a time.
+
+    >>> row_sums(scipy.sparse.csr_array([[0.0, 2.0], [0.0, 0.0], [3.0, 1.0]]), np.square)
+    array([ 4.,  0., 10.])
+    """
+    sums = np.zeros(X.shape[0])
+    first = 0
+    while first < len(sums):
+        enough = np.searchsorted(X.indptr, X.indptr[first] + BLOCK_ENTRIES, side="right") - 1
+        last = min(len(sums), max(first + 1, int(enough)))
+        starts = X.indptr[first : last + 1]
+        values = of(X.data[starts[0] : starts[-1]].astype(float, copy=False))
+        filled = np.flatnonzero(np.diff(starts))
+        if len(filled):
+            sums[first + filled] = np.add.reduceat(values, starts[filled] - starts[0])
+        first = last
+    return sums
 
 
 def check_sparse(family: FamilyContract, X: Any) -> "csr_array":
@@ -52,10 +72,23 @@ def check_sparse(family: FamilyContract, X: Any) -> "csr_array":
         raise ValueError("there are no rows or no columns: at least one of each is needed")
     if family.n_features is not None and rows.shape[1] != family.n_features:
         raise ValueError(f"{family.name} was set up for {family.n_features} columns but the data has {rows.shape[1]}")
-    values = rows.data[:, None].astype(float, copy=False)
-    single = CountVectors().entries if isinstance(family.support, CountVectors) else family.support
-    bad = ~np.isfinite(values[:, 0])
-    bad |= single.outside(np.where(np.isfinite(values), values, 0.0))[:, 0]
+    _check_entries(family, rows)
+    _check_sums(family, rows)
+    return rows
+
+
+def _check_entries(family: FamilyContract, rows: "csr_array") -> None:
+    support, values = family.support.entries, rows.data[:, np.newaxis]
+    # One look usually tells that all is well; only if not is the offender looked for.
+    seen = survey(values)
+    if len(values) == 0:
+        return
+    if seen.finite:
+        _check_size(family, rows, max(-seen.lowest[0], seen.highest[0]))
+        if support.holds_all(seen):
+            return
+    finite = np.isfinite(values)
+    bad = ~finite[:, 0] | support.outside(np.where(finite, values, 0.0))[:, 0]
     if bad.any():
         entry = int(np.argmax(bad))
         row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
@@ -63,21 +96,35 @@ def check_sparse(family: FamilyContract, X: Any) -> "csr_array":
             f"row {row}, column {rows.indices[entry]} holds {rows.data[entry]:.6g}; "
             f"{family.name} accepts {family.support.description}"
         )
-    if len(values) and values.max() > LARGEST_LEARNED:
-        column = rows.indices[int(np.argmax(values))]
+
+
+def _check_size(family: FamilyContract, rows: "csr_array", largest: float) -> None:
+    if largest > LARGEST_LEARNED:
+        entry = int(np.argmax(np.abs(rows.data)))
         raise ValueError(
-            f"column {column} holds {values.max():.6g}: products of such numbers overflow in {family.name}; "
-            "rescale the column, or drop such rows"
+            f"column {rows.indices[entry]} holds {rows.data[entry]:.6g}: products of such numbers overflow in "
+            f"{family.name}; rescale the column, or drop such rows"
         )
-    if isinstance(family.support, CountVectors):
-        totals = row_sums_of(rows, rows.data)
-        wrong = totals == 0 if family.support.total is None else totals != family.support.total
-        if wrong.any():
-            raise ValueError(
-                f"row {int(np.argmax(wrong))} sums to {totals[np.argmax(wrong)]:.6g}; "
-                f"{family.name} accepts {family.support.description}"
-            )
-    return rows
 
 
-__all__ = ["as_csr", "check_sparse", "issparse", "row_sums_of"]
+def _check_sums(family: FamilyContract, rows: "csr_array") -> None:
+    found = _wrong_sums(family.support, rows)
+    if found is not None and found[1].any():
+        row = int(np.argmax(found[1]))
+        raise ValueError(
+            f"row {row} {found[2]} {found[0][row]:.6g}; {family.name} accepts {family.support.description}"
+        )
+
+
+def _wrong_sums(support: Support, rows: "csr_array") -> tuple[Array, NDArray[np.bool_], str] | None:
+    """What rows as a whole must agree with: a number for each, which are wrong, and a verb for it."""
+    if isinstance(support, CountVectors):
+        totals = row_sums(rows, lambda values: values)
+        return totals, totals == 0 if support.total is None else totals != support.total, "sums to"
+    if isinstance(support, UnitSphere):
+        lengths = np.sqrt(row_sums(rows, np.square))
+        return lengths, np.abs(lengths**2 - 1) > 2 * TOLERANCE, "has length"
+    return None
+
+
+__all__ = ["as_csr", "check_sparse", "issparse", "row_sums"]

@@ -44,6 +44,11 @@ class Support(ABC):
         """Two rows (2, d) as large as the data gets: every column at its lower and at its upper end."""
         return np.stack([seen.lowest, seen.highest]).astype(float)
 
+    @property
+    def entries(self) -> "Support":
+        """Where each value by itself may lie."""
+        return self
+
     def first_outsider(self, X: Array) -> tuple[int, int | None] | None:
         """Row and column (None: the whole row) of the first offender, or None when all is well."""
         outside = self.outside(X)
@@ -166,6 +171,10 @@ class UnitSphere(Support):
     def description(self) -> str:
         return "rows of length one (divide each row by its norm)"
 
+    @property
+    def entries(self) -> Support:
+        return REALS
+
     def outside(self, X: Array) -> NDArray[np.bool_]:
         return np.asarray(np.abs(np.einsum("ij,ij->i", X, X, dtype=float) - 1) > 2 * TOLERANCE)
 
@@ -180,8 +189,7 @@ class CountVectors(Support):
     total: int | None = None
 
     @property
-    def entries(self) -> Integers:
-        """Where each count by itself may lie."""
+    def entries(self) -> Support:
         return COUNTS
 
     @property

@@ -25,6 +25,7 @@ class VonMisesFisher(ExponentialFamily):
 
     name: ClassVar = "von-mises-fisher"
     support: ClassVar = UnitSphere()
+    sparse: ClassVar = True
     parameters: ClassVar = {"direction": UnitSphere(), "concentration": NON_NEGATIVE}
 
     def facts_from_data(self, X: Array) -> dict[str, Any]:

@@ -10,9 +10,49 @@ import scipy
 
 from .arrays import Array
 
+# Logarithms of factorials of whole numbers below this stand in a table.
+TABULATED_FACTORIALS = 1024
+# Values that are worked on together: they stay in the cache.
+BLOCK_VALUES = 1 << 15
+
 # log a - psi(a) = 1/(2a) + sum_n B_2n / (2n a^2n): the asymptotic series of digamma without its logarithm.
 _BERNOULLI_OVER_2N = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 _SERIES_FROM = 16.0
+
+
+@lru_cache(maxsize=1)
+def _log_factorials() -> Array:
+    return np.asarray(scipy.special.gammaln(np.arange(TABULATED_FACTORIALS) + 1.0))
+
+
+def log_factorial(x: Array) -> Array:
+    """log x! of numbers of at least zero; small whole numbers, of which counts consist, are looked up.
+
+    >>> log_factorial(np.array([3.0, 0.0])).round(4)
+    array([1.7918, 0.    ])
+    """
+    whole = x.astype(np.intp)
+    if x.max(initial=0.0) < TABULATED_FACTORIALS and np.array_equal(whole, x):
+        return np.asarray(_log_factorials()[whole])
+    return np.asarray(scipy.special.gammaln(x + 1))
+
+
+def log_sum_exp(x: Array) -> Array:
+    """log sum exp along the last axis, a few lines at a time.
+
+    >>> log_sum_exp(np.array([[1000.0, 1000.0], [-np.inf, 0.0]])) - np.log(2)
+    array([1000.        ,   -0.69314718])
+    """
+    lines = np.atleast_2d(x).reshape(-1, x.shape[-1])
+    found = np.empty(len(lines))
+    step = max(1, BLOCK_VALUES // max(1, lines.shape[1]))
+    for first in range(0, len(lines), step):
+        block = lines[first : first + step]
+        top = block.max(axis=1, initial=-np.inf)
+        top = np.where(np.isfinite(top), top, 0.0)
+        with np.errstate(divide="ignore", over="ignore"):
+            found[first : first + step] = np.log(np.exp(block - top[:, np.newaxis]).sum(axis=1)) + top
+    return found.reshape(x.shape[:-1])
 
 
 def log_minus_digamma(a: Array) -> Array:

@@ -4,6 +4,7 @@ Every formula of a family is vectorised over leading axes, so S mixtures of k co
 one (see `kernels.PackedRows.soft_passes`).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,8 @@ from ..statistics import ClusterStatistics
 # Scores are compared to find good starts, not to report them: packed ones are precise enough up to this error, in nats.
 SEARCH_ERROR = 1e-3
 EPSILON = float(np.finfo(float).eps)
+# An estimate of a parameter takes as long as so many products, which matters where rows are sparse.
+SPARSE_ESTIMATE = 40
 # A mixture whose last step gained less than this, in nats, waits until the others have arrived.
 SETTLED = 1e-3
 # While even the best mixture still gains, so many times the work is allowed.
@@ -80,6 +83,8 @@ class Learner:
     def cost(self, n_components: int) -> float:
         """Products of one step of one mixture."""
         order = self.problem.order
+        if self.problem.row_values < order:
+            return 4.0 * n_components * (len(self.problem.rows) * self.problem.row_values + SPARSE_ESTIMATE * order)
         return 4.0 * n_components * order * (len(self.problem.rows) + 4 * order**0.5)
 
     def expected(self, natural: Array, log_weights: Array) -> Batch:
@@ -111,7 +116,9 @@ class Learner:
         if isinstance(engine, WideEngine):
             return _stacked(engine.soft_passes(natural, bias, kept))
         if not isinstance(rows, Rows):
-            return _stacked([engine.soft_pass(theta, b, kept) for theta, b in zip(natural, bias, strict=True)])
+            return _stacked(
+                natural.shape, (engine.soft_pass(theta, b, kept) for theta, b in zip(natural, bias, strict=True))
+            )
         counts, sums, scores = rows.packed.soft_passes(natural, bias, kept)
         if self.problem.has_direct:
             for s in np.flatnonzero(self._errors(natural, bias) > SEARCH_ERROR):
@@ -209,9 +216,8 @@ class Learner:
         return self.expected(batch.natural, batch.log_weights)
 
 
-def _stacked(found: list[ClusterStatistics]) -> tuple[Array, Array, Array]:
-    return (
-        np.stack([statistics.counts for statistics in found]),
-        np.stack([statistics.sums for statistics in found]),
-        np.array([statistics.score for statistics in found]),
-    )
+def _stacked(shape: tuple[int, ...], found: Iterable[ClusterStatistics]) -> tuple[Array, Array, Array]:
+    counts, sums, scores = np.empty(shape[:2]), np.empty(shape), np.empty(shape[0])
+    for place, statistics in enumerate(found):
+        counts[place], sums[place], scores[place] = statistics.counts, statistics.sums, statistics.score
+    return counts, sums, scores

@@ -14,12 +14,16 @@ ROWS_PER_PARAMETER = 10
 FEWEST_ROWS = 2000
 # Rows of many columns tell many parameters each: so many, or as many as columns, are counted for a component at most.
 MOST_PARAMETERS = 100
+# Sparse rows say little of most parameters: so many for each component are enough to tell components apart.
+SPARSE_ROWS_EACH = 100
 
 
 def sample_rows(problem: LearningProblem, n_components: int) -> int:
     """How many rows are enough to compare starts of a mixture."""
-    each = min(problem.order + 1, max(MOST_PARAMETERS, problem.family.n_features or 1))
-    return FEWEST_ROWS + ROWS_PER_PARAMETER * n_components * each
+    each = ROWS_PER_PARAMETER * min(problem.order + 1, max(MOST_PARAMETERS, problem.family.n_features or 1))
+    if problem.row_values < problem.order:
+        each = min(each, SPARSE_ROWS_EACH)
+    return FEWEST_ROWS + n_components * each
 
 
 def representative(problem: LearningProblem, size: int, key: int) -> Problem:

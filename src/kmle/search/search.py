@@ -5,6 +5,7 @@ that go on is cut in several rounds (successive halving, Jamieson and Talwalkar,
 never seconds, so the outcome is the same on every machine.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -31,6 +32,8 @@ Rounds: TypeAlias = tuple[tuple[int, int], ...]
 ROUNDS: Rounds = ((8, 8), (20, 3), (150, 1))
 # The same where steps cost so much that there are few starts.
 FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
+# Where estimates cost more than passes and the budget is short, starts are compared after so many steps.
+SHORT_STEPS = 2
 # Two mixtures whose objectives differ by less, in nats, have reached the same optimum.
 SAME = 0.5
 # Trials of a round of moves, and the rounds of their steps.
@@ -67,7 +70,7 @@ def search(
     sample = representative(problem, sample_rows(problem, n_components), int(rng.integers(2**63)))
     sample = sample.with_prior_strength(max(SEARCH_PRIOR, problem.prior_strength))
     learner = Learner(sample, hard)
-    budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.order
+    budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
     return Search(learner, tables(sample), n_components, budget, rng).run(kind)
 
 
@@ -98,6 +101,8 @@ class Search:
         """Starts, then moves."""
         count = int(np.clip(0.5 * self.budget / (self.learner.cost(self.k) * 20), FEWEST_STARTS, MOST_STARTS))
         kinds = kinds_for(self.learner.problem, self.tables, count) if kind is None else [kind] * count
+        if self._short():
+            return self._one_by_one(kinds)
         batch, order = portfolio(self.learner, self.tables, kinds, self.k, self.rng)
         rounds = FEW_ROUNDS if len(order) <= FEWEST_STARTS else ROUNDS
         best, agreeing = self._best_of(batch, rounds, self.budget)
@@ -106,6 +111,25 @@ class Search:
         if len(order) > FEWEST_STARTS or agreeing < len(order):
             best, moves, improved = self._moved(best)
         return Found(best.parameters(0), Starts(counted, agreeing, moves, improved))
+
+    def _short(self) -> bool:
+        """Whether sparse rows are so wide that a few steps of each start use up the budget."""
+        problem = self.learner.problem
+        return problem.row_values < problem.order and self.budget < FEWEST_STARTS * 20 * self.learner.cost(self.k)
+
+    def _one_by_one(self, kinds: list[str]) -> Found:
+        """The best of some starts, of which two are held at a time; there are no moves."""
+        best: Batch | None = None
+        agreeing = 0
+        for kind in kinds:
+            batch, _ = portfolio(self.learner, self.tables, [kind], self.k, self.rng)
+            batch = self.learner.run(batch, SHORT_STEPS)
+            if best is not None and _alike(batch, 0, best, 0):
+                agreeing += 1
+            elif best is None or batch.objective[0] > best.objective[0]:
+                best, agreeing = batch, 1
+        assert best is not None  # there is a start at least
+        return Found(self.learner.run(best, ROUNDS[-1][0]).parameters(0), Starts(dict(Counter(kinds)), agreeing))
 
     def _best_of(self, batch: Batch, rounds: Rounds, limit: float) -> tuple[Batch, int]:
         """The best mixture, and how many led to it; each round may do an equal part of the work up to a limit."""
@@ -173,10 +197,14 @@ def _merged(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.
 
 def _same(batch: Batch, one: int, other: int) -> bool:
     """Whether two mixtures are the same but for the order of components: as good, and with the same counts."""
-    if abs(batch.objective[one] - batch.objective[other]) > SAME:
+    return _alike(batch, one, batch, other)
+
+
+def _alike(first: Batch, one: int, second: Batch, other: int) -> bool:
+    if abs(first.objective[one] - second.objective[other]) > SAME:
         return False
-    first, second = _sorted(batch.counts[one]), _sorted(batch.counts[other])
-    return bool(np.abs(first - second).max() <= 0.01 * first.sum())
+    counts, others = _sorted(first.counts[one]), _sorted(second.counts[other])
+    return bool(np.abs(counts - others).max() <= 0.01 * counts.sum())
 
 
 def _sorted(counts: Array) -> Array:
