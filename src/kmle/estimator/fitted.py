@@ -125,8 +125,14 @@ class FittedEstimator(CheckedEstimator):
             return fit.certify(rows, weights)
         # Learned by partial_fit, batch by batch.
         held = self._prescribed_weights() is not None
-        settings = {"prior_strength": self._prior_strength(), "resolution": self._asked_resolution()}
-        return certificate(self.mixture_, rows, weights, **settings, weights_held=held)
+        return certificate(
+            self.mixture_,
+            rows,
+            weights,
+            prior_strength=self._prior_strength(),
+            resolution=self._asked_resolution(),
+            weights_held=held,
+        )
 
     def sample(self, n_samples: int = 1) -> tuple[Array, NDArray[np.intp]]:
         """Rows drawn from the mixture and the component of each, as in scikit-learn."""

@@ -55,9 +55,9 @@ class FixedCovarianceGaussian(ExponentialFamily):
         object.__setattr__(self, "covariance", plain)
         if size is not None:
             object.__setattr__(self, "n_features", size)
-        positive = np.all(table > 0)
+        positive = bool(np.all(table > 0))
         if table.ndim == 2:
-            positive = np.allclose(table, table.T) and np.all(np.linalg.eigvalsh(table) > 0)
+            positive = bool(np.allclose(table, table.T) and np.all(np.linalg.eigvalsh(table) > 0))
         if not positive:
             raise ValueError("covariance must be symmetric and positive definite")
 
@@ -159,7 +159,7 @@ class FixedCovarianceGaussian(ExponentialFamily):
             factor = np.broadcast_to(1 / np.sqrt(table), (k, d))
         else:
             # The triangle of a QR factorisation of W has the rounding of W, not that of its square, the precision.
-            factor = np.broadcast_to(np.linalg.qr(self._whitener(d)).R.T, (k, d, d))
+            factor = np.broadcast_to(np.linalg.qr(_whitener(self)).R.T, (k, d, d))
         return Centred(mean, factor, np.zeros(k), carried=True)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:

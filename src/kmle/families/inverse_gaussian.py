@@ -68,7 +68,7 @@ class InverseGaussian(ScaledColumns):
     def direct_entropy(self, natural: Array) -> Array:
         # shape (x - mean)^2 / (mean^2 x) is the square of a standard Gaussian.
         mean, shape = _mean_shape(natural)
-        return np.asarray((0.5 * np.log(2 * np.pi * np.e / shape) + 1.5 * _mean_log(mean, shape)).sum(axis=-1))
+        return np.asarray((0.5 * (1 + np.log(2 * np.pi / shape)) + 1.5 * _mean_log(mean, shape)).sum(axis=-1))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """Packed statistics, unless a shape is so large for its mean that these would cancel."""

@@ -72,7 +72,7 @@ class Poisson(ExponentialFamily):
         inverse = 1 / np.maximum(rate, LARGE_RATE)
         # Half of log(2 pi e rate), and terms in powers of 1 / rate.
         series = inverse * (1 / 12 + inverse * (1 / 24 + inverse * (19 / 360 + inverse * (9 / 80))))
-        entropy = np.array(0.5 * np.log(2 * np.pi * np.e / inverse) - series)
+        entropy = np.array(0.5 * (1 + np.log(2 * np.pi / inverse)) - series)
         small = rate < LARGE_RATE
         if small.any():
             entropy[small] = self.integrate_entropy(natural[small][:, None])

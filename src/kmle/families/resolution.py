@@ -90,7 +90,7 @@ def resolution_of(X: Array, asked: Asked = "auto") -> Resolution:
     scales[varying & (scales == 0)] = 1.0
     typical = float(np.median(scales[varying])) if varying.any() else 1.0
     if isinstance(asked, str):
-        steps = np.zeros(X.shape[1])
+        steps: Array = np.zeros(X.shape[1])
         for column in np.flatnonzero(varying & (repeats | (len(X) <= ENOUGH))):
             steps[column] = grid_step(X[:, column])
         steps[~varying] = CONSTANT * typical

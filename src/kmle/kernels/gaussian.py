@@ -1,5 +1,7 @@
 """Many small full Gaussians at once, compiled; where the module is missing the callers' NumPy formulas serve."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ MOST_COLUMNS = 24
 
 
 def gaussian_natural(
-    moments: Floats, spread: Floats, smallest: float, rounding: float
+    moments: NDArray[Any], spread: NDArray[Any], smallest: float, rounding: float
 ) -> tuple[Floats, NDArray[np.bool_]] | None:
     """Natural parameters (m, D) of moments (m, D), and which of them are safe; None where there is no such kernel.
 
@@ -30,7 +32,7 @@ def gaussian_natural(
     return natural, safe.view(bool)
 
 
-def gaussian_log_normalizer(natural: Floats, n_columns: int) -> Floats | None:
+def gaussian_log_normalizer(natural: NDArray[Any], n_columns: int) -> Floats | None:
     """F(theta) of natural parameters (..., D), NaN outside their space; None where there is no such kernel."""
     compiled = compiled_module(warn=False)
     if compiled is None or n_columns > MOST_COLUMNS or natural.ndim < 2:

@@ -183,7 +183,7 @@ class PackedRows:
         return counts[0], sums[0], float(scores[0])
 
     def soft_passes(
-        self, natural: Floats, bias: Floats, n_kept: int | None = None, centred: Centred | None = None
+        self, natural: NDArray[Any], bias: NDArray[Any], n_kept: int | None = None, centred: Centred | None = None
     ) -> tuple[Floats, Floats, Floats]:
         """The soft passes of m mixtures of k components at once: natural (m, k, D), bias (m, k), centred (m k, c).
 
@@ -191,7 +191,9 @@ class PackedRows:
         """
         mixtures, k = bias.shape
         theta, b = self.components(natural.reshape(mixtures * k, -1), bias.reshape(-1))
-        counts, sums, scores = np.zeros(mixtures * k), np.zeros(theta.shape), np.zeros(mixtures)
+        counts: Floats = np.zeros(mixtures * k)
+        sums: Floats = np.zeros(theta.shape)
+        scores: Floats = np.zeros(mixtures)
         kept = k if n_kept is None else min(n_kept, k)
         form = self._form(centred, len(theta))
         self._rows.soft_passes(theta, b, mixtures, kept, counts, sums, scores, form)

@@ -114,7 +114,7 @@ class Learner:
         kept = 1 if self.hard else None
         rows, engine = self.problem.rows, self.problem.engine
         if isinstance(engine, WideEngine):
-            return _stacked(engine.soft_passes(natural, bias, kept))
+            return _stacked(natural.shape, engine.soft_passes(natural, bias, kept))
         if not isinstance(rows, Rows):
             return _stacked(
                 natural.shape, (engine.soft_pass(theta, b, kept) for theta, b in zip(natural, bias, strict=True))
