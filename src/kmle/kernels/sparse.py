@@ -53,8 +53,8 @@ class CompressedRows:
             )
         self.n_values = len(X.data)
         index = np.promote_types(X.indices.dtype, X.indptr.dtype)
-        arrays = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
-        arrays = tuple(np.ascontiguousarray(array) for array in arrays)
+        columns, starts = np.ascontiguousarray(X.indices, dtype=index), np.ascontiguousarray(X.indptr, dtype=index)
+        arrays = np.ascontiguousarray(X.data), columns, starts
         compiled = compiled_module()
         self._rows: Any
         if compiled is None:
