@@ -144,9 +144,8 @@ def text_section(book: Book) -> str:
     """Default fits of sparse text; where the peer is ahead of the same model, its numbers are bold."""
     if not book.text:
         return ""
-    peer, own = (
-        next(e for e in book.text if e["contestant"] == f"{name} k-means") for name in ("scikit-learn", "kmle")
-    )
+    by_name = {entry["contestant"]: entry for entry in book.text}
+    peer, own = by_name["scikit-learn k-means"], by_name["kmle k-means"]
     rows = []
     for entry in book.text:
         ahead = {name for name in ("seconds", "megabytes", "inertia") if entry is peer and peer[name] < own[name]}
@@ -159,9 +158,7 @@ def text_section(book: Book) -> str:
         rows.append([entry["contestant"], entry["rows"], told[0], str(entry["iterations"]), told[1], told[2]])
     n, d = peer["shape"]
     sizes = " (quick sizes)" if peer["quick"] else ""
-    intro = (
-        f"Default fits of {n} documents, {d} words, {peer['stored']} stored entries, 20 components, starts included."
-    )
+    intro = f"Default fits of {n} documents of {d} words, {peer['stored']} stored entries, 20 components, with starts."
     header = ["contestant", "rows", "a fit", "iterations", "peak memory beside the data", "inertia"]
     return f"#### Wtext: sparse text{sizes}\n\n{intro}\n\n" + table(header, rows)
 

@@ -104,9 +104,8 @@ class Book:
             name: Result(**(entry | {"rows": [Row(**row) for row in entry["rows"]], "shape": tuple(entry["shape"])}))
             for name, entry in content["results"].items()
         }
-        return Book(
-            content["machine"], content["limits"], results, content.get("structures", []), content.get("text", [])
-        )
+        later = {name: content.get(name, []) for name in ("structures", "text")}
+        return Book(content["machine"], content["limits"], results, **later)
 
     def write(self, path: Path) -> None:
         """Into a file."""

@@ -1,7 +1,7 @@
 """Sparse text: default fits of documents with Zipf-like words, each contestant in a process of its own.
 
-Counts are learned as multinomials, their unit tf-idf rows as directions and by k-means. scikit-learn fits KMeans to
-the same tf-idf rows. Peak memory is what a fit takes beside the data.
+Counts are learned as multinomials, their unit tf-idf rows as directions and by k-means; scikit-learn's KMeans learns
+from the same tf-idf rows. Peak memory is what a fit takes beside the data.
 """
 
 import json

@@ -55,10 +55,8 @@ class FixedCovarianceGaussian(ExponentialFamily):
         object.__setattr__(self, "covariance", plain)
         if size is not None:
             object.__setattr__(self, "n_features", size)
-        positive = bool(np.all(table > 0))
-        if table.ndim == 2:
-            positive = bool(np.allclose(table, table.T) and np.all(np.linalg.eigvalsh(table) > 0))
-        if not positive:
+        symmetric = table.ndim < 2 or np.allclose(table, table.T)
+        if not symmetric or not np.all((np.linalg.eigvalsh(table) if table.ndim == 2 else table) > 0):
             raise ValueError("covariance must be symmetric and positive definite")
 
     @property

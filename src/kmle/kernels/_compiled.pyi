@@ -129,6 +129,39 @@ def product_sums(
     counts: NDArray[float64],
     sums: NDArray[float64],
 ) -> None: ...
+
+class SparseRows64:
+    def __init__(
+        self,
+        values: NDArray[float64],
+        columns: NDArray[int32],
+        starts: NDArray[int32],
+        n_columns: int,
+        weights: NDArray[float64] | None,
+        threads: int,
+    ) -> None: ...
+    def hard_pass(
+        self,
+        natural: NDArray[float64],
+        bias: NDArray[float64],
+        labels: NDArray[int32],
+        sizes: NDArray[int64],
+        counts: NDArray[float64],
+        sums: NDArray[float64],
+    ) -> int: ...
+    def best(self, natural: NDArray[float64], bias: NDArray[float64], labels: NDArray[int32]) -> float: ...
+    def scores(self, natural: NDArray[float64], bias: NDArray[float64], out: NDArray[float64]) -> None: ...
+    def evidence(self, natural: NDArray[float64], bias: NDArray[float64]) -> tuple[float, float]: ...
+    def soft_pass(
+        self,
+        natural: NDArray[float64],
+        bias: NDArray[float64],
+        kept: int,
+        counts: NDArray[float64],
+        sums: NDArray[float64],
+    ) -> float: ...
+    def label_sums(self, labels: NDArray[int32], counts: NDArray[float64], sums: NDArray[float64]) -> None: ...
+
 def spatial_order32(rows: NDArray[float32], leaf: int, places: NDArray[int32], threads: int) -> None: ...
 def spatial_order64(rows: NDArray[float64], leaf: int, places: NDArray[int32], threads: int) -> None: ...
 def spread_labels(

@@ -51,8 +51,8 @@ class CompressedRows:
             raise ValueError(f"indptr must have {self.n_rows + 1} entries, one more than rows, got {len(X.indptr)}.")
         self.n_values = len(X.data)
         index = np.promote_types(X.indices.dtype, X.indptr.dtype)
-        parts = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
-        arrays: Any = tuple(np.ascontiguousarray(part) for part in parts)
+        columns, starts = np.ascontiguousarray(X.indices, dtype=index), np.ascontiguousarray(X.indptr, dtype=index)
+        arrays = np.ascontiguousarray(X.data), columns, starts
         compiled = compiled_module()
         self._rows: Any
         if compiled is None:

@@ -40,8 +40,8 @@ def log_factorial(x: Array) -> Array:
 def log_sum_exp(x: Array) -> Array:
     """log sum exp along the last axis, a few lines at a time.
 
-    >>> log_sum_exp(np.array([[1000.0, 1000.0], [-np.inf, 0.0]])) - np.log(2)
-    array([1000.        ,   -0.69314718])
+    >>> log_sum_exp(np.array([[1000.0, 1000.0], [-np.inf, 0.0]])).round(4)
+    array([1000.6931,    0.    ])
     """
     lines = np.atleast_2d(x).reshape(-1, x.shape[-1])
     found = np.empty(len(lines))
