@@ -54,6 +54,7 @@ def fit(
     algorithm: o.Algorithm = None,
     init: o.Init = None,
     prior: o.Prior = 1e-3,
+    resolution: o.Resolution = "auto",
     restarts: o.Restarts = "auto",
     max_iter: o.MaxIter = None,
     seed: o.Seed = 0,
@@ -77,7 +78,7 @@ def fit(
 ) -> None:
     """Learn a mixture from a table and print its components."""
     terminal = Terminal(quiet, verbose)
-    n_init = o.n_init_of(restarts)
+    n_init, steps = o.n_init_of(restarts), o.resolution_of(resolution)
     _check_outputs(out, labels, plot, report, checkpoint)
     _check_checkpoint(k, checkpoint, resume)
     table: Data
@@ -87,7 +88,19 @@ def fit(
     else:
         table = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing, selects=k is None)
     plain = report is None
-    wish = Wish(algorithm, init, prior, n_init, max_iter, seed, jobs, checkpoint, resume, scikit_learn=not plain)
+    wish = Wish(
+        algorithm,
+        init,
+        prior,
+        n_init,
+        max_iter,
+        seed,
+        jobs,
+        checkpoint,
+        resume,
+        scikit_learn=not plain,
+        resolution=steps,
+    )
     chosen = settled_family(terminal, family, table)
     outcome = _selected(terminal, table, chosen, wish, out) if k is None else learn(terminal, table, chosen, k, wish)
     _write(terminal, outcome, table, out, labels)

@@ -48,6 +48,7 @@ class Wish:
     resume: bool = False
     scikit_learn: bool = False
     """Whether the estimator is to be scikit-learn's, which is slow to load: a report shows its settings."""
+    resolution: Any = "auto"
 
     def estimator(self, n_components: int, family: ExponentialFamily) -> MixtureEstimator:
         """The estimator these options describe."""
@@ -55,6 +56,7 @@ class Wish:
             "family": family,
             "algorithm": str(self.algorithm or AlgorithmName.K_MLE),
             "prior_strength": self.prior,
+            "resolution": self.resolution,
             "n_init": self.restarts,
             "random_state": self.seed,
             "n_jobs": self.jobs,

@@ -1,7 +1,7 @@
 """Arguments and options that several commands share."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -92,6 +92,15 @@ Prior = Annotated[
         min=0.0, metavar="N", help="Pseudo-observations that keep components regular.", rich_help_panel=LEARNING
     ),
 ]
+Resolution = Annotated[
+    str,
+    typer.Option(
+        "--resolution",
+        metavar="auto|none|STEPS",
+        help="Steps the columns were rounded to, one or one per column (0.1,0,5): no component is narrower.",
+        rich_help_panel=LEARNING,
+    ),
+]
 Restarts = Annotated[
     str,
     typer.Option(
@@ -163,6 +172,21 @@ def n_init_of(restarts: str) -> int | str:
     if not restarts.isdecimal() or int(restarts) < 1:
         raise ValueError(f"--restarts is {restarts}: write auto, or a whole number from 1 on")
     return int(restarts)
+
+
+def resolution_of(resolution: str) -> Any:
+    """What --resolution says, as the estimators want it.
+
+    >>> resolution_of("auto"), resolution_of("none"), resolution_of("0.1,5")
+    ('auto', None, [0.1, 5.0])
+    """
+    if resolution in ("auto", "none"):
+        return None if resolution == "none" else resolution
+    try:
+        steps = [float(step) for step in resolution.split(",")]
+    except ValueError:
+        raise ValueError(f"--resolution is {resolution}: write auto, none, or steps such as 0.1,0,5") from None
+    return steps[0] if len(steps) == 1 else steps
 
 
 def split_columns(columns: str | None) -> list[str] | None:

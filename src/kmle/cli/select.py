@@ -55,6 +55,7 @@ def select(
     drop_missing: o.DropMissing = False,
     algorithm: o.Algorithm = None,
     prior: o.Prior = 1e-3,
+    resolution: o.Resolution = "auto",
     restarts: o.Restarts = "auto",
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
@@ -81,7 +82,8 @@ def select(
         if families is None
         else [family_from_words(words.strip()) for words in families.split(",")]
     )
-    wish = Wish(algorithm, prior=prior, restarts=n_init, seed=seed, jobs=jobs)
+    steps = o.resolution_of(resolution)
+    wish = Wish(algorithm, prior=prior, restarts=n_init, seed=seed, jobs=jobs, resolution=steps)
     selection, outcome = choose(terminal, rows, kinds, numbers, str(criterion), wish, out)
     _report(terminal, selection, outcome, rows, out, table, json)
 
@@ -130,6 +132,7 @@ def choose(
                 n_init=wish.restarts,
                 sample_weight=table.weights,
                 prior_strength=wish.prior,
+                resolution=wish.resolution,
                 n_jobs=wish.jobs,
                 random_state=wish.seed,
                 progress=progress,
