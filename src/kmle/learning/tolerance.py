@@ -23,6 +23,8 @@ BLOCK = {ACCELERATED: 12, LABELS: 10}
 HARD_STEPS = 50
 # Plain steps in a slow direction gain next to nothing: only gains below this are believed before momentum was tried.
 NEGLIGIBLE = 1e-5
+# Steps that together gain less than this, in nats, have arrived, whatever their kinds and rates: the rest is rounding.
+SETTLED, SETTLED_STEPS = 1e-6, 4
 # No rate is believed to be faster or slower than this.
 FASTEST, SLOWEST = 0.2, 0.995
 
@@ -44,7 +46,7 @@ class Tolerance:
         if not isinstance(self.tol, str):
             return self.tol > 0 and gain <= self.tol * self.total
         if history[-1].kind in (PLAIN, ACCELERATED):
-            return self._arrived(history[-5:])
+            return self._arrived(history[-5:]) or _settled(history)
         return sum(step.kind == LABELS for step in history) >= HARD_STEPS and _few_left(history, LABELS)
 
     @staticmethod
@@ -75,6 +77,11 @@ def left(gains: Array) -> float:
         return 0.0
     rate = min(max(last / before if before > 0 else SLOWEST, FASTEST), SLOWEST)
     return last * rate / (1 - rate)
+
+
+def _settled(history: Sequence[HalfStep]) -> bool:
+    """Whether the last few steps gained nothing worth a number."""
+    return len(history) > SETTLED_STEPS and history[-1].objective - history[-1 - SETTLED_STEPS].objective < SETTLED
 
 
 def _few_left(history: Sequence[HalfStep], kind: str) -> bool:
