@@ -90,7 +90,7 @@ def exact_origin(family: ExponentialFamily, origin: Array, extent: Extent) -> Ar
 
     Where columns reach too far for one close to the given origin it is zero, unless most rows are far from that.
 
-    >>> from kmle import Gaussian
+    >>> from kmle.families import Gaussian
     >>> X = np.array([[6.0, -3.0], [14.0, 4.0]])
     >>> exact_origin(Gaussian(2), np.array([10.1, 0.1]), Extent.of(X))
     array([10.10000038,  0.        ])

@@ -32,7 +32,8 @@ def notes_on(fit: Fit, n_components: int, max_iter: int, prior_strength: float) 
     yield from fit.notes
     if fit.n > 0 and np.shape(fit.labels) == (0,):
         yield f"Labels of {fit.n:.0f} rows are not kept: predict gives them batch by batch."
-    empty = fit.mixture.n_components - len(np.unique(fit.labels)) if np.size(fit.labels) else 0
+    known = isinstance(fit.labels, np.ndarray) and len(fit.labels) > 0
+    empty = fit.mixture.n_components - len(np.unique(fit.labels)) if known else 0
     if fit.prescribed_weights and empty > 0 and fit.algorithm not in SOFT_ALGORITHMS:
         yield f"{empty} of {n_components} components have no rows; their prescribed weights are kept."
     if fit.algorithm == "exact" and prior_strength > 0:

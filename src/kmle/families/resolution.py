@@ -77,7 +77,7 @@ def resolution_of(X: Array, asked: Asked = "auto") -> Resolution:
 
     >>> found = resolution_of(np.array([[0.1, 2.0], [0.4, 4.0], [0.2, 8.0], [0.2, 2.0]]))
     >>> found.steps, found.spread
-    (array([0.1, 2. ]), array([0.04, 0.8 ]))
+    (array([0.1, 1. ]), array([0.04, 0.4 ]))
     """
     if asked is None or isinstance(asked, Resolution):
         return unknown_resolution(X.shape[1]) if asked is None else asked

@@ -28,7 +28,7 @@ def product_sums(
     >>> table = np.array([[1.0, 2.0], [3.0, 4.0]])
     >>> at, of = np.array([0, 1], dtype=np.int32), np.zeros(2, dtype=np.int32)
     >>> product_sums(table, np.zeros(2), at, of, np.array([1.0, 0.5]), 1)
-    (array([1.5]), array([[2.5, 4. , 5.5, 8. , 12. ]]))
+    (array([1.5]), array([[ 2.5,  4. ,  5.5,  8. , 12. ]]))
     """
     d = rows.shape[1]
     counts, sums = np.zeros(n_components), np.zeros((n_components, d + d * (d + 1) // 2))

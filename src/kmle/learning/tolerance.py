@@ -33,7 +33,7 @@ FASTEST, SLOWEST = 0.2, 0.995
 class Tolerance:
     """`tol` is "auto", or the gain of a step per row at which to stop; `total` is the number of rows.
 
-    >>> halving = [HalfStep(PLAIN, -(2.0 ** -i)) for i in range(6)]
+    >>> halving = [HalfStep(PLAIN, -(2.0**-i)) for i in range(20)]
     >>> Tolerance("auto", 100).reached(halving), Tolerance("auto", 100).reached(halving[:4])
     (True, False)
     """

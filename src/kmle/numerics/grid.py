@@ -12,6 +12,8 @@ DECIMAL_UNITS, GRID_UNITS = 2, 1000
 HIDDEN = 0.1
 # Euclid's algorithm more than halves a remainder at each step.
 EUCLID_STEPS = 60
+# Fewer distinct values may have a common divisor by chance: only decimals are believed of them.
+ENOUGH = 8
 # A grid that so many values are not on is none.
 FEW = 64
 
@@ -19,7 +21,7 @@ FEW = 64
 def grid_step(values: Array) -> float:
     """The step of the coarsest grid, wherever it begins, that holds all values (n,); zero where there is none.
 
-    >>> grid_step(np.array([0.3, 0.1, 1.2])), grid_step(np.array([5.0, 15.0, 35.0]))
+    >>> grid_step(np.array([0.3, 0.1, 1.2])), grid_step(10.0 * np.arange(9) + 5)
     (0.1, 10.0)
     >>> grid_step(np.array([1.0, np.pi, np.e]))
     0.0
@@ -34,7 +36,10 @@ def _step(values: Array, epsilon: float) -> float:
     if values.min() == values.max():
         return 0.0
     step = _decimal_step(values, epsilon)
-    return step if step > 0 else _common_divisor(np.unique(values), epsilon)
+    if step > 0:
+        return step
+    distinct = np.unique(values)
+    return _common_divisor(distinct, epsilon) if len(distinct) >= ENOUGH else 0.0
 
 
 def _decimal_step(values: Array, epsilon: float) -> float:
@@ -43,8 +48,9 @@ def _decimal_step(values: Array, epsilon: float) -> float:
         if largest * 10.0**decimals * DECIMAL_UNITS * epsilon > HIDDEN:
             break
         if _whole(_scaled(some, decimals), epsilon) and _whole(scaled := _scaled(values, decimals), epsilon):
-            whole = np.rint(scaled).astype(np.int64)
-            return float(_scaled(float(np.gcd.reduce(whole - whole[0])), -decimals))
+            whole = np.unique(np.rint(scaled).astype(np.int64))
+            divisor = float(np.gcd.reduce(np.diff(whole))) if len(whole) >= ENOUGH else 1.0
+            return float(_scaled(divisor, -decimals))
     return 0.0
 
 
