@@ -27,7 +27,7 @@ def peak(path):
 @pytest.mark.parametrize("digits", [17, 5, 2])
 def test_a_column_a_copy_and_labels(tmp_path, digits):
     n = 2_000_000
-    values = np.random.default_rng(0).normal(size=n) + 5 * (np.arange(n) % 2)
+    values = np.random.default_rng(0).normal(size=n) + 8 * (np.arange(n) % 3)
     text = "\n".join(map(repr, np.round(values, digits).tolist()))
     (tmp_path / "large.csv").write_text(f"x\n{text}\n")
     (tmp_path / "small.csv").write_text("x\n" + "\n".join(text.split("\n", 1000)[:1000]) + "\n")

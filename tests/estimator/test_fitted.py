@@ -112,7 +112,9 @@ def test_a_start_from_a_mixture(Model):
 def test_more_starts_are_never_worse():
     X = Mixture.from_source("poisson", np.full(6, 1 / 6), rate=[1, 5, 15, 40, 90, 200]).sample(200, random_state=1)
     best = KMLE(6, family="poisson", init="random", n_init=20, random_state=0).fit(X).objective_
-    single = [KMLE(6, family="poisson", init="random", random_state=seed).fit(X).objective_ for seed in range(20)]
+    single = [
+        KMLE(6, family="poisson", init="random", n_init=1, random_state=seed).fit(X).objective_ for seed in range(20)
+    ]
     assert best >= single[0]  # the first start of the twenty is the only one there
     assert best > np.mean(single)
 
@@ -128,14 +130,16 @@ def test_the_same_seed_gives_the_same_model(Model):
 @BOTH
 def test_warm_start_goes_on_from_where_it_was(Model):
     X = np.random.default_rng(0).gamma(np.repeat([2.0, 6.0, 12.0], 100))[:, None]
-    model = Model(3, family="gamma", random_state=0, max_iter=2, warm_start=True, tol=0.0).fit(X)
+    settings = {"family": "gamma", "init": "random", "n_init": 1, "random_state": 0, "tol": 0.0}
+    model = Model(3, max_iter=2, warm_start=True, **settings).fit(X)
     first = model.objective_
     assert not model.converged_
     objectives = [model.fit(X).objective_ for _ in range(4)]
     assert first <= objectives[0] <= objectives[-1]
-    at_once = Model(3, family="gamma", random_state=0, max_iter=10, tol=0.0).fit(X)
-    assert objectives[-1] == pytest.approx(at_once.objective_, rel=1e-6)
-    cold = Model(3, family="gamma", random_state=0, max_iter=2, tol=0.0).fit(X)
+    at_once = Model(3, max_iter=10, **settings).fit(X)
+    # Momentum begins anew with every fit.
+    assert objectives[-1] == pytest.approx(at_once.objective_, rel=1e-3)
+    cold = Model(3, max_iter=2, **settings).fit(X)
     assert cold.fit(X).objective_ == pytest.approx(first, rel=1e-12)
 
 
@@ -160,7 +164,7 @@ def test_sparse_em_lies_between_hard_and_soft():
 
 def test_overlapping_components_are_noted():
     X = np.random.default_rng(0).normal(np.repeat([-1.0, 1.0], 300))[:, None]
-    assert any("overlap" in note for note in KMLE(2, random_state=0).fit(X).notes_)
+    assert any("overlap" in note for note in KMLE(2, init="k-means", n_init=1, random_state=0).fit(X).notes_)
     assert KMLE(2, family="poisson", random_state=0).fit(COUNTS).notes_ == []
 
 
@@ -173,7 +177,7 @@ def test_components_that_left_are_noted():
 @BOTH
 def test_the_iteration_limit_is_noted(Model):
     X = np.random.default_rng(0).normal(size=(500, 2))
-    model = Model(5, random_state=0, max_iter=1, tol=0.0).fit(X)
+    model = Model(5, init="random", n_init=1, random_state=0, max_iter=1, tol=0.0).fit(X)
     assert not model.converged_
     assert any("raise max_iter above 1" in note for note in model.notes_)
 

@@ -66,7 +66,7 @@ def test_an_offset_of_1e8_changes_no_density(family):
         ExponentialFamilyMixture(3, family=family, random_state=0, tol=1e-9).fit(rows) for rows in (X, X + 2.0**27)
     )
     assert far.score(X + 2.0**27) == pytest.approx(near.score(X), rel=1e-6)
-    np.testing.assert_allclose(far.weights_, near.weights_, rtol=1e-4)
+    np.testing.assert_allclose(np.sort(far.weights_), np.sort(near.weights_), rtol=1e-4)
 
 
 @pytest.mark.parametrize("family", GAUSSIANS)

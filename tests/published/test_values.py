@@ -18,7 +18,7 @@ STUDENTS = np.array([20, 2, 9, 2, 6, 1, 4, 1, 38, 7, 24, 6, 25, 6, 23, 42], dtyp
 
 def classes(k):
     model = ExponentialFamilyMixture(
-        k, family="bernoulli", prior_strength=0, n_init=4, tol=1e-11, max_iter=20_000, random_state=0
+        k, family="bernoulli", prior_strength=0, tol=1e-11, max_iter=20_000, random_state=0
     )
     return model.fit(ANSWERS, sample_weight=STUDENTS)
 

@@ -92,7 +92,7 @@ def exact_origin(family: ExponentialFamily, origin: Array, extent: Extent) -> Ar
 
     >>> from kmle.families import Gaussian
     >>> X = np.array([[6.0, -3.0], [14.0, 4.0]])
-    >>> exact_origin(Gaussian(2), np.array([10.1, 0.1]), Extent.of(X))
+    >>> exact_origin(Gaussian(n_features=2), np.array([10.1, 0.1]), Extent.of(X))
     array([10.10000038,  0.        ])
     """
     if family.kernel_shift(origin) is None:

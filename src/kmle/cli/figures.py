@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,15 @@ from ..learning.criteria import CRITERIA, Criteria
 
 if TYPE_CHECKING:
     from .learning import Outcome
+
+
+def named_columns(notes: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The library's notes with the names of the table's columns.
+
+    >>> named_columns(["Values are rounded, column 1 to steps of 0.5."], ["a", "b"])
+    ["Values are rounded, 'b' to steps of 0.5."]
+    """
+    return [re.sub(r"\bcolumn (\d+)", lambda match: repr(columns[int(match[1])]), note) for note in notes]
 
 
 def merits(criteria: Criteria) -> dict[str, Any]:

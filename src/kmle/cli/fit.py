@@ -251,7 +251,7 @@ def show_fit(
     terminal: Terminal, outcome: Outcome, table: Data, told: dict[str, Any], notes_shown: Sequence[str] = ()
 ) -> None:
     """The components and the figures of a fit, as tables; then its notes, but for those shown before."""
-    from .figures import fit_facts
+    from .figures import fit_facts, named_columns
     from .naming import words_from_family
     from .sheets import facts_table, left_out, widest_table
 
@@ -263,6 +263,6 @@ def show_fit(
     errors = standard_errors_of(terminal, outcome, table)
     sheet = widest_table(terminal.out, mixture, table.columns, outcome.sizes(), errors)
     terminal.show(title, "", sheet, "", facts_table(fit_facts(told)))
-    for note in [*outcome.estimator.notes_, left_out(mixture)]:
+    for note in [*named_columns(outcome.estimator.notes_, table.columns), left_out(mixture)]:
         if note and note not in notes_shown:
             terminal.note(f"note: {note}")

@@ -14,6 +14,8 @@ from ..numerics.arrays import Array
 
 # A component with fewer effective rows than this has parameters that mean little.
 FEWEST_ROWS = 5.0
+# The share of the starts up to which it is worth a note that no more agree.
+FEW_AGREE = 1 / 24
 # Standard deviations of up to so many steps of the data are as narrow as its resolution.
 NARROW_STEPS = 0.41
 # Counts that vary this many times as much as Poisson distributions allow are not Poisson, if so many rows say so.
@@ -32,12 +34,19 @@ def notes_on(fit: Fit, n_components: int, max_iter: int, prior_strength: float) 
     yield from fit.notes
     if fit.n > 0 and np.shape(fit.labels) == (0,):
         yield f"Labels of {fit.n:.0f} rows are not kept: predict gives them batch by batch."
-    known = isinstance(fit.labels, np.ndarray) and len(fit.labels) > 0
-    empty = fit.mixture.n_components - len(np.unique(fit.labels)) if known else 0
-    if fit.prescribed_weights and empty > 0 and fit.algorithm not in SOFT_ALGORITHMS:
-        yield f"{empty} of {n_components} components have no rows; their prescribed weights are kept."
+    if fit.prescribed_weights and fit.algorithm not in SOFT_ALGORITHMS:
+        yield from _without_rows(fit)
     if fit.algorithm == "exact" and prior_strength > 0:
         yield "The exact optimum is of the plain likelihood; prior_strength played no part."
+
+
+def _without_rows(fit: Fit) -> Iterator[str]:
+    """Components that have prescribed weights and no rows."""
+    k = fit.mixture.n_components
+    if isinstance(fit.labels, np.ndarray) and len(fit.labels):
+        empty = k - len(np.unique(fit.labels))
+        if empty > 0:
+            yield f"{empty} of {k} components have no rows; their prescribed weights are kept."
 
 
 def relative_weights(fit: Fit, factor: float) -> Iterator[str]:
@@ -52,10 +61,12 @@ def relative_weights(fit: Fit, factor: float) -> Iterator[str]:
 def few_agree(starts: Starts) -> Iterator[str]:
     """Whether another seed may well end elsewhere.
 
-    >>> next(few_agree(Starts({"random": 24}, agreeing=3)))
-    'Only 3 of 24 starts reached the best optimum: another random_state may give another result, raise n_init.'
+    Starts that fall behind are dropped before their end, so a few that agree are many.
+
+    >>> next(few_agree(Starts({"random": 24}, agreeing=1)))
+    'Only 1 of 24 starts reached the best optimum: another random_state may give another result, raise n_init.'
     """
-    if 2 * starts.agreeing < starts.n:
+    if starts.n > 1 and starts.agreeing <= FEW_AGREE * starts.n:
         yield (
             f"Only {starts.agreeing} of {starts.n} starts reached the best optimum: another random_state may give "
             "another result, raise n_init."
@@ -86,8 +97,10 @@ def few_rows(fit: Fit) -> Iterator[str]:
 
 def narrow_components(fit: Fit) -> Iterator[str]:
     """Gaussian components no wider than the steps in which the columns were recorded."""
+    if fit.resolution is None or not fit.resolution.coarse_steps.any():
+        return
     deviations = _deviations(fit)
-    if fit.resolution is None or deviations is None:
+    if deviations is None:
         return
     narrow = np.flatnonzero((deviations <= NARROW_STEPS * fit.resolution.coarse_steps).any(axis=1))
     if len(narrow):

@@ -59,7 +59,7 @@ class VonMisesFisher(ExponentialFamily):
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         concentration = np.linalg.norm(natural, axis=-1)
         # Without concentration every direction is as good; the first axis is reported.
-        first_axis = np.eye(natural.shape[-1])[0]
+        first_axis = (np.arange(natural.shape[-1]) == 0).astype(float)
         scale = np.where(concentration > 0, concentration, 1.0)[..., None]
         direction = np.where(concentration[..., None] > 0, natural / scale, first_axis)
         return {"direction": direction, "concentration": concentration}

@@ -1,10 +1,11 @@
 """Soft EM (Bregman soft clustering), and sparse EM, which keeps the largest responsibilities of each row.
 
 Plain EM can need thousands of steps where components overlap. Steps here have momentum: each starts from a point beyond
-the last estimate, in the direction of the last change (Nesterov, 1983), in natural parameters. A point is accepted only
-if it gains at least what the plain step is certain to gain; otherwise the plain step is made and the momentum starts
-again from zero (function restarts: O'Donoghue and Candes, 2015). So the objective never falls, and a step costs one
-pass over the data, two where a point was refused.
+the last estimate, in the direction of the last change (Nesterov, 1983), in natural parameters. Momentum begins once
+plain steps gain little, so that a fit goes where plain EM goes. A point is accepted only if it gains at least what the
+plain step is certain to gain; otherwise the plain step is made and the momentum starts again from zero (function
+restarts: O'Donoghue and Candes, 2015). So the objective never falls, and a step costs one pass over the data, two where
+a point was refused.
 """
 
 from dataclasses import dataclass, replace
@@ -22,6 +23,8 @@ DELAY = 1.5
 LARGEST = 0.995
 # A fall of the objective by more than this share of it is not that of a sum's last digits.
 MUCH = 1e-11
+# Momentum is for the tail: as long as a step gains more than this per row, in nats, plain steps are quick.
+TAIL = 1e-3
 # Kinds of steps in the history.
 PLAIN, ACCELERATED = "responsibilities", "momentum"
 
@@ -59,7 +62,8 @@ class SoftEM:
             following = self._expected(problem, plain, PLAIN)
         if following.objective < state.objective:
             return state.unmoved(TOLERANCE_REACHED)
-        return replace(following, momentum=Momentum(plain, streak + 1))
+        tail = following.objective - state.objective < TAIL * problem.total
+        return replace(following, momentum=Momentum(plain, streak + 1 if tail else -2))
 
     def maximized(self, problem: LearningProblem, state: State, surely: bool = False) -> Parameters:
         """The parameters and weights that are best for the responsibilities of a state.

@@ -44,7 +44,10 @@ class Tolerance:
     def reached(self, history: Sequence[HalfStep], gain: float = 0.0) -> bool:
         """Whether to stop after these steps, the last of which gained so much."""
         if not isinstance(self.tol, str):
-            return self.tol > 0 and gain <= self.tol * self.total
+            # Steps with momentum are uneven: two in a row tell.
+            soft = history[-1].kind in (PLAIN, ACCELERATED) and len(history) > 2
+            before = history[-2].objective - history[-3].objective if soft else gain
+            return self.tol > 0 and max(gain, before) <= self.tol * self.total
         if history[-1].kind in (PLAIN, ACCELERATED):
             return self._arrived(history[-5:]) or _settled(history)
         return sum(step.kind == LABELS for step in history) >= HARD_STEPS and _few_left(history, LABELS)
@@ -56,7 +59,7 @@ class Tolerance:
             return False
         gains = _gains(recent)
         tried = any(step.kind == ACCELERATED for step in recent)
-        return CAUTION * left(gains) < LEFT and (tried or gains[-1] < NEGLIGIBLE)
+        return CAUTION * left(gains) < LEFT and (tried or bool(gains[-1] < NEGLIGIBLE))
 
     def pauses(self, history: Sequence[HalfStep]) -> bool:
         """Whether accelerated steps seem to have arrived, so that plain ones are to tell."""
@@ -81,7 +84,8 @@ def left(gains: Array) -> float:
 
 def _settled(history: Sequence[HalfStep]) -> bool:
     """Whether the last few steps gained nothing worth a number."""
-    return len(history) > SETTLED_STEPS and history[-1].objective - history[-1 - SETTLED_STEPS].objective < SETTLED
+    recent = history[-1 - SETTLED_STEPS :]
+    return len(recent) > SETTLED_STEPS and bool(recent[-1].objective - recent[0].objective < SETTLED)
 
 
 def _few_left(history: Sequence[HalfStep], kind: str) -> bool:
