@@ -45,6 +45,8 @@ TRIAL_ROUNDS = ((6, 8), (12, 2), (100, 1))
 TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 # Rounds in a row that may bring nothing: hard optima are many.
 FAILURES, HARD_FAILURES = 2, 4
+# A share of agreeing starts from which the optimum is as good as certain.
+CLEAR = 1 / 3
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
 FULL_STEPS = 10
@@ -109,7 +111,7 @@ class Search:
         counted = {name: order.count(name) for name in dict.fromkeys(order)}
         moves = improved = 0
         if len(order) > FEWEST_STARTS or agreeing < len(order):
-            best, moves, improved = self._moved(best)
+            best, moves, improved = self._moved(best, agreeing / len(order))
         return Found(best.parameters(0), Starts(counted, agreeing, moves, improved))
 
     def _short(self) -> bool:
@@ -146,12 +148,17 @@ class Search:
             batch, weights = batch.take(np.arange(min(kept, len(batch)))), weights[:kept]
         return batch, int(weights[0])
 
-    def _moved(self, best: Batch) -> tuple[Batch, int, int]:
-        """The mixture after moves, until several rounds in a row bring nothing or the budget is used up."""
+    def _moved(self, best: Batch, agreement: float) -> tuple[Batch, int, int]:
+        """The mixture after moves, until several rounds in a row bring nothing or the budget is used up.
+
+        Where a large share of the starts agree, one round is enough.
+        """
         tried = improved = failures = 0
         table = list(self.tables.values())[-1]
         moves: Moves | None = None
         most = HARD_FAILURES if self.learner.hard else FAILURES
+        if agreement >= CLEAR:
+            most = 1
         while self.k > 1 and failures < most and self.learner.work < self.budget:
             left = (self.budget - self.learner.work) / (TRIAL_STEPS * self.learner.cost(self.k))
             if left < FEWEST_TRIALS:
