@@ -44,10 +44,7 @@ class Tolerance:
     def reached(self, history: Sequence[HalfStep], gain: float = 0.0) -> bool:
         """Whether to stop after these steps, the last of which gained so much."""
         if not isinstance(self.tol, str):
-            # Steps with momentum are uneven: two in a row tell.
-            soft = history[-1].kind in (PLAIN, ACCELERATED) and len(history) > 2
-            before = history[-2].objective - history[-3].objective if soft else gain
-            return self.tol > 0 and max(gain, before) <= self.tol * self.total
+            return self.tol > 0 and gain <= self.tol * self.total
         if history[-1].kind in (PLAIN, ACCELERATED):
             return self._arrived(history[-5:]) or _settled(history)
         return sum(step.kind == LABELS for step in history) >= HARD_STEPS and _few_left(history, LABELS)
