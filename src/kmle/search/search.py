@@ -45,8 +45,8 @@ TRIAL_ROUNDS = ((6, 8), (12, 2), (100, 1))
 TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 # Rounds in a row that may bring nothing: hard optima are many.
 FAILURES, HARD_FAILURES = 2, 4
-# A share of agreeing starts from which the optimum is as good as certain.
-CLEAR = 1 / 3
+# Shares of agreeing starts from which one round is enough, and none is needed.
+CLEAR, CERTAIN = 1 / 3, 1 / 2
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
 FULL_STEPS = 10
@@ -151,14 +151,14 @@ class Search:
     def _moved(self, best: Batch, agreement: float) -> tuple[Batch, int, int]:
         """The mixture after moves, until several rounds in a row bring nothing or the budget is used up.
 
-        Where a large share of the starts agree, one round is enough.
+        Where many of the starts agree one round is enough, and where most do none is needed.
         """
         tried = improved = failures = 0
         table = list(self.tables.values())[-1]
         moves: Moves | None = None
         most = HARD_FAILURES if self.learner.hard else FAILURES
         if agreement >= CLEAR:
-            most = 1
+            most = 1 if agreement < CERTAIN else 0
         while self.k > 1 and failures < most and self.learner.work < self.budget:
             left = (self.budget - self.learner.work) / (TRIAL_STEPS * self.learner.cost(self.k))
             if left < FEWEST_TRIALS:
