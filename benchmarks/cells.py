@@ -32,7 +32,7 @@ class Cell:
         return data_set(self.data)
 
     def model_family(self) -> ExponentialFamily:
-        """The family, with what it must be told."""
+        """The family with its fixed parameters."""
         if self.family in FIXED:
             return FIXED[self.family]
         return FAMILIES[self.family][0] if self.family in FAMILIES else resolve(self.family)

@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kmle import KMLE, ExponentialFamilyMixture, select
 from kmle.execution import Batches
+from kmle.families import Bernoulli, DiagonalGaussian, Gaussian, Product
 
 ROUNDED = np.round(np.random.default_rng(0).normal(size=(300, 2)) * [3.0, 10.0]) * [1.0, 0.1]
 
@@ -127,3 +128,11 @@ def test_nested_families():
     by = {(c.name, c.n_components): c.fit.log_likelihood for c in selection.candidates}
     for k in (1, 2, 3):
         assert by["gamma", k] > max(by["exponential", k], by["chi-square", k]) - 0.5
+
+
+def test_columns_without_a_scale_are_not_named():
+    X = np.column_stack([np.random.default_rng(0).normal(size=200), np.arange(200) % 2, np.round(ROUNDED[:200, 0])])
+    family = Product((Gaussian(), Bernoulli(), DiagonalGaussian()))
+    (note,) = (n for n in ExponentialFamilyMixture(1, family=family).fit(X).notes_ if "steps" in n)
+    assert "column 2 to steps of 1" in note
+    assert "column 1" not in note

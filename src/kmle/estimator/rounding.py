@@ -16,11 +16,13 @@ NAMED = 4
 def rounded_columns(fit: Fit, names: Sequence[str] | None) -> Iterator[str]:
     """Which columns are rounded to which steps, and what that means for families with a scale."""
     resolution, family = fit.resolution, fit.mixture.family
-    if resolution is None or family.smallest_spread(resolution, None) is None:
+    spread = None if resolution is None else family.smallest_spread(resolution, None)
+    if resolution is None or spread is None:
         return
-    coarse = np.flatnonzero(resolution.coarse_steps)
+    # Columns of a product that have no scale have no spread either.
+    coarse = np.flatnonzero((resolution.coarse_steps > 0) & (spread > 0))
     if len(coarse):
-        shaped = family.smallest_spread(resolution, None) is resolution.shaped_spread
+        shaped = spread is resolution.shaped_spread
         told = f"no component is narrower than {NARROWEST_SHAPED if shaped else NARROWEST} steps"
         yield f"{_columns(coarse, resolution.steps, names)}: {told}, so that none gains by rounding."
 

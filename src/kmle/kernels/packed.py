@@ -242,13 +242,9 @@ class PackedRows:
 
     def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Floats, Floats]:
         """Counts (k,) and sums (k, D) of given labels in 0..k-1; rows labelled -1 are no one's."""
-        given = np.asarray(labels)
-        if given.shape != (self.n_rows,) or not np.issubdtype(given.dtype, np.integer):
-            raise ValueError(f"labels must be {self.n_rows} whole numbers, got {given.dtype} of shape {given.shape}.")
-        if self.n_rows and (given.min() < -1 or given.max() >= n_labels):
-            raise ValueError(f"labels must lie in -1..{n_labels - 1}, got {given.min()}..{given.max()}.")
+        given = labels_for(self.n_rows, labels, n_labels)
         counts, sums = np.zeros(n_labels), np.zeros((n_labels, self.order))
-        self._rows.label_sums(np.ascontiguousarray(given, dtype=np.int32), counts, sums)
+        self._rows.label_sums(given, counts, sums)
         return counts, sums
 
     def sorted_passes(self, line: NDArray[Any], starts: list[int]) -> Any:
@@ -273,6 +269,16 @@ def components_for(order: int, natural: ArrayLike, bias: ArrayLike) -> tuple[Flo
     if b.shape != (len(theta),):
         raise ValueError(f"bias must have shape ({len(theta)},), one per component, got {b.shape}.")
     return theta, b
+
+
+def labels_for(n_rows: int, labels: ArrayLike, n_labels: int) -> NDArray[np.int32]:
+    """Labels in -1..k-1, one per row, as the kernels take them."""
+    given = np.asarray(labels)
+    if given.shape != (n_rows,) or not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(f"labels must be {n_rows} whole numbers, got {given.dtype} of shape {given.shape}.")
+    if n_rows and (given.min() < -1 or given.max() >= n_labels):
+        raise ValueError(f"labels must lie in -1..{n_labels - 1}, got {given.min()}..{given.max()}.")
+    return np.ascontiguousarray(given, dtype=np.int32)
 
 
 def clear_empty(clusters: Clusters) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import sparse_reference
-from .packed import Clusters, clear_empty, components_for
+from .packed import Clusters, clear_empty, components_for, labels_for
 from .serving import compiled_module
 
 if TYPE_CHECKING:
@@ -108,13 +108,9 @@ class CompressedRows:
 
     def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Floats, Floats]:
         """Counts (k,) and sums (k, D) of given labels in 0..k-1; rows labelled -1 are no one's."""
-        given = np.asarray(labels)
-        if given.shape != (self.n_rows,) or not np.issubdtype(given.dtype, np.integer):
-            raise ValueError(f"labels must be {self.n_rows} whole numbers, got {given.dtype} of shape {given.shape}.")
-        if self.n_rows and (given.min() < -1 or given.max() >= n_labels):
-            raise ValueError(f"labels must lie in -1..{n_labels - 1}, got {given.min()}..{given.max()}.")
+        given = labels_for(self.n_rows, labels, n_labels)
         counts, sums = np.empty(n_labels), np.empty((n_labels, self.order))
-        self._rows.label_sums(np.ascontiguousarray(given, dtype=np.int32), counts, sums)
+        self._rows.label_sums(given, counts, sums)
         return counts, sums
 
     def _components(self, natural: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:
