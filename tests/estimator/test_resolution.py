@@ -136,3 +136,22 @@ def test_columns_without_a_scale_are_not_named():
     (note,) = (n for n in ExponentialFamilyMixture(1, family=family).fit(X).notes_ if "steps" in n)
     assert "column 2 to steps of 1" in note
     assert "column 1" not in note
+
+
+# Extreme values -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [KMLE, ExponentialFamilyMixture])
+@pytest.mark.parametrize("prior_strength", [0.0, 1e-3])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_one_extreme_value_widens_no_component(kind, prior_strength, chunked):
+    rng = np.random.default_rng(1)
+    X = (3 * rng.normal(size=400) + np.repeat([0.0, 20.0], 200))[:, None]
+    X[3] = 1e6
+    data = Batches(lambda: iter(np.array_split(X, 3))) if chunked else X
+    model = kind(3, prior_strength=prior_strength, random_state=0).fit(data)
+    near = model.mixture_.source["mean"].ravel() < 100
+    assert near.sum() == 2
+    np.testing.assert_allclose(np.sqrt(model.mixture_.source["covariance"].ravel()[near]), 3.0, atol=0.5)
+    assert model.mixture_.n_components == 3
+    assert model.fit_.log_likelihood == pytest.approx(model.score(X) * len(X), rel=1e-9)

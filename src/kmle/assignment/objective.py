@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
-from ..families.resolution import Resolution, unknown_resolution
+from ..families.resolution import Resolution, typical_rows, unknown_resolution
 from ..kernels import backend
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -69,6 +69,17 @@ class Facts:
     largest_statistic: Array
     """The largest |t_i(x)| of each coordinate, or a bound on it: what bounds the rounding of a score."""
     sum_log_carrier: float
+
+
+def without_extremes(facts: Facts, rows: "Rows") -> Facts:
+    """The facts with the mean statistic of the typical ones among some rows, where others are extreme.
+
+    The prior stands at the mean statistic. One extreme value would make it so wide that no component could be narrow.
+    """
+    typical = typical_rows(rows.X)
+    if typical.all() or not typical.any():
+        return facts
+    return replace(facts, mean_statistic=rows.subset(np.flatnonzero(typical)).mean_statistic)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..statistics import ClusterStatistics
 from .choose import choose, passing_engine, plain_engine
 from .direct import SCORE_ERROR, DirectEngine, direct_fits, score_error
 from .engine import Engine
-from .objective import Evidence, Facts, LearningProblem, Parameters, undisturbed
+from .objective import Evidence, Facts, LearningProblem, Parameters, undisturbed, without_extremes
 from .partition import Labels, Partition, Remembered
 from .precise import PreciseEngine
 from .rows import Rows
@@ -89,12 +89,18 @@ class Problem(LearningProblem):
             facts = Facts(
                 self.rows.total, self.rows.mean_statistic, self.rows.largest_statistic, self.rows.sum_log_carrier()
             )
+            if isinstance(self.rows, Rows):
+                facts = without_extremes(facts, self._sampled_rows(self.rows))
             super().__init__(family, facts, self.rows.origin, prior_strength, weights, self._resolution(resolution))
             self.has_direct = has_direct(self, self.rows)
 
     def _resolution(self, asked: Asked) -> Resolution | None:
         """The resolution of the sample's columns; sparse rows have none."""
         return None if isinstance(self.rows, SparseRows) else resolution_of(self.rows.X[self._places], asked)
+
+    def _sampled_rows(self, rows: Rows) -> Rows:
+        """The rows of the sample, or all where they are few."""
+        return rows if isinstance(self._places, slice) else rows.subset(self._places)
 
     @cached_property
     def _places(self) -> slice | NDArray[np.intp]:

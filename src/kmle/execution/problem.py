@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assignment.direct import SCORE_ERROR, score_error
-from ..assignment.objective import LearningProblem, Parameters
+from ..assignment.objective import LearningProblem, Parameters, without_extremes
 from ..assignment.partition import DIGEST_BYTES, Labels, Partition
 from ..assignment.problem import Problem, has_direct, sample_size
 from ..assignment.rows import Rows
@@ -81,8 +81,9 @@ class ChunkedProblem(LearningProblem):
         places = reservoir_places(sum(look.n_weighty), sample_size(settings.n_components), sampling)
         sums: Sums = chunks.summed(Piece.sums, each=_split(places, self.firsts))
         self._sampled, self._settings, self._engines = sums.sampled, settings, sorted(sums.engines)
-        known = resolution_of(self._sampled_rows, resolution)
-        super().__init__(settings.family, sums.facts, settings.origin, prior_strength, weights, known)
+        known = resolution_of(self._sampled_rows.X, resolution)
+        facts = without_extremes(sums.facts, self._sampled_rows)
+        super().__init__(settings.family, facts, settings.origin, prior_strength, weights, known)
         self._has_direct = has_direct(self, self.sample.rows)
 
     @property
@@ -91,22 +92,16 @@ class ChunkedProblem(LearningProblem):
         return f"{' and '.join(self._engines)} on {len(self.n_rows)} chunks of {self.chunks.name}"
 
     @cached_property
-    def _sampled_rows(self) -> Array:
-        return np.concatenate([chunk.X for chunk in self._sampled])
+    def _sampled_rows(self) -> Rows:
+        X = np.concatenate([chunk.X for chunk in self._sampled])
+        parts = [chunk.weights for chunk in self._sampled if chunk.weights is not None]
+        settings, weights = self._settings, np.concatenate(parts) if parts else None
+        return Rows(settings.family, X, weights, settings.origin, settings.n_threads)
 
     @cached_property
     def sample(self) -> Problem:
         """The problem on a random sample of its rows, held in memory; on all of them if they are few."""
-        parts = [chunk.weights for chunk in self._sampled if chunk.weights is not None]
-        settings = self._settings
-        rows = Rows(
-            settings.family,
-            self._sampled_rows,
-            np.concatenate(parts) if parts else None,
-            self.origin,
-            settings.n_threads,
-        )
-        return Problem.like(self, rows)
+        return Problem.like(self, self._sampled_rows)
 
     def _task(self, parameters: Parameters) -> Task:
         bias = self.bias(parameters)

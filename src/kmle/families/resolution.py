@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 from ..numerics.grid import grid_step
@@ -27,6 +28,8 @@ FINE = 0.01
 CENTRAL = (0.1, 0.9)
 # A grid worth knowing shows in repeats among so many values; scales are measured on as many.
 ENOUGH = 512
+# Values further from the median than so many times the span of the central ones are extreme.
+REACH = 50.0
 # What that share of a Gaussian sample spans, in standard deviations.
 CENTRAL_SPAN = 2.5631
 
@@ -97,6 +100,18 @@ def resolution_of(X: Array, asked: Asked = "auto") -> Resolution:
     else:
         steps = asked
     return Resolution(steps, np.where(varying, scales, typical))
+
+
+def typical_rows(X: Array) -> NDArray[np.bool_]:
+    """Which rows (n,) are within reach of the others: an extreme value says nothing of what components are like.
+
+    >>> typical_rows(np.array([[1.0], [2.0], [1e9], [3.0], [1.5]]))
+    array([ True,  True, False,  True,  True])
+    """
+    some = X[:: max(1, len(X) // ENOUGH)].astype(float, copy=False)
+    low, middle, high = np.quantile(some, (CENTRAL[0], 0.5, CENTRAL[1]), axis=0, method="inverted_cdf")
+    reach = np.where(high > low, REACH * (high - low), np.inf)
+    return np.asarray((np.abs(X - middle) <= reach).all(axis=1))
 
 
 def _scale(distinct: Array) -> float:
