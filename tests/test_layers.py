@@ -10,6 +10,7 @@ from package import module_files
 LAYERS = [
     ["numerics", "kernels"],
     ["families"],
+    ["scoring"],
     ["mixture"],
     ["divergences"],
     ["statistics"],

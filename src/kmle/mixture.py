@@ -1,24 +1,21 @@
 """A mixture as an immutable value: a family, weights and natural parameters."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from .families import ExponentialFamily, resolve
-from .families.base import BLOCK_NUMBERS
-from .families.checking import as_rows
 from .families.serialization import family_from_dict, family_to_dict
-from .families.sparse import as_csr, issparse
+from .families.sparse import check_sparse, issparse
 from .numerics.arrays import Array
+from .numerics.threads import available_threads
+from .scoring import Scorer, scorer_of
 
 FORMAT, VERSION = "kmle-mixture", 1
-
-T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,36 +112,56 @@ class Mixture:
         return f"Mixture of {self.n_components} {self.family.name}: " + ", ".join(" ".join(p.split()) for p in parts)
 
     # Densities --------------------------------------------------------------------------------------------------------
+    #
+    # All of them on the passes that fits are made of, and block by block: beside the outcome little memory is needed.
+    # `n_threads` is how many threads to use at most; None is as many as this process may use.
 
-    def log_joint(self, X: ArrayLike) -> Array:
+    def log_joint(self, X: ArrayLike, n_threads: int | None = None) -> Array:
         """log(weights_j p(x_i; natural_j)), (n, k)."""
-        with np.errstate(divide="ignore"):
-            return self.family.log_density(X, self.natural) + np.log(self.weights)
+        return self._reported(X, "scores", n_threads)
 
-    def _by_block(self, X: ArrayLike, function: Callable[[Array], NDArray[T]]) -> NDArray[T]:
-        """function(log_joint) of blocks of rows, joined: an (n, k) array is never held for many rows."""
-        rows = as_csr(X) if issparse(X) else as_rows(self.family, X)
-        size = max(1, BLOCK_NUMBERS // self.n_components)
-        starts = range(0, rows.shape[0], size)
-        return np.concatenate([function(self.log_joint(rows[start : start + size])) for start in starts])
-
-    def log_density(self, X: ArrayLike) -> Array:
+    def log_density(self, X: ArrayLike, n_threads: int | None = None) -> Array:
         """log of the mixture's density at each row, (n,)."""
-        return self._by_block(X, lambda joint: np.asarray(scipy.special.logsumexp(joint, axis=1)))
+        return self._reported(X, "log_sums", n_threads)
 
-    def complete_log_likelihood(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def complete_log_likelihood(
+        self, X: ArrayLike, sample_weight: ArrayLike | None = None, n_threads: int | None = None
+    ) -> float:
         """The sum over the rows, by their weights, of the largest log(weights_j p(x; natural_j))."""
-        largest = self._by_block(X, lambda joint: joint.max(axis=1))
+        largest = self._reported(X, "tops", n_threads)
         return float(largest.sum() if sample_weight is None else np.asarray(sample_weight, dtype=float) @ largest)
 
-    def posterior(self, X: ArrayLike) -> Array:
-        """The probability of each component given the row, (n, k)."""
-        joint = self.log_joint(X)
-        return np.exp(joint - np.asarray(scipy.special.logsumexp(joint, axis=1))[:, None])
+    def log_likelihoods(
+        self, X: ArrayLike, sample_weight: ArrayLike | None = None, n_threads: int | None = None
+    ) -> tuple[float, float]:
+        """The sums over the rows, by their weights, of the log-density and of the largest log-joint, in one pass."""
+        rows, scorer = self._scorer(X, n_threads)
+        found = scorer.scores(rows, "log_sums", "tops")
+        weights = np.ones(rows.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        assert found.log_sums is not None  # both were asked for
+        assert found.tops is not None
+        return float(weights @ found.log_sums), float(weights @ found.tops)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+    def posterior(self, X: ArrayLike, n_threads: int | None = None) -> Array:
+        """The probability of each component given the row, (n, k)."""
+        return self._reported(X, "shares", n_threads)
+
+    def predict(self, X: ArrayLike, n_threads: int | None = None) -> NDArray[np.intp]:
         """The most probable component of each row, the lowest index on a tie."""
-        return self._by_block(X, lambda joint: joint.argmax(axis=1))
+        rows, scorer = self._scorer(X, n_threads)
+        return scorer.labels(rows).astype(np.intp)
+
+    def _scorer(self, X: ArrayLike, n_threads: int | None) -> tuple[Any, Scorer]:
+        """The rows, which must be legal, and the components ready to score them."""
+        rows = check_sparse(self.family, X) if issparse(X) else self.family.check(X)
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(self.weights)
+        threads = available_threads() if n_threads is None else n_threads
+        return rows, scorer_of(self.family, self.natural, log_weights, rows, threads)
+
+    def _reported(self, X: ArrayLike, name: str, n_threads: int | None) -> Array:
+        rows, scorer = self._scorer(X, n_threads)
+        return np.asarray(getattr(scorer.scores(rows, name), name))
 
     # Samples ----------------------------------------------------------------------------------------------------------
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from kmle import kernels
-from kmle.assignment import wide
 from kmle.assignment.dense import DenseEngine
 from kmle.assignment.direct import DirectEngine, score_error
 from kmle.assignment.rows import Rows
 from kmle.assignment.tally import PASSES
 from kmle.assignment.wide import WideEngine, can_widen
 from kmle.families import DiagonalGaussian, Gaussian
+from kmle.scoring import coordinates
 
 EPSILON = np.finfo(float).eps
 
@@ -188,7 +188,7 @@ def check_soft(rows, natural, bias, n_kept=None):
 @pytest.mark.parametrize("turned", [True, False])
 @pytest.mark.parametrize("apart", [0.0, 0.3, 20.0])
 def test_soft_passes_are_those_of_other_engines(apart, turned, monkeypatch):
-    monkeypatch.setattr(wide, "TURN_FROM_ROWS", 0 if turned else np.inf)
+    monkeypatch.setattr(coordinates, "TURN_FROM_ROWS", 0 if turned else np.inf)
     X, means, covariances, rng = drawn(10, 400, 17, 3, apart)
     rows = Rows(Gaussian().for_data(X), X, n_threads=2)
     check_soft(rows, *components(rows, means, covariances))
@@ -201,7 +201,7 @@ def test_soft_passes_are_those_of_other_engines(apart, turned, monkeypatch):
 @pytest.mark.parametrize("turned", [True, False])
 def test_a_constant_column_hides_no_other(turned, monkeypatch):
     """Its variance is next to nothing; scores of the other columns keep their digits."""
-    monkeypatch.setattr(wide, "TURN_FROM_ROWS", 0 if turned else np.inf)
+    monkeypatch.setattr(coordinates, "TURN_FROM_ROWS", 0 if turned else np.inf)
     X, means, covariances, _ = drawn(11, 500, 12, 3, 0.3)
     plain = Rows(Gaussian().for_data(X), X)
     expected = WideEngine(plain).soft_pass(*components(plain, means, covariances))

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from cases import CASES, case_id
-from kmle import Mixture, mixture
+from kmle import Mixture
 from mixture.drawing import typical
 
 
@@ -59,20 +59,6 @@ def test_equal_components_tie_and_the_first_one_wins():
     twice = Mixture.from_source("poisson", [0.5, 0.5], rate=[3.0, 3.0])
     assert twice.predict([[0], [3], [9]]).tolist() == [0, 0, 0]
     np.testing.assert_allclose(twice.posterior([[0], [9]]), 0.5, rtol=1e-14)
-
-
-def test_many_rows_go_block_by_block(monkeypatch):
-    weighted = Mixture.from_source("poisson", [0.25, 0.75], rate=[1.0, 8.0])
-    X = np.arange(100.0)[:, None]
-    whole = weighted.log_density(X), weighted.predict(X), weighted.complete_log_likelihood(X)
-    sizes = []
-    joint = Mixture.log_joint
-    monkeypatch.setattr(Mixture, "log_joint", lambda self, rows: sizes.append(len(rows)) or joint(self, rows))
-    monkeypatch.setattr(mixture, "BLOCK_NUMBERS", 14)
-    pieces = weighted.log_density(X), weighted.predict(X), weighted.complete_log_likelihood(X)
-    for one, other in zip(whole, pieces, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-15)
-    assert set(sizes) == {7, 2}  # 14 numbers are 7 rows of 2 components; 100 rows leave 2 over
 
 
 @pytest.mark.parametrize("method", ["log_density", "posterior", "predict", "complete_log_likelihood"])

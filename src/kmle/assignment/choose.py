@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ..kernels import backend
+from ..scoring.coordinates import WIDE_FROM_COLUMNS
 from .dense import DenseEngine
 from .engine import Engine
 from .pruned import ORDER_FROM_WORK, PrunedEngine
@@ -11,7 +12,7 @@ from .rows import Rows
 from .skipping import SkippingEngine
 from .sorted import SortedEngine, can_sort
 from .sparse import SparseEngine, SparseRows
-from .wide import WIDE_FROM_COLUMNS, WideEngine, can_widen
+from .wide import WideEngine, can_widen
 
 # From here on putting a line in order is paid back. Pairs of components are looked at one by one there: beyond the
 # first few there must be so many more rows for each, by the number of statistics: with two, scores may cross twice.

@@ -1,7 +1,8 @@
-"""The direct engine: scores from the family's own densities, without packed statistics.
+"""The direct engine: scores from the family's own densities in NumPy, without packed statistics.
 
-Components very narrow for their distance from the origin lose digits in packed scores. Families with a direct density
-(Cholesky factors, differences to the mean) do not; this engine costs more and is exact to rounding.
+Components very narrow for their distance from the origin lose digits in packed scores. Gaussians are then scored by
+differences to means in the kernels (see `precise.py`); the densities of other families (gamma, beta, counts) that keep
+their digits are NumPy's business.
 """
 
 from dataclasses import dataclass
@@ -9,26 +10,18 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from ..kernels import RowScores, Work
 from ..numerics.arrays import Array
+from ..scoring.precision import SCORE_ERROR, centred_form, score_error
 from ..statistics import ClusterStatistics
 from .partition import Labelled, Labels, Partition
 from .rows import Rows
 from .sparse import SparseRows
 
-# Packed scores whose rounding error may exceed this many nats are computed directly, where the family can.
-SCORE_ERROR = 1e-6
-# Rows of one component looked at together.
+__all__ = ["SCORE_ERROR", "DirectEngine", "Worst", "direct_fits", "score_error", "worst_of"]
+
+# Rows looked at together.
 ROWS_A_BLOCK = 1 << 14
-
-
-def score_error(largest: Array, natural: Array, bias: Array) -> float:
-    """A bound on the rounding error of the packed scores of living components, in nats.
-
-    It is the same for rows in float32: where their scores are too close to tell, the kernels compute them in float64.
-    """
-    alive = np.isfinite(bias)
-    magnitude = np.abs(natural[alive]) @ largest + np.abs(bias[alive])
-    return float(np.finfo(float).eps * magnitude.max(initial=0.0))
 
 
 class DirectEngine:
@@ -40,6 +33,7 @@ class DirectEngine:
     def hard_pass(self, natural: Array, log_weights: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         labels = np.empty(len(self.rows), dtype=np.int32)
+        self.rows.meter.add(Work(passes=1))
         for block, _ in self.rows.blocks():
             labels[block] = self._joint(block, natural, log_weights)[0].argmax(axis=1)
         counts, sums = self.rows.packed.label_sums(labels, len(natural))
@@ -48,6 +42,7 @@ class DirectEngine:
     def soft_pass(self, natural: Array, log_weights: Array, n_kept: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
         statistics = ClusterStatistics.zeros(len(natural), self.rows.order)
+        self.rows.meter.add(Work(passes=1))
         for block, t in self.rows.blocks():
             joint, carrier = self._joint(block, natural, log_weights)
             if n_kept is not None and n_kept < len(natural):
@@ -67,6 +62,7 @@ class DirectEngine:
     def evidence(self, natural: Array, log_weights: Array) -> tuple[float, float]:
         """The sum of the scores' log-sum-exp over the rows, and the sum of the entropies of the responsibilities."""
         total = np.zeros(2)
+        self.rows.meter.add(Work(passes=1))
         for block, _ in self.rows.blocks():
             joint, carrier = self._joint(block, natural, log_weights)
             evidence = np.asarray(scipy.special.logsumexp(joint, axis=1))
@@ -76,11 +72,6 @@ class DirectEngine:
             total += each.sum(axis=0) if weights is None else weights @ each
         return float(total[0]), float(total[1])
 
-    def scores(self, natural: Array, log_weights: Array) -> Array:
-        """Scores of all rows and components, (n, k)."""
-        joint, carrier = self._joint(slice(None), natural, log_weights)
-        return np.asarray(joint - carrier[:, np.newaxis])
-
     def _joint(self, block: slice, natural: Array, log_weights: Array) -> tuple[Array, Array]:
         """log p + log w (n, k), and k(x), by which they exceed the scores.
 
@@ -88,6 +79,8 @@ class DirectEngine:
         """
         family = self.rows.family
         X = self.rows.seen_from_origin(block)
+        pairs = X.shape[0] * len(natural)
+        self.rows.meter.add(Work(0, pairs, in_numpy=pairs))
         alive = np.isfinite(log_weights)
         density = family.direct_log_density(X, natural[alive])
         if density is None:
@@ -98,8 +91,17 @@ class DirectEngine:
 
 
 def direct_fits(rows: Rows, natural: Array, labels: Labels) -> Array:
-    """The weighted sum of log p(x) - k(x) over the rows of each component (k,), by direct densities."""
+    """The weighted sum of log p(x) - k(x) over the rows of each component (k,), without products of columns."""
+    form = centred_form(rows.family, natural, np.zeros(len(natural)))
+    if form is not None and form.is_finite:
+        return rows.packed.own_scores(labels, form)
+    return _own_fits(rows, natural, labels)
+
+
+def _own_fits(rows: Rows, natural: Array, labels: Labels) -> Array:
+    """The same by the family's own densities."""
     fits = np.zeros(len(natural))
+    rows.meter.add(Work(1, len(labels), in_numpy=len(labels)))
     order = np.argsort(labels, kind="stable")
     ends = np.searchsorted(labels[order], np.arange(len(natural) + 1))
     for j in np.flatnonzero(np.diff(ends)):
@@ -126,11 +128,19 @@ class Worst:
 
 def worst_of(rows: Rows | SparseRows, first: int, natural: Array, bias: Array) -> Worst:
     """The row that these components explain worst; it does not matter where the rows begin."""
-    alive = np.isfinite(bias)
     worst = Worst(np.inf, np.zeros(rows.order))
-    for block, t in rows.blocks():
-        best = (t @ natural[alive].T + bias[alive]).max(axis=1)
-        density = best + rows.log_carrier(block)
+    for start in range(0, len(rows), ROWS_A_BLOCK):
+        block = slice(start, min(start + ROWS_A_BLOCK, len(rows)))
+        density = _best_scores(rows.subset(np.arange(block.start, block.stop)), natural, bias) + rows.log_carrier(block)
         place = int(np.argmin(density))
-        worst += Worst(float(density[place]), t[place])
+        worst += Worst(float(density[place]), rows.take(np.array([start + place]))[0])
     return worst
+
+
+def _best_scores(rows: Rows | SparseRows, natural: Array, bias: Array) -> Array:
+    """The highest score of each row."""
+    out = RowScores.wanting(["tops"], len(rows), len(bias))
+    passing = rows.compressed if isinstance(rows, SparseRows) else rows.packed
+    passing.row_scores(natural, bias, out)
+    assert out.tops is not None  # they were asked for
+    return out.tops

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
 from ..families.resolution import Resolution, typical_rows, unknown_resolution
-from ..kernels import backend
+from ..kernels import Meter, backend
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
@@ -146,6 +146,7 @@ class LearningProblem(ABC):
         self.prior_top = float(self.prior_natural @ self.prior_moment - family.log_normalizer(self.prior_natural))
         self.weights = weights
         self._known: list[Known] = []
+        self.meter = Meter()
 
     # What implementations add -----------------------------------------------------------------------------------------
 

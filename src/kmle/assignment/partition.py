@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..kernels import GroupLabels, locate, spread_labels
 from ..numerics.arrays import Array
-from .threads import for_each
+from ..numerics.threads import for_each
 
 if TYPE_CHECKING:
     from .rows import Rows

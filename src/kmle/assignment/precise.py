@@ -5,11 +5,9 @@ kernels know which; they compute the others by differences to means, where the f
 of scores by differences, whatever the instruction set. Other families leave it to their own densities.
 """
 
-import numpy as np
-
-from ..families import ExponentialFamily
-from ..kernels import Centred, PackedRows
+from ..kernels import PackedRows, RowScores
 from ..numerics.arrays import Array
+from ..scoring.precision import centred_form, finite
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
 from .direct import DirectEngine
@@ -19,16 +17,6 @@ from .pruned import PrunedEngine
 from .rows import Rows
 from .skipping import SkippingEngine
 from .sorted import SortedEngine
-
-
-def centred_form(family: ExponentialFamily, natural: Array, log_weights: Array) -> Centred | None:
-    """Components (k, D) with log-weights (k,) by their means; None where the family has no such form."""
-    active = np.flatnonzero(np.isfinite(log_weights))
-    with np.errstate(all="ignore"):
-        form = family.centred(natural[active])
-    if form is None:
-        return None
-    return form.with_constant(form.constant + log_weights[active]).spread_over(active, len(natural))
 
 
 class PreciseEngine:
@@ -44,7 +32,7 @@ class PreciseEngine:
         centred = centred_form(self.rows.family, natural, log_weights)
         if centred is None:
             return DirectEngine(self.rows).hard_pass(natural, log_weights)
-        return self._dense.hard_pass(natural, bias, _finite(centred))
+        return self._dense.hard_pass(natural, bias, finite(centred))
 
     def soft_pass(
         self, natural: Array, bias: Array, log_weights: Array, n_kept: int | None = None
@@ -53,14 +41,21 @@ class PreciseEngine:
         centred = centred_form(self.rows.family, natural, log_weights)
         if centred is None:
             return DirectEngine(self.rows).soft_pass(natural, log_weights, n_kept)
-        return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept, _finite(centred)))
+        return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_kept, finite(centred)))
 
     def evidence(self, natural: Array, bias: Array, log_weights: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
         centred = centred_form(self.rows.family, natural, log_weights)
         if centred is None:
             return DirectEngine(self.rows).evidence(natural, log_weights)
-        return self._packed.evidence(natural, bias, _finite(centred))
+        return self._packed.evidence(natural, bias, finite(centred))
+
+    def scores(self, natural: Array, bias: Array, log_weights: Array) -> Array:
+        """<t(x), natural_j> + bias_j of every row and component, (n, k)."""
+        out = RowScores.wanting(["scores"], len(self.rows), len(bias))
+        self.rows.packed.row_scores(natural, bias, out, finite(centred_form(self.rows.family, natural, log_weights)))
+        assert out.scores is not None  # they were asked for
+        return out.scores
 
     @property
     def _packed(self) -> PackedRows:
@@ -68,8 +63,3 @@ class PreciseEngine:
         if isinstance(self._engine, SortedEngine | PrunedEngine | SkippingEngine):
             return self._engine.packed
         return self.rows.packed
-
-
-def _finite(centred: Centred) -> Centred | None:
-    """The form, unless a precision is so close to singular that it has no factor: packed scores are all there is."""
-    return centred if centred.is_finite else None

@@ -15,7 +15,7 @@ from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
 from ..statistics import ClusterStatistics
 from .choose import choose, passing_engine, plain_engine
-from .direct import SCORE_ERROR, DirectEngine, direct_fits, score_error
+from .direct import SCORE_ERROR, direct_fits, score_error
 from .engine import Engine
 from .objective import Evidence, Facts, LearningProblem, Parameters, undisturbed, without_extremes
 from .partition import Labels, Partition, Remembered
@@ -92,6 +92,7 @@ class Problem(LearningProblem):
             if isinstance(self.rows, Rows):
                 facts = without_extremes(facts, self._sampled_rows(self.rows))
             super().__init__(family, facts, self.rows.origin, prior_strength, weights, self._resolution(resolution))
+            self.meter = self.rows.meter
             self.has_direct = has_direct(self, self.rows)
 
     def _resolution(self, asked: Asked) -> Resolution | None:
@@ -226,11 +227,11 @@ class Problem(LearningProblem):
     def scores(self, parameters: Parameters) -> Array:
         """<t(x), natural_j> + bias_j of every row and component, (n, k): for problems with few rows."""
         if isinstance(self.engine, WideEngine):
-            return DirectEngine(self.engine.rows).scores(parameters.natural, parameters.log_weights)
+            return self.engine.scores(parameters.natural, self.bias(parameters))
         natural, bias = np.where(parameters.alive[:, None], parameters.natural, 0.0), self.bias(parameters)
         if isinstance(self.rows, SparseRows):
             return self.rows.scores(natural, bias)
-        return np.concatenate([t @ natural.T for _, t in self.rows.blocks()]) + bias
+        return self._precise.scores(natural, bias, parameters.log_weights)
 
     def gather(self, labels: Labels, n_components: int) -> ClusterStatistics:
         """The statistics of given labels."""
@@ -262,6 +263,7 @@ class Problem(LearningProblem):
         facts = Facts(rows.total, other.prior_moment, other.largest_statistic, rows.sum_log_carrier())
         settings = other.origin, other.prior_strength, other.weights, other.resolution
         LearningProblem.__init__(part, other.family, facts, *settings)
+        rows.meter = part.meter = other.meter
         part.rows = rows
         part.engine = passing_engine(rows)
         part.has_direct = has_direct(part, rows)

@@ -14,14 +14,14 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import GroupLabels, Level, PackedRows, PrunedRows, spatial_order
+from ..kernels import GroupLabels, Level, PackedRows, PrunedRows, Work, spatial_order
 from ..numerics.arrays import Array
+from ..numerics.threads import for_each
 from ..statistics import ClusterStatistics
 from .component_tree import TREES, survivors
 from .dense import DenseEngine
 from .partition import Grouped, Partition
 from .rows import Rows
-from .threads import for_each
 
 # Where the names of the components to try in each stretch start, and the names.
 Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]
@@ -99,12 +99,14 @@ class _Ordered:
     """The rows in their order, and their latest labels."""
 
     def __init__(self, rows: Rows) -> None:
-        self._n_threads = rows.n_threads
+        self._n_threads, self._meter = rows.n_threads, rows.meter
         rows.release_packed()
         table, features = rows.kernel_table()
         self._places = spatial_order(table, rows.n_threads)
         weights = None if rows.weights is None else rows.weights[self._places]
-        self.packed = PackedRows(len(rows), table.shape[1], features, weights, rows.precision, rows.n_threads)
+        self.packed = PackedRows(
+            len(rows), table.shape[1], features, weights, rows.precision, rows.n_threads, rows.meter
+        )
         for_each(lambda block: self.packed.load(block.start, table[block]), rows.line_blocks(), rows.n_threads)
         self.pruned = PrunedRows(self.packed)
         weight, *sums = self.pruned.levels[0].totals.sum(axis=0)
@@ -116,6 +118,7 @@ class _Ordered:
         before, after = self._partition, self._room()
         known = None if before is None else before.groups
         changed, counts, sums = self.pruned.hard_pass(natural, bias, known, after, lists)
+        self._meter.add(Work(passes=1))
         if changed or before is None:
             self._partition = Grouped(after, self._places, self._n_threads, None if before is None else ref(before))
             self._spares[-1] = ref(self._partition), after

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
-from ..kernels import PackedRows, squares, survey
+from ..kernels import Meter, PackedRows, squares, survey
 from ..numerics.arrays import Array
+from ..numerics.threads import for_each
 from .partition import Labels
 from .precision import all_single, blocks_of, origin_of, seen_exactly
-from .threads import for_each
 
 # Where statistics are needed as an array, they are built in blocks of rows of about this many bytes: small enough that
 # the memory of one block serves the next.
@@ -26,7 +26,8 @@ MANY_STATISTICS = 512
 class Rows:
     """Rows of one family measured from its origin. Holds a reference to X and, once a pass asks, one packed copy.
 
-    `single` says whether single precision holds what the kernels see of X; None finds out.
+    `single` says whether single precision holds what the kernels see of X; None finds out. The `meter` counts the work
+    of all passes over them.
     """
 
     def __init__(
@@ -37,7 +38,9 @@ class Rows:
         origin: Array | None = None,
         n_threads: int = 1,
         single: bool | None = None,
+        meter: Meter | None = None,
     ) -> None:
+        self.meter = Meter() if meter is None else meter
         self.family = family
         self.X = X
         self.weights = weights
@@ -119,7 +122,9 @@ class Rows:
         if packed is None:
             first, features = self.kernel_columns(slice(0, 1))
             weights = self.weights if self.weights is None or places is None else self.weights[places]
-            packed = PackedRows(len(self.X), first.shape[1], features, weights, self.precision, self.n_threads)
+            packed = PackedRows(
+                len(self.X), first.shape[1], features, weights, self.precision, self.n_threads, self.meter
+            )
         if self._shift is not None:
             packed.load_shifted(self.X, self._shift, places)
             return packed
@@ -246,7 +251,7 @@ class Rows:
     def subset(self, rows: NDArray[np.intp]) -> "Rows":
         """Chosen rows, measured from the same origin."""
         weights = None if self.weights is None else self.weights[rows]
-        return Rows(self.family, self.X[rows], weights, self.origin, self.n_threads, self._single)
+        return Rows(self.family, self.X[rows], weights, self.origin, self.n_threads, self._single, self.meter)
 
     def log_carrier(self, rows: slice) -> Array:
         """k(x) of a block."""

@@ -8,14 +8,14 @@ This is the explicit cell diagram of the paper's section on proximity structures
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import PackedRows, Runs, SortedRows
+from ..kernels import PackedRows, Runs, SortedRows, Work
 from ..numerics.arrays import Array
+from ..numerics.threads import for_each
 from ..statistics import ClusterStatistics
 from .dense import DenseEngine
 from .line import BLOCK_ROWS, count_distinct, first_places, multiplicities
 from .partition import Intervals, Partition
 from .rows import Rows
-from .threads import for_each
 
 # Values that repeat are merged where at most this share of the line is left: the weights they then have take memory.
 MERGED_SHARE = 0.25
@@ -48,7 +48,7 @@ class SortedEngine:
         columns, features = self._kernel_columns(probe)
         packed: PackedRows | None = None
         if columns is probe and self.rows.weights is None:
-            packed = PackedRows(len(self.rows), 1, features, n_threads=self.rows.n_threads)
+            packed = PackedRows(len(self.rows), 1, features, n_threads=self.rows.n_threads, meter=self.rows.meter)
         line = np.empty(len(self.rows)) if packed is None else packed.column()
         weights, starts = self._in_runs(line)
         merged = _merged(line, weights, starts)
@@ -88,7 +88,9 @@ class SortedEngine:
 
     def _packed_line(self, line: Array, weights: Array | None) -> PackedRows:
         first, features = self._kernel_columns(line[:1, None])
-        packed = PackedRows(len(line), first.shape[1], features, weights, n_threads=self.rows.n_threads)
+        packed = PackedRows(
+            len(line), first.shape[1], features, weights, n_threads=self.rows.n_threads, meter=self.rows.meter
+        )
 
         def load(start: int) -> None:
             packed.load(start, self._kernel_columns(line[start : start + BLOCK_ROWS, None])[0])
@@ -99,6 +101,7 @@ class SortedEngine:
     def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
         cells = self._sorted.hard_pass(natural, bias)
+        self.rows.meter.add(Work(passes=1))
         if cells is None:
             self._dense = self._dense or DenseEngine(self.rows)
             return self._dense.hard_pass(natural, bias)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
-from ..kernels import CompressedRows
+from ..kernels import CompressedRows, Meter
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 from .partition import Labelled, Labels, Partition, noted
@@ -26,8 +26,14 @@ class SparseRows:
     """What `Rows` offers, for sparse X whose t(x) is x itself."""
 
     def __init__(
-        self, family: ExponentialFamily, X: "csr_array", weights: Array | None = None, n_threads: int = 1
+        self,
+        family: ExponentialFamily,
+        X: "csr_array",
+        weights: Array | None = None,
+        n_threads: int = 1,
+        meter: Meter | None = None,
     ) -> None:
+        self.meter = Meter() if meter is None else meter
         self.family = family
         self.X = X
         self.weights = weights
@@ -41,7 +47,7 @@ class SparseRows:
     @cached_property
     def compressed(self) -> CompressedRows:
         """The rows as the kernels want them: where they lie."""
-        return CompressedRows(self.X, self.weights, self.n_threads)
+        return CompressedRows(self.X, self.weights, self.n_threads, self.meter)
 
     @property
     def total(self) -> float:
@@ -95,7 +101,7 @@ class SparseRows:
     def subset(self, rows: NDArray[np.intp]) -> "SparseRows":
         """Chosen rows, still sparse."""
         weights = None if self.weights is None else self.weights[rows]
-        return SparseRows(self.family, self.X[rows], weights, self.n_threads)
+        return SparseRows(self.family, self.X[rows], weights, self.n_threads, self.meter)
 
     def log_carrier(self, rows: slice) -> Array:
         """k(x) of a block."""

@@ -1,11 +1,12 @@
 """Small checks and conversions of what users pass to an estimator."""
 
-import os
 import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from ..numerics.threads import available_threads
 
 
 def whole_number(name: str, value: Any, least: int, other: str = "") -> None:
@@ -48,7 +49,7 @@ def _random_state(random_state: Any) -> Any:
 
 def threads_of(n_jobs: int | None) -> int:
     """How many threads `n_jobs` asks for; None is all cores this process may use."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    available = available_threads()
     if n_jobs is None:
         return available
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:

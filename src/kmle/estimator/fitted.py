@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from ..execution import is_dask, is_streamed
 from ..execution.batches import as_batches, chunks_of
 from ..families.checking import check_sample_weight
+from ..kernels import looking_once
 from ..learning import Certificate, Fit, certificate
 from ..learning.criteria import Criteria
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from .arguments import entropy_of, weights_of
+from .arguments import entropy_of, threads_of, weights_of
 from .checked import CheckedEstimator
 from .chunks import of_block, opened
 
@@ -43,7 +44,9 @@ class FittedEstimator(CheckedEstimator):
         if is_streamed(X):
             batches = chunks_of(opened(X), self.family_)
             return (of_block(self.mixture_, method, chunk.X, chunk.first_row) for chunk in batches)
-        return getattr(self.mixture_, method)(self._fitted_rows(X))
+        n_threads = threads_of(self.n_jobs)
+        with looking_once(n_threads):
+            return getattr(self.mixture_, method)(self._fitted_rows(X), n_threads=n_threads)
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """The most probable component of each row: a Dask array for Dask data, an array a batch for a stream."""
@@ -85,17 +88,22 @@ class FittedEstimator(CheckedEstimator):
 
     def complete_log_likelihood(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Sum over the rows of the largest log(weight_j density_j): the paper's objective, a total."""
-        rows = self._fitted_rows(X)
-        return self.mixture_.complete_log_likelihood(rows, self._row_weights(sample_weight, rows.shape[0]))
+        n_threads = threads_of(self.n_jobs)
+        with looking_once(n_threads):
+            rows = self._fitted_rows(X)
+            weights = self._row_weights(sample_weight, rows.shape[0])
+            return self.mixture_.complete_log_likelihood(rows, weights, n_threads)
 
     def criteria(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Criteria:
         """All criteria on X at once: AIC, AICc, BIC and ICL; lower is better. Weights count rows, as in `fit`."""
-        rows = self._fitted_rows(X)
-        weights = self._row_weights(sample_weight, rows.shape[0])
-        densities = self.mixture_.log_density(rows)
+        n_threads = threads_of(self.n_jobs)
+        with looking_once(n_threads):
+            rows = self._fitted_rows(X)
+            weights = self._row_weights(sample_weight, rows.shape[0])
+            log_likelihood, complete = self.mixture_.log_likelihoods(rows, weights, n_threads)
         return Criteria(
-            log_likelihood=float(densities.sum() if weights is None else weights @ densities),
-            complete_log_likelihood=self.mixture_.complete_log_likelihood(rows, weights),
+            log_likelihood=log_likelihood,
+            complete_log_likelihood=complete,
             n_parameters=self.mixture_.count_parameters(prescribed_weights=self.weights is not None),
             n=rows.shape[0] if weights is None else float(weights.sum()),
         )

@@ -145,10 +145,8 @@ class HardEstimator(MixtureEstimator):
             if not known:
                 self.partial_fit(chunk.X, sample_weight=chunk.weights)
             rows = self._legal(self._table(chunk.X, self.family_, reset=False))
-            joint = self.mixture_.log_joint(rows)
-            weights = np.ones(len(rows)) if chunk.weights is None else chunk.weights
-            densities += weights @ np.column_stack([scipy.special.logsumexp(joint, axis=1), joint.max(axis=1)])
-            n += float(weights.sum())
+            densities += self.mixture_.log_likelihoods(rows, chunk.weights, threads_of(self.n_jobs))
+            n += float(len(rows) if chunk.weights is None else chunk.weights.sum())
             if known:
                 self.partial_fit(chunk.X, sample_weight=chunk.weights)
         state = self._online_state

@@ -117,6 +117,10 @@ class FamilyContract(ABC):
         """k(x) to go with t of `measured_from(X, origin)`: the same, unless moving the origin moves it too."""
         return self.log_carrier(X)
 
+    def log_carrier_beside_means(self, X: Array) -> Array:
+        """k(x) to go with the scores of `centred`: the same, unless those hold a part of it."""
+        return self.log_carrier(X)
+
     def facts_from_data(self, X: Array) -> dict[str, Any]:
         """Fixed facts this data settles when they were left open, such as the number of columns."""
         return {"n_features": X.shape[1]} if self.n_features is None else {}

@@ -128,6 +128,9 @@ class FixedCovarianceGaussian(ExponentialFamily):
     def log_carrier_from(self, X: Array, origin: Array) -> Array:
         return self.log_carrier(X - origin)
 
+    def log_carrier_beside_means(self, X: Array) -> Array:
+        return np.full(X.shape[:-1], -self._log_scale(X.shape[-1]))
+
     def kernel_shift(self, origin: Array) -> Array:
         return origin
 

@@ -106,6 +106,13 @@ class Product(ExponentialFamily):
     def log_carrier(self, X: Array) -> Array:
         return np.sum(self._each(lambda f, x: f.log_carrier(x), self._columns(X)), axis=0)
 
+    def log_carrier_from(self, X: Array, origin: Array) -> Array:
+        blocks = zip(self.families, self._columns(X), self._columns(origin), strict=True)
+        return np.sum([family.log_carrier_from(x, o) for family, x, o in blocks], axis=0)
+
+    def log_carrier_beside_means(self, X: Array) -> Array:
+        return np.sum(self._each(lambda f, x: f.log_carrier_beside_means(x), self._columns(X)), axis=0)
+
     def log_normalizer(self, natural: Array) -> Array:
         return np.sum(self._each(lambda f, p: f.log_normalizer(p), self._stretches(natural)), axis=0)
 
@@ -204,7 +211,7 @@ class Product(ExponentialFamily):
         """Blocks that have no such form are linear in their statistics; None where none has it."""
         pairs = list(zip(self.families, self._stretches(natural), strict=True))
         forms = [family.centred(part) for family, part in pairs]
-        if all(form is None for form in forms) or any(form is not None and form.carried for form in forms):
+        if all(form is None for form in forms):
             return None
         blocks = [form or _linear_form(*pair) for form, pair in zip(forms, pairs, strict=True)]
         return side_by_side(blocks, [family.order for family in self.families])

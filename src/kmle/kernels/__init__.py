@@ -10,11 +10,13 @@ from .gaussian import gaussian_log_normalizer, gaussian_natural
 from .packed import Clusters, PackedRows
 from .products import product_sums
 from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
+from .row_scores import RowScores
 from .serving import backend, instruction_set, use, versions
 from .skipping import SkippingRows, lead_order
 from .sorted import Runs, SortedRows, locate
 from .sparse import CompressedRows
 from .wide import WideRows
+from .work import Meter, Work
 
 __all__ = [
     "Centred",
@@ -22,13 +24,16 @@ __all__ = [
     "CompressedRows",
     "GroupLabels",
     "Level",
+    "Meter",
     "PackedRows",
     "PrunedRows",
+    "RowScores",
     "Runs",
     "SkippingRows",
     "SortedRows",
     "Survey",
     "WideRows",
+    "Work",
     "backend",
     "gaussian_log_normalizer",
     "gaussian_natural",

@@ -21,7 +21,8 @@ class Centred:
     that are far away; differences keep them. `mean` is (k, c), `constant` (k,), -inf for an inactive component, and
     `factor` the diagonals of L, (k, c), or lower triangles (k, c, c), or those packed column after column. x are the
     first c columns unless `places` are given, y those at `linear_places`. Scores with packed statistics are the same,
-    or higher by |L^T x|^2 / 2 for all components if `carried`: all L are equal then.
+    or higher by half the squares of those entries of L^T x that are `carried` (all, none, or one truth each). For
+    these, L is the same for all components and has no entries in columns that are not.
 
     >>> Centred(np.array([[0.0], [2.0]]), np.array([[1.0], [3.0]]), np.zeros(2)).scores(np.array([[1.0]]))
     array([[-0.5, -4.5]])
@@ -30,7 +31,7 @@ class Centred:
     mean: Array
     factor: Array
     constant: Array
-    carried: bool = False
+    carried: bool | tuple[bool, ...] = False
     linear: Array | None = None
     places: tuple[int, ...] | None = None
     linear_places: tuple[int, ...] = ()
@@ -46,11 +47,18 @@ class Centred:
             object.__setattr__(self, "places", tuple(range(c)))
         if self.linear is None:
             object.__setattr__(self, "linear", np.zeros((k, 0)))
+        if isinstance(self.carried, bool):
+            object.__setattr__(self, "carried", (self.carried,) * c)
 
     @property
     def n_columns(self) -> int:
         """How many columns rows have at least."""
         return 1 + max((*self._places, *self.linear_places), default=-1)
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether scores with packed statistics are higher than these."""
+        return any(self._carried)
 
     @property
     def is_finite(self) -> bool:
@@ -100,15 +108,21 @@ class Centred:
         return scores
 
     def half_squares(self, columns: NDArray[Any]) -> Floats:
-        """|L^T x|^2 / 2 (n,) of rows, with the L of the first active component."""
+        """Half the squares of the carried entries of L^T x (n,) of rows, with the L of the first active component."""
         x = columns[:, self._places].astype(np.float64)
-        return np.asarray(0.5 * _squares(x, self.factor[np.flatnonzero(self.constant >= LOWEST)[0]]))
+        first = np.flatnonzero(self.constant >= LOWEST)[0]
+        return np.asarray(0.5 * _squares(x, self.factor[first], self._carried))
 
     def compiled(self, serving: Any) -> Any:
         """The same for the passes of the compiled module."""
         parts = self.mean, self.factor, self.constant, self._linear
         arrays = (np.ascontiguousarray(part, dtype=np.float64) for part in parts)
-        return serving.CentredForm(*arrays, list(self._places), list(self.linear_places), self.carried)
+        return serving.CentredForm(*arrays, list(self._places), list(self.linear_places), list(self._carried))
+
+    @property
+    def _carried(self) -> tuple[bool, ...]:
+        assert not isinstance(self.carried, bool)  # they are written out
+        return self.carried
 
     @property
     def _places(self) -> tuple[int, ...]:
@@ -135,6 +149,7 @@ def side_by_side(forms: Sequence[Centred], n_columns: Sequence[int]) -> Centred:
         np.hstack([form.mean for form in forms]),
         factor,
         np.sum([form.constant for form in forms], axis=0),
+        carried=tuple(carried for form in forms for carried in form._carried),
         linear=np.hstack([form._linear for form in forms]),
         places=tuple(first + place for form, first in zip(forms, firsts, strict=True) for place in form._places),
         linear_places=tuple(
@@ -143,8 +158,8 @@ def side_by_side(forms: Sequence[Centred], n_columns: Sequence[int]) -> Centred:
     )
 
 
-def _squares(differences: Array, factor: Array) -> Floats:
-    """|L^T difference|^2 of every row (n,), one term after the other."""
+def _squares(differences: Array, factor: Array, only: Sequence[bool] | None = None) -> Floats:
+    """|L^T difference|^2 of every row (n,), one term after the other; or of some of the entries only."""
     c = differences.shape[1]
     step = 1 if len(factor) == c else c
     total, place = np.zeros(len(differences)), 0
@@ -153,5 +168,6 @@ def _squares(differences: Array, factor: Array) -> Floats:
         for a in range(b + 1, min(b + step, c)):
             u += factor[place + a - b] * differences[:, a]
         place += min(step, c - b)
-        total += u * u
+        if only is None or only[b]:
+            total += u * u
     return total

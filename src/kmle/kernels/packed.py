@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from . import pruned_reference, reference
 from .centred import Centred
 from .certain import Balls, Certain, Step
+from .row_scores import RowScores
 from .serving import compiled_module
+from .work import Meter, Work
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -65,7 +67,10 @@ class PackedRows:
         weights: ArrayLike | None = None,
         dtype: Any = np.float64,
         n_threads: int = 1,
+        meter: Meter | None = None,
     ) -> None:
+        self._meter = meter
+        self._counted = (0, 0)
         kind = FEATURES[features]
         self.n_rows, self.n_columns = n_rows, n_columns
         self.order = reference.order_of(kind, n_columns)
@@ -132,6 +137,7 @@ class PackedRows:
             raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
         state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
         changed = self._rows.hard_pass(theta, b, *state, margins, self._form(centred, len(theta)))
+        self._count()
         clear_empty(clusters)
         return int(changed)
 
@@ -159,6 +165,7 @@ class PackedRows:
         told = self._rows.skipping_pass(theta, b, *state, margins, *certain.arrays, *step.arrays)
         clear_empty(clusters)
         changed, scored, strayed = told
+        self._count(0 if self._serving is None else int(scored))
         return int(changed), int(scored), int(strayed)
 
     def skipping_evidence(
@@ -167,6 +174,7 @@ class PackedRows:
         """What `evidence` returns, of components with which a skipping pass has just been made."""
         theta, b = self.components(natural, bias)
         score, entropy = self._rows.skipping_evidence(theta, b, labels, *certain.arrays, *step.arrays)
+        self._count()
         return float(score), float(entropy)
 
     def soft_pass(
@@ -197,6 +205,7 @@ class PackedRows:
         kept = k if n_kept is None else min(n_kept, k)
         form = self._form(centred, len(theta))
         self._rows.soft_passes(theta, b, mixtures, kept, counts, sums, scores, form)
+        self._count(passes=mixtures)
         counts, sums = counts.reshape(mixtures, k), sums.reshape(mixtures, k, -1)
         none = ~np.isfinite(bias).any(axis=1)
         if none.any():
@@ -209,7 +218,54 @@ class PackedRows:
         if not np.isfinite(b).any():
             return -np.inf, 0.0
         score, entropy = self._rows.evidence(theta, b, self._form(centred, len(theta)))
+        self._count()
         return float(score), float(entropy)
+
+    def row_scores(
+        self,
+        natural: ArrayLike,
+        bias: ArrayLike,
+        out: RowScores,
+        centred: Centred | None = None,
+        by_differences: bool = False,
+    ) -> None:
+        """Fills in what is wanted of each row.
+
+        With `centred`, the same components by their means, no score has a rounding error above 1e-9 for that of the
+        products of columns; `by_differences` asks for the scores of `centred` themselves, for all rows.
+        """
+        theta, b = self.components(natural, bias)
+        out.check(self.n_rows, len(b))
+        form = self._form(centred, len(theta))
+        self._rows.row_scores(theta, b, form, by_differences and form is not None, *out.arrays)
+        self._count()
+
+    def label_rows(
+        self, natural: ArrayLike, bias: ArrayLike, labels: NDArray[np.int32], centred: Centred | None = None
+    ) -> None:
+        """Writes the best component of every row (n,), the label that a hard pass gives it; nothing is added up."""
+        theta, b = self.components(natural, bias)
+        if labels.shape != (self.n_rows,) or labels.dtype != np.int32 or not labels.flags.c_contiguous:
+            raise ValueError(f"labels must be {self.n_rows} contiguous int32, got {labels.dtype} of {labels.shape}.")
+        self._rows.label_rows(theta, b, labels, self._form(centred, len(theta)))
+        self._count()
+
+    def own_scores(self, labels: ArrayLike, centred: Centred) -> Floats:
+        """The weighted sums (k,) of the scores of rows with the components of their labels; -1 is none."""
+        k = len(centred.mean)
+        totals: Floats = np.zeros(k)
+        self._rows.own_scores(labels_for(self.n_rows, labels, k), self._form(centred, k), totals)
+        self._count()
+        return totals
+
+    def _count(self, scored: int = 0, passes: int = 1) -> None:
+        """Adds what the latest passes did to the meter."""
+        if self._meter is None:
+            return
+        before, self._counted = self._counted, self.work
+        scored += self._counted[0] - before[0]
+        rescored = self._counted[1] - before[1]
+        self._meter.add(Work(passes, scored, rescored, scored + rescored if self._serving is None else 0))
 
     @property
     def work(self) -> tuple[int, int]:

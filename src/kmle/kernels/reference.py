@@ -12,6 +12,7 @@ import scipy
 from numpy.typing import NDArray
 
 from .centred import Centred
+from .row_scores import RowScores
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +20,8 @@ VALUES_PER_BLOCK = 2**17  # 1 MB of float64: a block and its scores stay in the 
 EPSILON = float(np.finfo(np.float64).eps)
 # Scores with packed statistics whose rounding may exceed so many nats are not good enough where there are others.
 SCORE_ERROR = 1e-6
+# The same where each row's scores are reported.
+ROW_SCORE_ERROR = 1e-9
 # Scores so far below the highest add nothing to a sum in double precision.
 NEGLIGIBLE = -45.0
 IDENTITY, DIAGONAL, QUADRATIC = range(3)
@@ -212,8 +215,42 @@ class PackedRows:
             entropy += float(weights @ scipy.special.entr(shares).sum(axis=0))
         return score, entropy
 
+    def row_scores(
+        self, natural: Floats, bias: Floats, centred: Centred | None, by_differences: bool, *arrays: Floats | None
+    ) -> None:
+        natural = _without_dead(natural, bias)
+        out = RowScores(*arrays)
+        for rows, t in self.blocks(len(natural)):
+            if by_differences and centred is not None:
+                self._scored += len(t) * len(natural)
+                self._rescored += len(t) * len(natural)
+                out.put(rows, centred.scores(t))
+            else:
+                scores, lifts = self._scores(t, natural, bias, centred, ROW_SCORE_ERROR)
+                out.put(rows, (scores + lifts).T)
+
+    def label_rows(
+        self, natural: Floats, bias: Floats, labels: NDArray[np.int32], centred: Centred | None = None
+    ) -> None:
+        natural = _without_dead(natural, bias)
+        for rows, t in self.blocks(len(natural)):
+            self._scored += len(t) * len(natural)
+            labels[rows] = _labelled(t, natural, bias)[0] if centred is None else _best(centred.scores(t).T)[0]
+
+    def own_scores(self, labels: NDArray[np.int32], centred: Centred, totals: Floats) -> None:
+        for rows, t in self.blocks(1):
+            weights = self.weights_of(rows)
+            for j in np.unique(labels[rows][labels[rows] >= 0]):
+                own = np.flatnonzero(labels[rows] == j)
+                form = centred.take(slice(j, j + 1))
+                scores = form.scores(t[own])[:, 0]
+                if centred.is_carried:
+                    scores += form.half_squares(t[own])
+                totals[j] += float(weights[own] @ scores)
+                self._rescored += len(own)
+
     def _scores(
-        self, t: Floats, natural: Floats, bias: Floats, centred: Centred | None
+        self, t: Floats, natural: Floats, bias: Floats, centred: Centred | None, limit: float = SCORE_ERROR
     ) -> tuple[Floats, Floats | float]:
         """The scores (k, n) of rows of a block, and what they are too low by.
 
@@ -224,14 +261,14 @@ class PackedRows:
             scores = natural @ t.T + bias[:, np.newaxis]
             if centred is None:
                 return scores, 0.0
-            chosen = _spoilt(scores, t, natural, bias)
+            chosen = _spoilt(scores, t, natural, bias, limit)
         if len(chosen) == 0:
             return scores, 0.0
-        if centred.carried:
+        if centred.is_carried:
             chosen = np.flatnonzero(np.isfinite(bias))
         self._rescored += len(t) * len(chosen)
         scores[chosen] = centred.take(chosen).scores(t).T
-        return scores, centred.half_squares(t) if centred.carried else 0.0
+        return scores, centred.half_squares(t) if centred.is_carried else 0.0
 
     def work(self) -> tuple[int, int]:
         """How many scores have been computed, and how many once more by differences to means."""
@@ -365,11 +402,11 @@ def _labelled(t: Floats, natural: Floats, bias: Floats) -> tuple[NDArray[np.int3
     return found, lead
 
 
-def _spoilt(scores: Floats, t: Floats, natural: Floats, bias: Floats) -> NDArray[np.intp]:
+def _spoilt(scores: Floats, t: Floats, natural: Floats, bias: Floats, limit: float) -> NDArray[np.intp]:
     """Components whose scores (k, n) rounding may have spoilt, and which may have a share in some row."""
     alive = np.flatnonzero(np.isfinite(bias))
     errors = EPSILON * (np.abs(natural[alive]) @ np.abs(t).max(axis=0) + np.abs(bias[alive]))
-    doubtful = ~(errors <= SCORE_ERROR)  # NaN too
+    doubtful = ~(errors <= limit)  # NaN too
     if not doubtful.any():
         return alive[:0]
     errors = (errors * (t.shape[1] + 5))[:, np.newaxis]

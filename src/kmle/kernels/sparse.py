@@ -7,7 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import sparse_reference
 from .packed import Clusters, clear_empty, components_for, labels_for
+from .row_scores import RowScores
 from .serving import compiled_module
+from .work import Meter, Work
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,7 +42,10 @@ class CompressedRows:
            [0., 2.]]))
     """
 
-    def __init__(self, X: "csr_array", weights: ArrayLike | None = None, n_threads: int = 1) -> None:
+    def __init__(
+        self, X: "csr_array", weights: ArrayLike | None = None, n_threads: int = 1, meter: Meter | None = None
+    ) -> None:
+        self._meter = meter
         if X.dtype not in (np.float32, np.float64):
             raise TypeError(f"rows must be float32 or float64, got {X.dtype}: convert by astype(float).")
         self.n_rows, self.order = X.shape
@@ -54,6 +59,7 @@ class CompressedRows:
         columns, starts = np.ascontiguousarray(X.indices, dtype=index), np.ascontiguousarray(X.indptr, dtype=index)
         arrays = np.ascontiguousarray(X.data), columns, starts
         compiled = compiled_module()
+        self._in_numpy = compiled is None
         self._rows: Any
         if compiled is None:
             self._rows = sparse_reference.CompressedRows(*arrays, self.order, row_weights)
@@ -70,6 +76,7 @@ class CompressedRows:
             raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
         state = clusters.labels, clusters.sizes, clusters.counts, clusters.sums
         changed = self._rows.hard_pass(theta, b, *state)
+        self._count(len(b))
         clear_empty(clusters)
         return int(changed)
 
@@ -84,6 +91,7 @@ class CompressedRows:
         if not np.isfinite(b).any():
             return np.zeros(k), np.zeros((k, self.order)), -np.inf
         kept = k if n_kept is None else min(n_kept, k)
+        self._count(k)
         if kept == 1:
             labels = np.empty(self.n_rows, dtype=np.int32)
             score = self._rows.best(theta, b, labels)
@@ -97,14 +105,30 @@ class CompressedRows:
         if not np.isfinite(b).any():
             return -np.inf, 0.0
         score, entropy = self._rows.evidence(theta, b)
+        self._count(len(b))
         return float(score), float(entropy)
+
+    def row_scores(self, natural: ArrayLike, bias: ArrayLike, out: RowScores) -> None:
+        """Fills in what is wanted of each row."""
+        theta, b = self._components(natural, bias)
+        out.check(self.n_rows, len(b))
+        self._rows.row_scores(theta, b, *out.arrays)
+        self._count(len(b))
 
     def scores(self, natural: ArrayLike, bias: ArrayLike) -> Floats:
         """The scores of all rows with all components (n, k)."""
+        out = RowScores.wanting(["scores"], self.n_rows, len(np.asarray(bias)))
+        self.row_scores(natural, bias, out)
+        assert out.scores is not None  # it was asked for
+        return out.scores
+
+    def label_rows(self, natural: ArrayLike, bias: ArrayLike, labels: NDArray[np.int32]) -> None:
+        """Writes the best component of every row (n,), the label that a hard pass gives it; nothing is added up."""
         theta, b = self._components(natural, bias)
-        out = np.empty((self.n_rows, len(b)))
-        self._rows.scores(theta, b, out)
-        return out
+        if labels.shape != (self.n_rows,) or labels.dtype != np.int32 or not labels.flags.c_contiguous:
+            raise ValueError(f"labels must be {self.n_rows} contiguous int32, got {labels.dtype} of {labels.shape}.")
+        self._rows.best(theta, b, labels)
+        self._count(len(b))
 
     def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Floats, Floats]:
         """Counts (k,) and sums (k, D) of given labels in 0..k-1; rows labelled -1 are no one's."""
@@ -112,6 +136,11 @@ class CompressedRows:
         counts, sums = np.empty(n_labels), np.empty((n_labels, self.order))
         self._rows.label_sums(given, counts, sums)
         return counts, sums
+
+    def _count(self, n_components: int) -> None:
+        if self._meter is not None:
+            pairs = self.n_rows * n_components
+            self._meter.add(Work(1, pairs, 0, pairs if self._in_numpy else 0))
 
     def _components(self, natural: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:
         theta, b = components_for(self.order, natural, bias)

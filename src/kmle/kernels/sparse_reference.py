@@ -7,6 +7,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from .row_scores import RowScores
+
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 
@@ -48,9 +50,10 @@ class CompressedRows:
             total += float(self._weights[rows] @ scores.max(axis=1))
         return total
 
-    def scores(self, natural: Floats, bias: Floats, out: Floats) -> None:
+    def row_scores(self, natural: Floats, bias: Floats, *arrays: Floats | None) -> None:
+        out = RowScores(*arrays)
         for rows, scores in self._scored(natural, bias):
-            out[rows] = scores
+            out.put(rows, scores)
 
     def evidence(self, natural: Floats, bias: Floats) -> tuple[float, float]:
         score = entropy = 0.0

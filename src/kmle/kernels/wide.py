@@ -7,7 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import wide_reference
 from .products import as_table
+from .row_scores import RowScores
 from .serving import compiled_module
+from .work import Meter, Work
 
 
 class WideRows:
@@ -27,11 +29,13 @@ class WideRows:
     array([0, 1, 0], dtype=int32)
     """
 
-    def __init__(self, n_rows: int, n_columns: int, n_threads: int = 1) -> None:
+    def __init__(self, n_rows: int, n_columns: int, n_threads: int = 1, meter: Meter | None = None) -> None:
+        self._meter = meter
         if n_columns < 1:
             raise ValueError("rows must have at least one column.")
         self.n_rows, self.n_columns = n_rows, n_columns
         compiled = compiled_module()
+        self._in_numpy = compiled is None
         self._rows: Any
         if compiled is None:
             self._rows = wide_reference.WideRows(n_rows, n_columns)
@@ -51,7 +55,9 @@ class WideRows:
         `factors` (k, d, d), above the diagonal not read; `shifts` (k, d); `constants` (k,). The labels given say
         which component to try first, those of the last pass being the best choice; a label of -1 is none.
         """
-        return int(self._rows.hard_pass(*self._checked(factors, shifts, constants, labels), labels))
+        model = self._checked(factors, shifts, constants, labels)
+        self._count(len(model[2]))
+        return int(self._rows.hard_pass(*model, labels))
 
     def evidence(
         self, factors: ArrayLike, shifts: ArrayLike, constants: ArrayLike, labels: NDArray[np.int32]
@@ -61,10 +67,34 @@ class WideRows:
         Arguments are those of `hard_pass`, but labels only say where to begin. Components far below the best are given
         up here too: what they would add is less than rounding.
         """
+        entropies = np.empty(self.n_rows)
+        out = RowScores.wanting(["log_sums"], self.n_rows, 1)
+        self.row_scores(factors, shifts, constants, labels, out, entropies)
+        assert out.log_sums is not None  # they were asked for
+        return out.log_sums, entropies
+
+    def row_scores(
+        self,
+        factors: ArrayLike,
+        shifts: ArrayLike,
+        constants: ArrayLike,
+        labels: NDArray[np.int32],
+        out: RowScores,
+        entropies: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Fills in what is wanted of each row, and the entropies of its responsibilities (n,).
+
+        Labels only say where to begin. A component below exp(-45) of the best has no share, unless scores are wanted.
+        """
         model = self._checked(factors, shifts, constants, labels)
-        evidence, entropies = np.empty(self.n_rows), np.empty(self.n_rows)
-        self._rows.evidence(*model, labels, evidence, entropies)
-        return evidence, entropies
+        out.check(self.n_rows, len(model[2]))
+        self._rows.row_scores(*model, labels, *out.arrays, entropies)
+        self._count(len(model[2]))
+
+    def _count(self, n_components: int) -> None:
+        if self._meter is not None:
+            pairs = self.n_rows * n_components
+            self._meter.add(Work(1, pairs, 0, pairs if self._in_numpy else 0))
 
     def soft_pass(
         self,
@@ -89,6 +119,7 @@ class WideRows:
             raise ValueError(f"rows and origin must have shapes ({self.n_rows}, {d}) and ({d},).")
         counts, sums = np.zeros(len(c)), np.zeros((len(c), d + d * (d + 1) // 2))
         kept = len(c) if n_kept is None else min(n_kept, len(c))
+        self._count(len(c))
         score = self._rows.soft_pass(A, m, c, labels, as_table(rows), origin, weights, kept, counts, sums)
         return counts, sums, float(score)
 

@@ -10,6 +10,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from .row_scores import RowScores
+
 Floats = NDArray[np.float64]
 
 VALUES_PER_BLOCK = 2**17  # 1 MB of float64: a block and its residuals stay in the cache
@@ -35,23 +37,23 @@ class WideRows:
         labels[:] = found
         return changed
 
-    def evidence(
+    def row_scores(
         self,
         factors: Floats,
         shifts: Floats,
         constants: Floats,
         labels: NDArray[np.int32],
-        evidence: Floats,
-        entropies: Floats,
+        *arrays: Floats | None,
     ) -> None:
-        evidence[:], entropies[:] = -np.inf, 0.0
+        out, entropies = RowScores(*arrays[:-1]), arrays[-1]
         alive = np.flatnonzero(~np.isneginf(constants))
-        if len(alive) == 0:
-            return
         for rows, sums in self._sums(np.tril(factors[alive]), shifts[alive]):
-            scores = constants[alive] - 0.5 * sums
-            evidence[rows] = scipy.special.logsumexp(scores, axis=1)
-            entropies[rows] = scipy.special.entr(scipy.special.softmax(scores, axis=1)).sum(axis=1)
+            scores = np.full((len(sums), len(constants)), -np.inf)
+            scores[:, alive] = constants[alive] - 0.5 * sums
+            out.put(rows, scores)
+            if entropies is not None:
+                shares = scipy.special.softmax(scores[:, alive], axis=1) if len(alive) else sums
+                entropies[rows] = scipy.special.entr(shares).sum(axis=1)
 
     def soft_pass(
         self,
@@ -94,7 +96,7 @@ class WideRows:
         for first in range(0, len(self._values), step):
             y = self._values[first : first + step]
             squares = [((y @ factor.T - shift) ** 2).sum(axis=1) for factor, shift in zip(factors, shifts, strict=True)]
-            yield slice(first, first + step), np.stack(squares, axis=1)
+            yield slice(first, first + step), np.stack(squares, axis=1) if squares else np.zeros((len(y), 0))
 
     def _best(self, factors: Floats, shifts: Floats, constants: Floats) -> NDArray[np.intp]:
         best = np.zeros(len(self._values), dtype=np.intp)

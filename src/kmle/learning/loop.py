@@ -136,4 +136,5 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         n_kept=state.n_kept,
         n=problem.total,
         prescribed_weights=problem.weights is not None,
+        work=problem.meter.work,
     )

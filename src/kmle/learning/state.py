@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..assignment.partition import Partition
 from ..assignment.problem import LearningProblem, Parameters
 from ..families.resolution import Resolution
+from ..kernels import Work
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
@@ -194,6 +195,8 @@ class Fit:
     """How many starts were tried, of which kinds, and how many led to the best optimum."""
     resolution: Resolution | None = None
     """The steps that the columns were rounded to: no component is narrower than 0.4 of them."""
+    work: Work = field(default_factory=Work)
+    """Passes over rows and pairs scored, of the search for starts too."""
     notes: tuple[str, ...] = ()
     """What the data says against the components, such as too few rows; the estimator adds it."""
 

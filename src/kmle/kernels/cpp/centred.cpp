@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t together = 4, width = lanes<double>;
 static_assert(centred_rows % (together * width) == 0);
 
-// The sums of squares of L^T (x - mean) for a few registers of rows; without a mean, of L^T x.
+// The sums of squares of L^T (x - mean) for a few registers of rows; without a mean, of the carried entries of L^T x.
 inline void add_squares(const Centred& centred, const double* mean, const double* factor, const double* columns,
                         double* space, Vec<double> (&sum)[together]) {
     const std::size_t c = centred.columns;
@@ -29,6 +29,7 @@ inline void add_squares(const Centred& centred, const double* mean, const double
             difference += together * width;
             for (std::size_t v = 0; v < together; ++v) u[v] += coefficient * load(difference + v * width);
         }
+        if (!mean && !centred.carried_columns[b]) continue;
         for (std::size_t v = 0; v < together; ++v) sum[v] += u[v] * u[v];
     }
 }

@@ -18,7 +18,7 @@ constexpr std::size_t centred_rows = block_rows<double>;
 // below the lowest number or not a number.
 void centred_scores(const Centred& centred, std::size_t j, const double* columns, double* space, double* scores);
 
-// |L_j^T x|^2 / 2 of the same rows.
+// Half the sum of squares of the carried entries of L_j^T x, of the same rows.
 void half_squares(const Centred& centred, std::size_t j, const double* columns, double* space, double* squares);
 
 }  // namespace KMLE_INSTRUCTION_SET

@@ -11,15 +11,16 @@ class CentredForm {
 public:
     CentredForm(const Contiguous<2>& mean, const Contiguous<2>& factor, const Contiguous<1>& constant,
                 const Contiguous<2>& linear, const std::vector<std::size_t>& places,
-                const std::vector<std::size_t>& linear_places, bool carried)
+                const std::vector<std::size_t>& linear_places, const std::vector<bool>& carried)
         : mean_(copied(mean)), factor_(copied(factor)), constant_(copied(constant)), linear_(copied(linear)),
-          places_(places), linear_places_(linear_places), length_(factor.shape(1)), carried_(carried) {}
+          places_(places), linear_places_(linear_places), carried_(carried.begin(), carried.end()), length_(factor.shape(1)),
+          any_carried_(std::count(carried.begin(), carried.end(), true) > 0) {}
 
     Centred view(std::size_t first) const {
         const std::size_t columns = places_.size(), others = linear_places_.size();
         return {places_.data(), linear_places_.data(), mean_.data() + first * columns, linear_.data() + first * others,
                 factor_.data() + first * length_, constant_.data() + first, nullptr, nullptr, columns, length_, others,
-                length_ > columns, carried_};
+                length_ > columns, any_carried_, carried_.data()};
     }
 
 private:
@@ -30,8 +31,9 @@ private:
 
     std::vector<double> mean_, factor_, constant_, linear_;
     std::vector<std::size_t> places_, linear_places_;
+    std::vector<std::uint8_t> carried_;
     std::size_t length_;
-    bool carried_;
+    bool any_carried_;
 };
 
 // The same of some of the components, with bounds for their scores; where there is no such form, nothing.

@@ -26,6 +26,10 @@ using Lines = nb::ndarray<const float, nb::ndim<Dimensions>, nb::c_contig, nb::d
 template <int Dimensions>
 using Contiguous = nb::ndarray<const double, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 
+// What is written to, whole.
+using Column = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 using Names = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Natural parameters and biases in every form the passes want.

@@ -84,6 +84,14 @@ void define(nb::module_& module, const char* name) {
              nb::arg("scores").noconvert(), nb::arg("centred").none())
         .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("centred").none())
+        .def("row_scores", &Rows::row_scores, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("centred").none(), nb::arg("by_differences"), nb::arg("log_sums").noconvert().none(),
+             nb::arg("tops").noconvert().none(), nb::arg("shares").noconvert().none(),
+             nb::arg("scores").noconvert().none())
+        .def("label_rows", &Rows::label_rows, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("labels").noconvert(), nb::arg("centred").none())
+        .def("own_scores", &Rows::own_scores, nb::arg("labels").noconvert(), nb::arg("centred"),
+             nb::arg("totals").noconvert())
         .def("work", &Rows::work)
         .def("largest", &Rows::largest, nb::arg("out").noconvert())
         .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert().none(), nb::arg("counts").noconvert(),
@@ -144,7 +152,7 @@ NB_MODULE(_compiled, module) {
     chosen = usable_passes().back();
     nb::class_<CentredForm>(module, "CentredForm")
         .def(nb::init<const Contiguous<2>&, const Contiguous<2>&, const Contiguous<1>&, const Contiguous<2>&,
-                      const std::vector<std::size_t>&, const std::vector<std::size_t>&, bool>(),
+                      const std::vector<std::size_t>&, const std::vector<std::size_t>&, const std::vector<bool>&>(),
              nb::arg("mean").noconvert(), nb::arg("factor").noconvert(), nb::arg("constant").noconvert(),
              nb::arg("linear").noconvert(), nb::arg("places"), nb::arg("linear_places"), nb::arg("carried"));
     define<double>(module, "PackedRows64");

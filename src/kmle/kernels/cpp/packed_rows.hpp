@@ -47,10 +47,7 @@ public:
         return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, margins,
                      [&](HardTask& task) {
                          task.fresh = fresh;
-                         if constexpr (sizeof(T) == 8)
-                             chosen->hard64(view(), single, precise, task);
-                         else
-                             chosen->hard32(view(), single, precise, task);
+                         hard(single, precise, task);
                          if (fresh) add_fresh(task, precise.components);
                          rescored_ += task.rescored;
                      });
@@ -279,6 +276,60 @@ public:
         return total_evidence(work);
     }
 
+    // What each row's scores are, add up to, and say of the components (see RowScores); weights do not count.
+    void row_scores(const Matrix<const double>& natural, const Vector<const double>& bias, const CentredForm* centred,
+                    bool by_differences, const std::optional<Column>& log_sums, const std::optional<Column>& tops,
+                    const std::optional<Table>& shares, const std::optional<Table>& scores) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<double> grouped(natural, bias);
+        const BoundedForm form(centred, 0, grouped.view());
+        const Model<double> model = grouped.view(form.view());
+        const RowScores out = {log_sums ? log_sums->data() : nullptr, tops ? tops->data() : nullptr,
+                               shares ? shares->data() : nullptr, scores ? scores->data() : nullptr, by_differences};
+        const std::vector<std::size_t> edges = tasks(1);
+        Pool::run(edges.size() - 1, threads_, [&](std::size_t t) {
+            SoftTask task = {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0, 0, &out};
+            soft(model, task);
+        });
+    }
+
+    // The best component of each row; nothing is added up.
+    void label_rows(const Matrix<const double>& natural, const Vector<const double>& bias,
+                    const nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& labels,
+                    const CentredForm* centred) {
+        const nb::gil_scoped_release unlocked;
+        const GroupedModel<float> in_single(natural, bias);
+        const GroupedModel<double> in_double(natural, bias);
+        const Model<float> single = in_single.view();
+        const BoundedForm form(centred, 0, in_double.view());
+        const Model<double> precise = in_double.view(form.view());
+        scored_ += static_cast<std::int64_t>(rows_ * precise.components);
+        const std::vector<std::size_t> edges = tasks(1);
+        Pool::run(edges.size() - 1, threads_, [&](std::size_t t) {
+            HardTask task = {edges[t], edges[t + 1], labels.data(), true, nullptr, nullptr, nullptr, nullptr, 0, 0, 0, 0};
+            hard(single, precise, task);
+            rescored_ += task.rescored;
+        });
+    }
+
+    // The weighted sums (k,) of the scores of rows with the components of their labels, by differences to means.
+    void own_scores(const Names& labels, const CentredForm& centred, const Column& totals) {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t components = totals.shape(0);
+        const Centred form = centred.view(0);
+        const std::vector<std::size_t> edges = tasks(components * columns_ * block_rows<double>);
+        std::vector<double> partial((edges.size() - 1) * components, 0.0);
+        Pool::run(edges.size() - 1, threads_, [&](std::size_t t) {
+            OwnTask task = {edges[t], edges[t + 1], labels.data(), partial.data() + t * components, 0};
+            if constexpr (sizeof(T) == 8)
+                chosen->own64(view(), form, components, task);
+            else
+                chosen->own32(view(), form, components, task);
+            rescored_ += task.scored;
+        });
+        for (std::size_t c = 0; c < partial.size(); ++c) totals.data()[c % components] += partial[c];
+    }
+
     // Counts and sums of given labels; without labels, all rows are those of the first component.
     void label_sums(const std::optional<Names>& labels, const Vector<double>& counts, const Matrix<double>& sums) {
         const nb::gil_scoped_release unlocked;
@@ -328,6 +379,13 @@ private:
         std::vector<std::size_t> edges;
         for (std::size_t t = 0; t <= count; ++t) edges.push_back(std::min(blocks(), steps * t / count * step));
         return edges;
+    }
+
+    void hard(const Model<float>& single, const Model<double>& precise, HardTask& task) const {
+        if constexpr (sizeof(T) == 8)
+            chosen->hard64(view(), single, precise, task);
+        else
+            chosen->hard32(view(), single, precise, task);
     }
 
     void soft(const Model<double>& model, SoftTask& task) {

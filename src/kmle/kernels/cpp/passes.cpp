@@ -6,8 +6,8 @@
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
-// In hard.cpp, label_sums.cpp, pruned.cpp, skipping.cpp, skipping_evidence.cpp, soft.cpp, stretches.cpp, survey.cpp and
-// used.cpp.
+// In hard.cpp, label_sums.cpp, own_scores.cpp, pruned.cpp, skipping.cpp, skipping_evidence.cpp, soft.cpp, stretches.cpp,
+// survey.cpp and used.cpp.
 template <class T>
 void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&);
 template <class T>
@@ -23,6 +23,8 @@ template <class T>
 void label_sums(const Packed<T>&, SumsTask&);
 template <class T>
 void soft(const Packed<T>&, const Model<double>&, SoftTask&);
+template <class T>
+void own_scores(const Packed<T>&, const Centred&, std::size_t, OwnTask&);
 template <class T>
 void survey(const T*, std::size_t, std::size_t, Survey&);
 void locate(const double*, std::size_t, const double*, std::size_t, std::int32_t*);
@@ -48,6 +50,8 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &label_sums<float>,
         &soft<double>,
         &soft<float>,
+        &own_scores<double>,
+        &own_scores<float>,
         &survey<double>,
         &survey<float>,
         &locate,

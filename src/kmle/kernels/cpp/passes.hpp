@@ -45,8 +45,9 @@ struct Packed {
     double weight(std::size_t i) const { return weights ? weights[i] : 1.0; }
 };
 
-// Scores with packed statistics whose rounding may exceed so many nats are not good enough where there are others.
-constexpr double score_error = 1e-6;
+// Scores with packed statistics whose rounding may exceed so many nats are not good enough where there are others: in
+// sums over rows, and where each row's scores are reported.
+constexpr double score_error = 1e-6, row_score_error = 1e-9;
 
 // Components as c_j - |L_j^T (x - m_j)|^2 / 2 + <y, l_j>, x being some of the packed columns and y others: scores without
 // products of columns.
@@ -62,7 +63,8 @@ struct Centred {
     const float* reach;
     std::size_t columns, length, linear_columns;
     bool triangular;
-    bool carried;  // scores with statistics are higher by |L^T x|^2 / 2, with the same L for every component
+    bool carried;  // scores with statistics are higher by half the squares of some entries of L^T x, with the same L
+    const std::uint8_t* carried_columns;  // [column]: of these; for them L has no entries in other columns
 
     const double* mean_of(std::size_t j) const { return mean + j * columns; }
     const double* linear_of(std::size_t j) const { return linear + j * linear_columns; }
@@ -200,6 +202,23 @@ struct SumsTask {
     double* sums;
 };
 
+// What is reported of each row, by itself and without its weight; null where not wanted.
+struct RowScores {
+    double* log_sums;  // [row]: log sum exp(scores)
+    double* tops;      // [row]: the highest score
+    double* shares;    // [row][component]: responsibilities
+    double* scores;    // [row][component]
+    bool centred;      // all scores are those of `Centred`, and what those of packed statistics exceed them by is left out
+};
+
+// Rows to add up with their own components, by differences to means. Totals start at zero.
+struct OwnTask {
+    std::size_t first_block, last_block;
+    const std::int32_t* labels;  // one for each row; those of negative labels are passed over
+    double* totals;              // [component]: weighted sums of scores
+    std::int64_t scored;
+};
+
 struct SoftTask {
     std::size_t first_block, last_block;
     std::size_t kept;  // how many responsibilities of a row count
@@ -208,6 +227,7 @@ struct SoftTask {
     double score;    // sum of weight * log sum exp(scores kept)
     double entropy;  // sum of weight * entropy of the responsibilities; only where counts are not wanted
     std::int64_t rescored;  // scores that were computed by differences to means
+    const RowScores* rows = nullptr;  // where rows are reported one by one, and nothing is added up
 };
 
 // What a look at every value of a table tells; all columns of a row lie together.
@@ -241,6 +261,8 @@ struct Passes {
     void (*sums32)(const Packed<float>&, SumsTask&);
     void (*soft64)(const Packed<double>&, const Model<double>&, SoftTask&);
     void (*soft32)(const Packed<float>&, const Model<double>&, SoftTask&);
+    void (*own64)(const Packed<double>&, const Centred&, std::size_t components, OwnTask&);
+    void (*own32)(const Packed<float>&, const Centred&, std::size_t components, OwnTask&);
     void (*survey64)(const double*, std::size_t rows, std::size_t columns, Survey&);
     void (*survey32)(const float*, std::size_t rows, std::size_t columns, Survey&);
     // How many of the cuts, in increasing order, lie at or below each value.

@@ -20,18 +20,21 @@ public:
     // Rows whose scores have the same bounds.
     static constexpr std::size_t rows_together = 256;
 
-    Rescoring(const Packed<T>& packed, const Model<double>& model)
-        : packed_(packed), centred_(model.centred), components_(model.components), padded_(model.padded()),
+    // No score is to have a larger rounding error than the limit.
+    Rescoring(const Packed<T>& packed, const Model<double>& model, double limit = score_error, bool all_centred = false)
+        : packed_(packed), centred_(model.centred), limit_(limit), all_centred_(all_centred && centred_),
+          components_(model.components), padded_(model.padded()),
           tops_(centred_ ? packed.order : 0), errors_(centred_ ? padded_ : 0),
           space_(centred_ ? centred_->columns * soft_rows : 0), lifts_(soft_rows) {
         if (!centred_) return;
         for (std::size_t j = 0; j < components_; ++j)
             if (centred_->active(j)) active_.push_back(j);
+        if (all_centred_) doubtful_ = active_;
     }
 
     // For the rows of the next blocks, from `first` up to `last`.
     void open(std::size_t first, std::size_t last) {
-        if (!centred_) return;
+        if (!centred_ || all_centred_) return;
         find_tops(first / block_rows<T>, rounded_up(std::min(first + rows_together, last), block_rows<T>) / block_rows<T>);
         double* errors = errors_.get();
         std::copy_n(centred_->magnitudes, padded_, errors);
@@ -44,7 +47,7 @@ public:
         doubtful_.clear();
         for (const std::size_t j : active_) {
             errors[j] *= epsilon;
-            if (!(errors[j] <= score_error)) doubtful_.push_back(j);  // NaN too
+            if (!(errors[j] <= limit_)) doubtful_.push_back(j);  // NaN too
             errors[j] *= roundings;
         }
     }
@@ -108,13 +111,15 @@ private:
                           std::int64_t& rescored) {
         for (const std::size_t j : chosen) centred_scores(*centred_, j, columns, space_.get(), scores + j * soft_rows);
         rescored += static_cast<std::int64_t>(chosen.size() * soft_rows);
-        if (!centred_->carried) return nullptr;
+        if (!centred_->carried || all_centred_) return nullptr;
         half_squares(*centred_, active_.front(), columns, space_.get(), lifts_.get());
         return lifts_.get();
     }
 
     const Packed<T>& packed_;
     const Centred* centred_;
+    double limit_;
+    bool all_centred_;  // and what packed scores exceed them by is left out
     std::size_t components_, padded_;
     Buffer<double> tops_, errors_, space_, lifts_;
     std::vector<std::size_t> active_, doubtful_, chosen_;

@@ -66,6 +66,48 @@ void to_responsibilities(double* scores, std::size_t components, const double* w
     }
 }
 
+// Puts what is wanted of the scores of rows from `first` on in its places; scores may be overwritten. They are too low by
+// `lifts` where there are any.
+void report(double* scores, std::size_t components, std::size_t first, std::size_t count, const double* lifts,
+            const RowScores& out) {
+    constexpr std::size_t width = lanes<double>;
+    const auto transposed = [&](double* table, const auto& value) {
+        for (std::size_t i = 0; i < count; ++i)
+            for (std::size_t j = 0; j < components; ++j)
+                table[(first + i) * components + j] = value(scores[j * soft_rows + i], i);
+    };
+    if (out.scores) transposed(out.scores, [&](double score, std::size_t i) { return lifts ? score + lifts[i] : score; });
+    alignas(64) double tops[soft_rows], totals[soft_rows];
+    for (std::size_t r = 0; r < soft_rows; r += strip * width) {
+        Vec<double> top[strip], total[strip]{};
+        highest_of(scores + r, components, top);
+        for (std::size_t v = 0; v < strip; ++v) store(tops + r + v * width, top[v]);
+        for (std::size_t j = 0; (out.log_sums || out.shares) && j < components; ++j) {
+            double* place = scores + j * soft_rows + r;
+            Vec<double> e[strip];
+            IntVec<double> near{};
+            for (std::size_t v = 0; v < strip; ++v) {
+                e[v] = load(place + v * width) - top[v];
+                near |= e[v] > broadcast(negligible);
+            }
+            if (!out.shares && !any(near)) continue;
+            exp_negative(e);
+            for (std::size_t v = 0; v < strip; ++v) {
+                store(place + v * width, e[v]);
+                total[v] += e[v];
+            }
+        }
+        for (std::size_t v = 0; v < strip; ++v) store(totals + r + v * width, total[v]);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const double top = lifts ? tops[i] + lifts[i] : tops[i];
+        if (out.tops) out.tops[first + i] = top;
+        if (out.log_sums) out.log_sums[first + i] = top + std::log(totals[i]);
+        totals[i] = 1.0 / totals[i];
+    }
+    if (out.shares) transposed(out.shares, [&](double share, std::size_t i) { return share * totals[i]; });
+}
+
 // Tiles of `soft_rows` rows, one after the other in memory: of each the statistics and the responsibilities, or scores.
 struct Tiles {
     const double *responsibilities, *statistics;
@@ -121,7 +163,8 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
         std::fill_n(statistics.get() + (tile * features + order) * soft_rows, soft_rows, 1.0);
     Tiles tiles{scores.get(), statistics.get(), components, features, 0};
     Evidence evidence;
-    Rescoring<T> rescoring(packed, model);
+    const bool by_differences = task.rows && task.rows->centred;
+    Rescoring<T> rescoring(packed, model, task.rows ? row_score_error : score_error, by_differences);
     Fetching next;
     const std::size_t start = task.first_block * block_rows<T>, last = std::min(packed.rows, task.last_block * block_rows<T>);
     for (std::size_t first = start; first < last; first += soft_rows) {
@@ -142,6 +185,10 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
         if (task.kept < components)
             for (std::size_t r = 0; r < count; ++r) keep_largest(s + r, components, task.kept, scratch.get());
         const double* weights = packed.weights ? packed.weights + first : nullptr;
+        if (task.rows) {
+            report(s, components, first, count, lifts, *task.rows);
+            continue;
+        }
         if (!wanted) {
             add_evidence(s, components, weights, count, evidence, lifts);
             continue;

@@ -81,16 +81,6 @@ void label(const SparseRows<Value, Index>& rows, const SparseModel& model, std::
     }
 }
 
-template <class Value, class Index>
-void score(const SparseRows<Value, Index>& rows, const SparseModel& model, std::size_t first, std::size_t last,
-           double* scores) {
-    const auto padded = aligned<double>(model.width);
-    for (std::size_t i = first; i < last; ++i) {
-        score_row(rows, i, model, padded.get());
-        std::copy_n(padded.get(), model.components, scores + i * model.components);
-    }
-}
-
 // Leaves the highest scores, the lowest indices among equals, and makes the others -inf.
 void keep(double* scores, std::size_t components, std::size_t kept, std::vector<std::size_t>& order) {
     order.resize(components);
@@ -126,6 +116,13 @@ Exponentials exponentials(double* scores, std::size_t width, double top) {
     return {sum_of_lanes(total), sum_of_lanes(weighted)};
 }
 
+// What is wanted of row i, whose scores were turned into exponentials.
+void report(const RowScores& out, std::size_t i, std::size_t components, const double* exponentials, double top, double total) {
+    if (out.log_sums) out.log_sums[i] = top + std::log(total);
+    if (out.tops) out.tops[i] = top;
+    for (std::size_t j = 0; out.shares && j < components; ++j) out.shares[i * components + j] = exponentials[j] / total;
+}
+
 template <class Value, class Index>
 void soften(const SparseRows<Value, Index>& rows, const SparseModel& model, SoftRows& task) {
     const auto own = aligned<double>(model.width);
@@ -134,9 +131,15 @@ void soften(const SparseRows<Value, Index>& rows, const SparseModel& model, Soft
     for (std::size_t i = task.first; i < task.last; ++i) {
         double* scores = task.shares ? task.shares + (i - task.first) * model.width : own.get();
         score_row(rows, i, model, scores);
+        if (task.rows && task.rows->scores)
+            std::copy_n(scores, model.components, task.rows->scores + i * model.components);
         if (task.kept < model.components) keep(scores, model.components, task.kept, order);
         const double top = highest_of(scores, model.width), weight = rows.weight(i);
         const Exponentials sums = exponentials(scores, model.width, top);
+        if (task.rows) {
+            report(*task.rows, i, model.components, scores, top, sums.total);
+            continue;
+        }
         const double log_total = std::log(sums.total);
         task.score += weight * (top + log_total);
         task.entropy += weight * (log_total - sums.weighted / sums.total);
@@ -176,8 +179,7 @@ void spread(const SparseRows<Value, Index>& rows, std::size_t first, std::size_t
 }
 
 template <class Value, class Index>
-constexpr SparsePasses<Value, Index> passes = {&label<Value, Index>, &score<Value, Index>, &soften<Value, Index>,
-                                               &spread<Value, Index>};
+constexpr SparsePasses<Value, Index> passes = {&label<Value, Index>, &soften<Value, Index>, &spread<Value, Index>};
 
 }  // namespace
 }  // namespace KMLE_INSTRUCTION_SET

@@ -43,6 +43,7 @@ struct SoftRows {
     std::size_t kept;       // how many responsibilities of a row count
     double* shares;         // [row - first][width]: weighted responsibilities; null: not wanted
     double score, entropy;  // weighted sums of log sum exp(scores kept), and of the entropies of responsibilities
+    const RowScores* rows = nullptr;  // what is reported of each row by itself
 };
 
 template <class Value, class Index>
@@ -50,8 +51,6 @@ struct SparsePasses {
     using Rows = SparseRows<Value, Index>;
     // The best component of each row from `first` to `last`, the lowest index on a tie; its score too unless null.
     void (*label)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, std::int32_t* labels, double* best);
-    // All scores, [row][component].
-    void (*score)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, double* scores);
     void (*soften)(const Rows&, const SparseModel&, SoftRows&);
     // Adds rows, times the shares of the components from `low` to `high`, to sums of [column][width].
     void (*spread)(const Rows&, std::size_t first, std::size_t last, const double* shares, std::size_t width,

@@ -147,12 +147,15 @@ public:
         return total;
     }
 
-    void scores(const Array<const double, 2>& natural, const Array<const double, 1>& bias, const Matrix& out) const {
+    // What each row's scores are, add up to, and say of the components (see RowScores).
+    void row_scores(const Array<const double, 2>& natural, const Array<const double, 1>& bias,
+                    const std::optional<Vector>& log_sums, const std::optional<Vector>& tops,
+                    const std::optional<Matrix>& shares, const std::optional<Matrix>& scores) const {
         const nb::gil_scoped_release unlocked;
         const LinedModel model(natural, bias, threads_);
-        in_pieces(0, rows(), model.view().width, [&](std::size_t, std::size_t first, std::size_t last) {
-            chosen_passes<Value, Index>().score(view(), model.view(), first, last, out.data());
-        });
+        const RowScores out = {log_sums ? log_sums->data() : nullptr, tops ? tops->data() : nullptr,
+                               shares ? shares->data() : nullptr, scores ? scores->data() : nullptr, false};
+        softened(model.view(), 0, rows(), model.view().components, nullptr, &out);
     }
 
     std::pair<double, double> evidence(const Array<const double, 2>& natural, const Array<const double, 1>& bias) const {
@@ -228,10 +231,10 @@ private:
     }
 
     std::pair<double, double> softened(const SparseModel& model, std::size_t first, std::size_t last, std::size_t kept,
-                                       double* shares) const {
+                                       double* shares, const RowScores* out = nullptr) const {
         std::vector<SoftRows> tasks(rounded_up(last - first, rows_a_piece) / rows_a_piece);
         in_pieces(first, last, model.width, [&](std::size_t piece, std::size_t begin, std::size_t end) {
-            tasks[piece] = {begin, end, kept, shares ? shares + (begin - first) * model.width : nullptr, 0.0, 0.0};
+            tasks[piece] = {begin, end, kept, shares ? shares + (begin - first) * model.width : nullptr, 0.0, 0.0, out};
             chosen_passes<Value, Index>().soften(view(), model, tasks[piece]);
         });
         std::pair<double, double> total = {0.0, 0.0};
@@ -330,8 +333,9 @@ void define(nb::module_& module, const char* name) {
              nb::arg("sums").noconvert())
         .def("best", &Rows::best, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert())
-        .def("scores", &Rows::scores, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
-             nb::arg("out").noconvert())
+        .def("row_scores", &Rows::row_scores, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("log_sums").noconvert().none(), nb::arg("tops").noconvert().none(),
+             nb::arg("shares").noconvert().none(), nb::arg("scores").noconvert().none())
         .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(), nb::arg("kept"),
              nb::arg("counts").noconvert(), nb::arg("sums").noconvert())

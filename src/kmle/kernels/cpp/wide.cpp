@@ -48,8 +48,12 @@ public:
         return finish(labels);
     }
 
-    void weigh(std::size_t first, const std::int32_t* labels, double* evidence, double* entropies) {
-        score(first, labels, negligible);
+    // Rows from `first` on; places in what is written count from the first row of all.
+    void weigh(std::size_t first, const std::int32_t* labels, const RowScores& out, double* entropies) {
+        if (out.scores)
+            score_all(first, out.scores);
+        else
+            score(first, labels, negligible);
         double *tops = low_, totals[wide_chunk] = {}, below[wide_chunk] = {};
         std::fill_n(tops, wide_chunk, -infinity);
         for (const Candidate& candidate : candidates_)
@@ -61,9 +65,15 @@ public:
         }
         for (std::size_t i = 0; i < count_; ++i) {
             const bool dead = totals[i] == 0.0;  // as every component is
-            evidence[i] = dead ? -infinity : tops[i] + std::log(totals[i]);
-            entropies[i] = dead ? 0.0 : std::log(totals[i]) - below[i] / totals[i];
+            if (out.log_sums) out.log_sums[first + i] = dead ? -infinity : tops[i] + std::log(totals[i]);
+            if (out.tops) out.tops[first + i] = tops[i];
+            if (entropies) entropies[first + i] = dead ? 0.0 : std::log(totals[i]) - below[i] / totals[i];
         }
+        if (!out.shares) return;
+        std::fill_n(out.shares + first * model_.components, count_ * model_.components, 0.0);
+        for (const Candidate& candidate : candidates_)
+            share_of(out.shares, candidate) =
+                std::exp(candidate.score - tops[candidate.place]) / totals[candidate.place];
     }
 
     // The members of each component, weighted, and where they begin; returns the sum of the log evidence. Labels are
@@ -122,6 +132,27 @@ private:
             if (of_row < kept) candidates_[left++] = candidates_[i];
         }
         candidates_.resize(left);
+    }
+
+    // The place of a candidate in a table of [row][component].
+    double& share_of(double* table, const Candidate& candidate) const {
+        return table[(first_ + candidate.place) * model_.components + static_cast<std::size_t>(candidate.component)];
+    }
+
+    // Scores the rows from `first` on in full with every component; those that are inactive score -inf.
+    void score_all(std::size_t first, double* scores) {
+        first_ = first;
+        count_ = std::min(wide_chunk, data_.rows - first);
+        std::fill_n(low_, wide_chunk, -infinity);
+        candidates_.clear();
+        std::fill_n(scores + first * model_.components, count_ * model_.components, -infinity);
+        for (std::size_t j = 0; j < model_.components; ++j) {
+            if (!model_.alive(j)) continue;
+            running_.count = 0;
+            for (std::size_t i = 0; i < count_; ++i) running_.offer(static_cast<std::uint32_t>(i), 0.0, infinity, true);
+            run(j, 0);
+        }
+        for (const Candidate& candidate : candidates_) share_of(scores, candidate) = candidate.score;
     }
 
     // Scores the rows from `first` on in full with every component that comes within `reach` of their best.
@@ -283,10 +314,10 @@ std::int64_t KMLE_WIDE_FUNCTION(const WideData& data, const WideModel& model, st
 }
 
 void KMLE_WIDE_EVIDENCE_FUNCTION(const WideData& data, const WideModel& model, std::size_t chunk,
-                                 const std::int32_t* labels, double* evidence, double* entropies) {
+                                 const std::int32_t* labels, const RowScores& out, double* entropies) {
     const auto work = std::make_unique<KMLE_INSTRUCTION_SET::Chunk>(data, model);
     const std::size_t first = chunk * wide_chunk;
-    work->weigh(first, labels + first, evidence + first, entropies + first);
+    work->weigh(first, labels + first, out, entropies);
 }
 
 double KMLE_WIDE_SHARES_FUNCTION(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels,

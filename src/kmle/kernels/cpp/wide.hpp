@@ -64,9 +64,10 @@ double exact_wide_score(const WideModel& model, std::size_t j, const double* row
 using WidePass = std::int64_t(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels);
 WidePass baseline_wide, avx2_wide, avx512_wide;
 
-// Log evidence and entropy of each row of one chunk; labels say where to begin.
+// What is reported of each row of one chunk, and the entropies of responsibilities unless null; labels say where to begin.
+// Components that add nothing to a row's sum are given up, unless their scores are wanted: they have no share.
 using WideEvidence = void(const WideData& data, const WideModel& model, std::size_t chunk, const std::int32_t* labels,
-                          double* evidence, double* entropies);
+                          const RowScores& out, double* entropies);
 WideEvidence baseline_wide_evidence, avx2_wide_evidence, avx512_wide_evidence;
 
 // Responsibilities of the rows of one chunk times their weights: of component j those from edges[j] to edges[j + 1]. At

@@ -186,13 +186,18 @@ public:
         return total;
     }
 
-    void evidence(const Array<const double, 3>& factors, const Array<const double, 2>& shifts,
-                  const Array<const double, 1>& constants, const Array<const std::int32_t, 1>& labels,
-                  const Array<double, 1>& evidence, const Array<double, 1>& entropies) {
+    // What each row's scores are, add up to, and say of the components (see RowScores).
+    void row_scores(const Array<const double, 3>& factors, const Array<const double, 2>& shifts,
+                    const Array<const double, 1>& constants, const Array<const std::int32_t, 1>& labels,
+                    const std::optional<Numbers>& log_sums, const std::optional<Numbers>& tops,
+                    const std::optional<Sums>& shares, const std::optional<Sums>& scores,
+                    const std::optional<Numbers>& entropies) {
         const nb::gil_scoped_release unlocked;
         const PanelledModel model(factors, shifts, constants, threads_);
+        const RowScores out = {log_sums ? log_sums->data() : nullptr, tops ? tops->data() : nullptr,
+                               shares ? shares->data() : nullptr, scores ? scores->data() : nullptr, false};
         Pool::run(view().chunks(), threads_, [&](std::size_t chunk) {
-            chosen_wide().evidence(view(), model.view(), chunk, labels.data(), evidence.data(), entropies.data());
+            chosen_wide().evidence(view(), model.view(), chunk, labels.data(), out, entropies ? entropies->data() : nullptr);
         });
     }
 
@@ -250,9 +255,10 @@ void define_wide(nb::module_& module, const Passes* const& passes) {
         .def("load", &WideRows::load, nb::arg("first"), nb::arg("rows").noconvert())
         .def("hard_pass", &WideRows::hard_pass, nb::arg("factors").noconvert(), nb::arg("shifts").noconvert(),
              nb::arg("constants").noconvert(), nb::arg("labels").noconvert())
-        .def("evidence", &WideRows::evidence, nb::arg("factors").noconvert(), nb::arg("shifts").noconvert(),
-             nb::arg("constants").noconvert(), nb::arg("labels").noconvert(), nb::arg("evidence").noconvert(),
-             nb::arg("entropies").noconvert())
+        .def("row_scores", &WideRows::row_scores, nb::arg("factors").noconvert(), nb::arg("shifts").noconvert(),
+             nb::arg("constants").noconvert(), nb::arg("labels").noconvert(), nb::arg("log_sums").noconvert().none(),
+             nb::arg("tops").noconvert().none(), nb::arg("shares").noconvert().none(),
+             nb::arg("scores").noconvert().none(), nb::arg("entropies").noconvert().none())
         .def("soft_pass", &WideRows::soft_pass, nb::arg("factors").noconvert(), nb::arg("shifts").noconvert(),
              nb::arg("constants").noconvert(), nb::arg("labels").noconvert(), nb::arg("rows").noconvert(),
              nb::arg("origin").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("kept"),

@@ -8,8 +8,8 @@ import pytest
 
 from kmle.assignment.rows import Rows
 from kmle.assignment.sorted import SortedEngine
-from kmle.assignment.threads import for_each
 from kmle.families import Gamma
+from kmle.numerics.threads import for_each
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

@@ -54,3 +54,8 @@ def for_each(
         wait(begun)
     for helper in begun:
         helper.result()  # what a thread raised is raised here
+
+
+def available_threads() -> int:
+    """How many threads this process may use at a time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
