@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .families import ExponentialFamily, resolve
 from .families.serialization import family_from_dict, family_to_dict
 from .families.sparse import check_sparse, issparse
+from .kernels import looking_once
 from .numerics.arrays import Array
 from .numerics.threads import available_threads
 from .scoring import Scorer, scorer_of
@@ -153,10 +154,11 @@ class Mixture:
 
     def _scorer(self, X: ArrayLike, n_threads: int | None) -> tuple[Any, Scorer]:
         """The rows, which must be legal, and the components ready to score them."""
-        rows = check_sparse(self.family, X) if issparse(X) else self.family.check(X)
+        threads = available_threads() if n_threads is None else n_threads
+        with looking_once(threads, nested=True):
+            rows = check_sparse(self.family, X) if issparse(X) else self.family.check(X)
         with np.errstate(divide="ignore"):
             log_weights = np.log(self.weights)
-        threads = available_threads() if n_threads is None else n_threads
         return rows, scorer_of(self.family, self.natural, log_weights, rows, threads)
 
     def _reported(self, X: ArrayLike, name: str, n_threads: int | None) -> Array:

@@ -111,7 +111,7 @@ def test_huge_counts_and_narrow_gammas_are_left_to_their_own_densities():
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_wide_rows(offset, rows_a_column, monkeypatch):
     monkeypatch.setattr(coordinates, "TURN_FROM_ROWS", rows_a_column)
-    monkeypatch.setattr(scorer, "FEWEST_ROWS", 256)
+    monkeypatch.setattr(scorer, "WIDE_ROWS", 256)
     mixture = gaussians("gaussian", 3, 40, 8, offset)
     X = mixture.sample(700, random_state=3)
     X[7, 3] += 1e5

@@ -94,7 +94,8 @@ def score(
     totals = np.zeros(3)
 
     def scored(part: Table) -> Columns:
-        totals[:] += *mixture.log_likelihoods(part.rows), len(part)
+        densities = mixture.log_density(part.rows)
+        totals[:] += densities.sum(), mixture.complete_log_likelihood(part.rows), len(part)
         return {"log_density": densities}
 
     _write_parts(terminal, "scoring", out, table, mixture.family, scored)

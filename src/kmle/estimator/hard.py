@@ -6,7 +6,6 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from ..assignment.problem import Problem
@@ -23,7 +22,7 @@ from ..learning.online import absorbed, warmed_up
 from ..learning.state import DATA_USED_UP, HalfStep, State
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from .arguments import entropy_of, weights_of, whole_number
+from .arguments import entropy_of, threads_of, weights_of, whole_number
 from .chunks import opened
 from .shared import MixtureEstimator
 

@@ -33,12 +33,7 @@ def posterior_entropy(model: Any, X: ArrayLike) -> Array:
     mixture = mixture_of(model)
     rows = legal_rows(mixture, X)
     blocks = row_blocks(rows, mixture.n_components)
-    return np.concatenate(
-        [
-            scipy.special.entr(scipy.special.softmax(mixture.log_joint(rows[block]), axis=1)).sum(axis=1)
-            for block in blocks
-        ]
-    )
+    return np.concatenate([scipy.special.entr(mixture.posterior(rows[block])).sum(axis=1) for block in blocks])
 
 
 @dataclass(frozen=True)
@@ -76,7 +71,7 @@ def separation(model: Any, X: ArrayLike) -> Separation:
     k = mixture.n_components
     given, own, expected, entropy = np.zeros(k), np.zeros(k), np.zeros((k, k)), 0.0
     for block in row_blocks(rows, k):
-        posterior = scipy.special.softmax(mixture.log_joint(rows[block]), axis=1)
+        posterior = mixture.posterior(rows[block])
         labels = posterior.argmax(axis=1)
         given += np.bincount(labels, minlength=k)
         own += np.bincount(labels, posterior.max(axis=1), k)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from ..families.checking import check_sample_weight
@@ -83,10 +82,7 @@ class _Scores:
     def complete_by_labels(self) -> Array:
         """The information if every row's most probable component is its own."""
         k = self.mixture.n_components
-        counts = np.zeros(k)
-        for block in row_blocks(self.rows, k):
-            own = self.mixture.predict(self.rows[block])
-            counts += np.bincount(own, None if self.weights is None else self.weights[block], k)
+        counts = np.bincount(self.mixture.predict(self.rows), self.weights, k)
         if not counts.all():
             raise ValueError(
                 f"component {int(np.argmin(counts))} has no rows of its own, so nothing tells how sure it is: "
@@ -116,7 +112,7 @@ class _Scores:
         counts = np.zeros(k)
         away = np.eye(k) - self.mixture.weights
         for block in row_blocks(self.rows, k * (order + 1)):
-            share = scipy.special.softmax(self.mixture.log_joint(self.rows[block]), axis=1)
+            share = self.mixture.posterior(self.rows[block])
             x = dense(self.rows[block])
             x = x if self.origin is None else self.mixture.family.measured_from(x, self.origin)
             t = self.mixture.family.sufficient_statistic(x)

@@ -44,14 +44,17 @@ _looks: ContextVar[Looks | None] = ContextVar("looks", default=None)
 
 
 @contextmanager
-def looking_once(n_threads: int) -> Iterator[None]:
+def looking_once(n_threads: int, nested: bool = False) -> Iterator[None]:
     """Within it no table is surveyed twice, and so many threads do it. Tables must not change meanwhile.
+
+    A `nested` one knows what was seen within the one around it.
 
     >>> with looking_once(2):
     ...     survey(np.ones((3, 1))).totals
     array([3.])
     """
-    token = _looks.set(Looks(n_threads, {}))
+    outer = _looks.get() if nested else None
+    token = _looks.set(Looks(n_threads, {} if outer is None else outer.seen))
     try:
         yield
     finally:

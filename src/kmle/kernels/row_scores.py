@@ -38,6 +38,11 @@ class RowScores:
         """All of them, in the order the kernels take them in."""
         return self.log_sums, self.tops, self.shares, self.scores
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether anything but responsibilities is wanted."""
+        return self.log_sums is not None or self.tops is not None or self.scores is not None
+
     def part(self, rows: slice) -> "RowScores":
         """Room of some of the rows."""
         return RowScores(*(None if array is None else array[rows] for array in self.arrays))

@@ -1,5 +1,6 @@
 """Components ready to score rows, some at a time: what is held beside the outcome is a block of rows."""
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -19,14 +20,16 @@ from .precision import centred_form, finite, score_errors
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# Rows are packed in blocks of about so many bytes, which stay in the cache between packing and scoring.
-BLOCK_BYTES = 1 << 20
-# Fewer rows than this at a time are not worth waking threads for.
-FEWEST_ROWS = 1 << 13
-# Blocks are whole ones of the kernels, so that threads may load parts of them side by side.
+# Each thread packs and scores blocks of about so many bytes, which stay in the cache between the two.
+BLOCK_BYTES = 1 << 21
+# Calling the kernels takes as long as scoring a few hundred rows; beyond so many rows it does not matter.
+FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 15
+# Blocks are whole ones of the kernels.
 KERNEL_ROWS = 64
 # Statistics that NumPy computes, and carriers, are computed for so many rows at a time.
 ROWS_A_PIECE = 1 << 11
+# Wide rows are scored by all threads together, so many at a time.
+WIDE_ROWS = 1 << 13
 # Scores whose rounding error may exceed so many nats are computed otherwise, where the family can.
 ROW_SCORE_ERROR = 1e-9
 
@@ -35,6 +38,8 @@ class Scorer(ABC):
     """Components (k, D) with log-weights (k,) that rows are scored with: log-weight plus log-density."""
 
     n_components: int
+    n_threads: int
+    """How many blocks are scored at a time."""
 
     @abstractmethod
     def blocks(self, n_rows: int) -> Iterator[slice]:
@@ -51,15 +56,14 @@ class Scorer(ABC):
     def labels(self, X: "Array | csr_array") -> NDArray[np.int32]:
         """The best component of each row, (n,)."""
         labels = np.empty(X.shape[0], dtype=np.int32)
-        for block in self.blocks(X.shape[0]):
-            self.label(_part(X, block), labels[block])
+        for_each(lambda block: self.label(_part(X, block), labels[block]), self.blocks(X.shape[0]), self.n_threads, 1)
         return labels
 
     def scores(self, X: "Array | csr_array", *names: str) -> RowScores:
         """What is named of each row; the scores are log(weight_j p_j(x))."""
         out = RowScores.wanting(names, X.shape[0], self.n_components)
-        for block in self.blocks(X.shape[0]):
-            self.score(_part(X, block), out.part(block))
+        blocks = self.blocks(X.shape[0])
+        for_each(lambda block: self.score(_part(X, block), out.part(block)), blocks, self.n_threads, 1)
         return out
 
 
@@ -77,7 +81,7 @@ class SparseScorer(Scorer):
     """Sparse rows, where they lie."""
 
     def __init__(self, family: ExponentialFamily, natural: Array, log_weights: Array, n_threads: int = 1) -> None:
-        self.n_components = len(natural)
+        self.n_components, self.n_threads = len(natural), 1
         self._family, self._n_threads = family, n_threads
         self._components = natural, log_weights - family.log_normalizer(natural)
 
@@ -89,7 +93,8 @@ class SparseScorer(Scorer):
 
     def score(self, X: "csr_array", out: RowScores) -> None:
         CompressedRows(X, n_threads=self._n_threads).row_scores(*self._components, out)
-        out.lift(self._family.sparse_log_carrier(X))
+        if out.has_scores:
+            out.lift(self._family.sparse_log_carrier(X))
 
 
 class DenseScorer(Scorer):
@@ -115,8 +120,7 @@ class DenseScorer(Scorer):
     def carriers(self, X: Array, centred: bool = False) -> Array:
         """k(x) of rows; for scores by differences to means without the squares that those hold."""
         carriers = np.empty(len(X))
-
-        def fill(rows: slice) -> None:
+        for rows in _slices(len(X), ROWS_A_PIECE):
             block = X[rows].astype(float, copy=False)
             if centred:
                 carriers[rows] = self.family.log_carrier_beside_means(block)
@@ -124,8 +128,6 @@ class DenseScorer(Scorer):
                 carriers[rows] = self.family.log_carrier(block)
             else:
                 carriers[rows] = self.family.log_carrier_from(block, self.center)
-
-        for_each(fill, list(_slices(len(X), ROWS_A_PIECE)), self.n_threads, 1)
         return carriers
 
 
@@ -143,7 +145,7 @@ class PackedScorer(DenseScorer):
         form = centred_form(family, self.natural, log_weights)
         self._form = finite(form)
         self._has_own = form is None or bool(form.linear_places)
-        self._packed: PackedRows | None = None
+        self._buffers = threading.local()
         # What of |theta| matters for the rounding of scores that only the family's own densities can help.
         self._lasting = np.abs(self.natural)
         if form is not None:
@@ -152,7 +154,7 @@ class PackedScorer(DenseScorer):
             self._lasting = lasting
 
     def blocks(self, n_rows: int) -> Iterator[slice]:
-        rows = max(FEWEST_ROWS, BLOCK_BYTES // (8 * self.natural.shape[1]))
+        rows = max(FEWEST_ROWS, min(MOST_ROWS, BLOCK_BYTES // (8 * (self.family.n_features or 1))))
         return _slices(n_rows, rows // KERNEL_ROWS * KERNEL_ROWS)
 
     def label(self, X: Array, labels: NDArray[np.int32]) -> None:
@@ -170,7 +172,7 @@ class PackedScorer(DenseScorer):
         form = self._form if spoilt else None
         by_differences = form is not None and form.is_carried
         packed.row_scores(self.natural, self.bias, out, form, by_differences)
-        if self.family.has_carrier:
+        if self.family.has_carrier and out.has_scores:
             out.lift(self.carriers(X, by_differences))
         for rows, joint in self._own(X, packed, spoilt):
             out.put(rows, joint)
@@ -181,18 +183,15 @@ class PackedScorer(DenseScorer):
     def _pack(self, X: Array) -> PackedRows:
         shift = np.zeros(X.shape[1]) if self._as_given(X) else self._shift()
         columns, features = self.family.kernel_columns(self.seen(X[:1]))
-        packed = self._packed
+        # Blocks are of one size but for the last: each thread uses the same memory for all of its own.
+        packed: PackedRows | None = getattr(self._buffers, "packed", None)
         if packed is None or packed.n_rows != len(X):
-            packed = PackedRows(len(X), columns.shape[1], features, n_threads=self.n_threads)
-            self._packed = packed
+            packed = self._buffers.packed = PackedRows(len(X), columns.shape[1], features)
         if shift is not None:
             packed.load_shifted(X, shift)
-            return packed
-
-        def load(rows: slice) -> None:
-            packed.load(rows.start, self.family.kernel_columns(self.seen(X[rows]))[0])
-
-        for_each(load, list(_slices(len(X), ROWS_A_PIECE)), self.n_threads, 1)
+        else:
+            for rows in _slices(len(X), ROWS_A_PIECE):
+                packed.load(rows.start, self.family.kernel_columns(self.seen(X[rows]))[0])
         return packed
 
     def _as_given(self, X: Array) -> bool:
@@ -230,15 +229,15 @@ class WideScorer(DenseScorer):
     def __init__(
         self, family: ExponentialFamily, natural: Array, log_weights: Array, n_rows: int, n_threads: int = 1
     ) -> None:
-        super().__init__(family, natural, log_weights, n_rows, n_threads)
-        weights = np.exp(log_weights)
+        super().__init__(family, natural, log_weights, n_rows, 1)
+        self._n_threads, weights = n_threads, np.exp(log_weights)
         mean_statistic = weights @ family.moment_from_natural(self.natural)
         with blas_on_one_thread():
             self._coordinates = Coordinates(family, mean_statistic, self.natural, n_rows)
             self._model = self._coordinates.triangles(self.natural, self.bias)
 
     def blocks(self, n_rows: int) -> Iterator[slice]:
-        return _slices(n_rows, FEWEST_ROWS)
+        return _slices(n_rows, WIDE_ROWS)
 
     def label(self, X: Array, labels: NDArray[np.int32]) -> None:
         labels[:] = -1
@@ -246,16 +245,16 @@ class WideScorer(DenseScorer):
 
     def score(self, X: Array, out: RowScores) -> None:
         self._load(X).row_scores(*self._model, np.full(len(X), -1, dtype=np.int32), out)
-        if self.family.has_carrier:
+        if self.family.has_carrier and out.has_scores:
             out.lift(self.carriers(X))
 
     def _load(self, X: Array) -> WideRows:
-        values = WideRows(len(X), X.shape[1], self.n_threads)
+        values = WideRows(len(X), X.shape[1], self._n_threads)
         with blas_on_one_thread():
             for_each(
                 lambda rows: values.load(rows.start, self._coordinates.of_rows(self.seen(X[rows]))),
-                list(_slices(len(X), ROWS_A_PIECE // 2)),
-                self.n_threads,
+                _slices(len(X), ROWS_A_PIECE // 2),
+                self._n_threads,
                 1,
             )
         return values
