@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,7 @@ def fit_figures(outcome: Outcome) -> dict[str, Any]:
         "notes": list(outcome.estimator.notes_),
         "algorithm": fit.algorithm,
         "engine": fit.engine,
+        "work": asdict(fit.work),
         "seconds": outcome.seconds,
     }
 

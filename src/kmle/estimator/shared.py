@@ -187,7 +187,7 @@ class MixtureEstimator(FittedEstimator):
         fit = replace(fit, starts=starts)
         if self.verbose:
             told = f"{fit.stop_reason} after {fit.n_iter} iterations, {prepared.engine} engine, {fit.seconds:.3f} s"
-            print(told, file=sys.stderr, flush=True)
+            print(f"{told}; {fit.work}", file=sys.stderr, flush=True)
         return fit
 
     def _run(

@@ -66,6 +66,7 @@ def learning_facts(estimator: Any, subject: Subject, sample_weight: Any) -> str:
         "Algorithm": text(f"{fit.algorithm}, {count(fit.n_iter)} iteration{'s' * (fit.n_iter != 1)}"),
         "Starts": text(fit.starts),
         "Engine": text(fit.engine),
+        "Work": text(fit.work),
         "Time": text(duration(fit.seconds)),
         "Certificate": text(_certificate(estimator, subject, sample_weight)),
     }
