@@ -82,7 +82,7 @@ class _Scores:
     def complete_by_labels(self) -> Array:
         """The information if every row's most probable component is its own."""
         k = self.mixture.n_components
-        counts = np.bincount(self.mixture.predict(self.rows), self.weights, k)
+        counts = np.bincount(self.mixture.predict(self.rows), self.weights, k).astype(float)
         if not counts.all():
             raise ValueError(
                 f"component {int(np.argmin(counts))} has no rows of its own, so nothing tells how sure it is: "

@@ -1,6 +1,18 @@
 from numpy import float32, float64, int32, int64, uint8
 from numpy.typing import NDArray
 
+class CentredForm:
+    def __init__(
+        self,
+        mean: NDArray[float64],
+        factor: NDArray[float64],
+        constant: NDArray[float64],
+        linear: NDArray[float64],
+        places: list[int],
+        linear_places: list[int],
+        carried: list[bool],
+    ) -> None: ...
+
 class PackedRows64:
     def __init__(
         self, rows: int, columns: int, features: int, weights: NDArray[float64] | None, threads: int
@@ -61,6 +73,22 @@ class PackedRows64:
         scores: NDArray[float64],
     ) -> None: ...
     def evidence(self, natural: NDArray[float64], bias: NDArray[float64]) -> tuple[float, float]: ...
+    def row_scores(
+        self,
+        natural: NDArray[float64],
+        bias: NDArray[float64],
+        centred: CentredForm | None,
+        by_differences: bool,
+        log_sums: NDArray[float64] | None,
+        tops: NDArray[float64] | None,
+        shares: NDArray[float64] | None,
+        scores: NDArray[float64] | None,
+    ) -> None: ...
+    def label_rows(
+        self, natural: NDArray[float64], bias: NDArray[float64], labels: NDArray[int32], centred: CentredForm | None
+    ) -> None: ...
+    def own_scores(self, labels: NDArray[int32], centred: CentredForm, totals: NDArray[float64]) -> None: ...
+    def work(self) -> tuple[int, int]: ...
     def label_sums(self, labels: NDArray[int32], counts: NDArray[float64], sums: NDArray[float64]) -> None: ...
 
 class PackedRows32(PackedRows64):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Each thread packs and scores blocks of about so many bytes, which stay in the cache between the two.
 BLOCK_BYTES = 1 << 21
 # Calling the kernels takes as long as scoring a few hundred rows; beyond so many rows it does not matter.
-FEWEST_ROWS, MOST_ROWS = 1 << 12, 1 << 15
+FEWEST_ROWS, MOST_ROWS = 1 << 10, 1 << 15
 # Blocks are whole ones of the kernels.
 KERNEL_ROWS = 64
 # Statistics that NumPy computes, and carriers, are computed for so many rows at a time.
