@@ -124,14 +124,17 @@ class WideRows:
         constants: NDArray[float64],
         labels: NDArray[int32],
     ) -> int: ...
-    def evidence(
+    def row_scores(
         self,
         factors: NDArray[float64],
         shifts: NDArray[float64],
         constants: NDArray[float64],
         labels: NDArray[int32],
-        evidence: NDArray[float64],
-        entropies: NDArray[float64],
+        log_sums: NDArray[float64] | None,
+        tops: NDArray[float64] | None,
+        shares: NDArray[float64] | None,
+        scores: NDArray[float64] | None,
+        entropies: NDArray[float64] | None,
     ) -> None: ...
     def soft_pass(
         self,
@@ -178,7 +181,15 @@ class SparseRows64:
         sums: NDArray[float64],
     ) -> int: ...
     def best(self, natural: NDArray[float64], bias: NDArray[float64], labels: NDArray[int32]) -> float: ...
-    def scores(self, natural: NDArray[float64], bias: NDArray[float64], out: NDArray[float64]) -> None: ...
+    def row_scores(
+        self,
+        natural: NDArray[float64],
+        bias: NDArray[float64],
+        log_sums: NDArray[float64] | None,
+        tops: NDArray[float64] | None,
+        shares: NDArray[float64] | None,
+        scores: NDArray[float64] | None,
+    ) -> None: ...
     def evidence(self, natural: NDArray[float64], bias: NDArray[float64]) -> tuple[float, float]: ...
     def soft_pass(
         self,
