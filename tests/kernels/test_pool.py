@@ -1,4 +1,4 @@
-"""The pool of threads: shared by callers, safe to fork beside, and exceptions come through; also under ThreadSanitizer."""
+"""The pool of threads: callers share it, a forked child goes on, exceptions come through; also under ThreadSanitizer."""
 
 import os
 import shutil
