@@ -11,6 +11,19 @@ from pathlib import Path
 OWN = re.compile(r"kmle::(avx2|avx512)::")
 # A reference of the compiler's to a symbol of the C++ runtime, of which every copy is the same pointer.
 HARMLESS = re.compile(r"^DW\.ref\.")
+TEXT = """// Written by leaks.py.
+
+namespace kmle {{
+
+extern const bool leaks_checked;
+extern const char* const leaks[];
+const bool leaks_checked = {checked};
+const char* const leaks[] = {{
+{names}    nullptr,
+}};
+
+}}
+"""
 
 
 def weak_symbols(nm: str, objects: list[str]) -> set[str]:
@@ -28,10 +41,7 @@ def leaks(nm: str, objects: list[str]) -> list[str]:
 def main(nm: str, out: str, *objects: str) -> None:
     checked = bool(objects) and Path(nm).is_file() and sys.platform.startswith("linux")
     names = "".join(f"    {quoted(name)},\n" for name in (leaks(nm, list(objects)) if checked else []))
-    Path(out).write_text(
-        f"// Written by leaks.py.\n\nnamespace kmle {{\n\nextern const bool leaks_checked;\nextern const char* const leaks[];\n"
-        f"const bool leaks_checked = {str(checked).lower()};\nconst char* const leaks[] = {{\n{names}    nullptr,\n}};\n\n}}\n"
-    )
+    Path(out).write_text(TEXT.format(checked=str(checked).lower(), names=names))
 
 
 def quoted(name: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,17 @@ NO_ARGUMENTS = {"instruction_set", "instruction_sets", "leaks"}
 # The same code for other types of values.
 COPIES = {"PackedRows32", "SparseRows32", "SparseRows32Long", "SparseRows64Long"}
 FORMS = {"strided", "reversed", "by columns"}
-SHAPES = {"short", "long", "empty", "narrow", "broad", "of another type", "with another axis", "without an axis", "text"}
+SHAPES = {
+    "short",
+    "long",
+    "empty",
+    "narrow",
+    "broad",
+    "of another type",
+    "with another axis",
+    "without an axis",
+    "text",
+}
 RANGES = {"one too large", "one negative"}
 # Either precision will do.
 ANY_PRECISION = {("PackedRows64.load_shifted", "table"), ("WideRows.soft_pass", "rows"), ("product_sums", "rows")}
@@ -28,6 +39,12 @@ def tried(version):
     """What came of all wrong calls, by function, argument and what was wrong."""
     if compiled_module() is None:
         pytest.skip("only the compiled module can touch memory of others")
+    return wrong_calls(version)
+
+
+@cache
+def wrong_calls(version):
+    """Made in a process of their own, which a wrong use of memory would end."""
     command = [sys.executable, str(HERE / "wrong_calls.py"), version]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=os.environ)
     lines = done.stdout.splitlines()

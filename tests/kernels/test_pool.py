@@ -1,4 +1,4 @@
-"""The pool of threads: callers share it, a forked child goes on, exceptions come through; also under ThreadSanitizer."""
+"""The pool of threads: callers share it, a forked child goes on, exceptions come through; also with ThreadSanitizer."""
 
 import os
 import shutil

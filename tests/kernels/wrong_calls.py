@@ -1,4 +1,4 @@
-"""Every function of the compiled module, called as it should be and in many ways it should not; run by test_bindings.py.
+"""Every function of the compiled module, called as it should be and in many other ways; run by test_bindings.py.
 
 One line for each wrong call: the function, the argument, what is wrong with it, and what came of it ("refused",
 "accepted", or "differs" where memory between the slots of an array was taken for its values). `MAY` lists the few that
@@ -20,16 +20,28 @@ WIDTH, STRETCHES = 16, -(-N // 64)
 # Arguments of which another length, or another value, is as good.
 MAY = {
     ("PackedRows64.load", "rows", "short"),
+    ("PackedRows64.load", "rows", "empty"),
     ("WideRows.load", "rows", "short"),
+    ("WideRows.load", "rows", "empty"),
+    ("CentredForm", "factor", "broad"),
+    ("CentredForm", "linear", "narrow"),
+    ("CentredForm", "linear", "broad"),
+    ("Runs", "borders", "short"),
+    ("Runs", "borders", "long"),
+    ("spatial_order64", "rows", "narrow"),
+    ("spatial_order64", "rows", "broad"),
     ("survey64", "table", "short"),
     ("survey64", "table", "long"),
     ("survey64", "table", "empty"),
     ("squares64", "table", "short"),
     ("squares64", "table", "long"),
     ("squares64", "table", "empty"),
+    ("tabulate64", "counts", "short"),
     ("tabulate64", "counts", "long"),
+    ("look_up64", "table", "short"),
     ("look_up64", "table", "long"),
     ("PackedRows64.pruned_pass", "candidates", "long"),
+    ("PackedRows64.balls", "centres", "short"),
     ("PackedRows64.balls", "centres", "long"),
     ("product_sums", "rows", "long"),
     ("gaussian_natural", "moments", "empty"),
@@ -231,7 +243,13 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         "Runs.lay_out": (runs(1).lay_out, {}),
         "Runs.place": (
             runs(2).place,
-            {"first": 0, "values": column[:64], "weights": np.ones(64), "line": np.zeros(N), "line_weights": np.zeros(N)},
+            {
+                "first": 0,
+                "values": column[:64],
+                "weights": np.ones(64),
+                "line": np.zeros(N),
+                "line_weights": np.zeros(N),
+            },
         ),
         "Runs.finish": (runs(3).finish, with_threads(line=np.zeros(N), weights=np.zeros(N))),
         "SparseRows64": (
@@ -269,9 +287,7 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         "tabulate64": with_threads(values=whole, low=0.0, weights=np.ones(N), counts=np.zeros(9)),
         "squares64": with_threads(table=x, origin=np.zeros(D), totals=np.zeros(D)),
         "spatial_order64": with_threads(rows=x, leaf=64, places=np.zeros(N, np.int32)),
-        "look_up64": with_threads(
-            values=whole, low=0.0, table=np.arange(9, dtype=np.int32), out=np.zeros(N, np.int32)
-        ),
+        "look_up64": with_threads(values=whole, low=0.0, table=np.arange(9, dtype=np.int32), out=np.zeros(N, np.int32)),
         "spread_labels": with_threads(
             owners=np.full(STRETCHES, -1, np.int32),
             labels=labels(),
@@ -414,7 +430,7 @@ def main(version: str) -> None:
                 for value in ([], [*given, 10**6], [-1], [0], given[::-1]):
                     say(name, argument, f"list {value}", outcome(name, {argument: value})[0])
             elif isinstance(given, int):
-                for value in (0, 1, 3, -1, 10**6, 2**31, 2**62, None):
+                for value in (0, 1, 3, -1, 10**6, 2**44, 2**62, None):
                     say(name, argument, f"number {value}", outcome(name, {argument: value})[0])
     print("done")
 

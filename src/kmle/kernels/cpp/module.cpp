@@ -194,12 +194,13 @@ NB_MODULE(_compiled, module) {
         return names;
     });
     module.def("instruction_set", [] { return std::string(chosen->name); });
-    module.def("use_instruction_set", [](const std::string& name) {
+    const auto use = [](const std::string& name) {
         for (const Passes* passes : usable_passes())
             if (name == passes->name) {
                 chosen = passes;
                 return;
             }
         throw std::invalid_argument("this machine has no instruction set " + name + ".");
-    });
+    };
+    module.def("use_instruction_set", use, nb::arg("name"));
 }
