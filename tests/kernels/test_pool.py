@@ -20,6 +20,10 @@ CHECKS = [
     "processors_stay_allowed",
 ]
 
+# The programs have sanitizers of their own.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+ENVIRONMENT |= {"TSAN_OPTIONS": "die_after_fork=0"}
+
 compiler = shutil.which(os.environ.get("CXX", "c++"))
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the checks fork and ask for processors"),
@@ -38,7 +42,8 @@ def program(request, tmp_path_factory):
     out = tmp_path_factory.mktemp("pool") / "pool"
     options = ["-fsanitize=thread", "-g"] if request.param == "thread" else []
     command = [compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", *options]
-    built = subprocess.run([*command, f"-I{HEADERS}", str(SOURCE), "-o", str(out)], capture_output=True, text=True)
+    command += [f"-I{HEADERS}", str(SOURCE), "-o", str(out)]
+    built = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
     if built.returncode and options and "tsan" in built.stderr:
         pytest.skip("the compiler has no ThreadSanitizer")
     assert built.returncode == 0, built.stderr
@@ -46,13 +51,12 @@ def program(request, tmp_path_factory):
 
 
 def test_all_checks_are_run(program):
-    assert subprocess.run([program], capture_output=True, text=True).stdout.split() == CHECKS
+    assert subprocess.run([program], capture_output=True, text=True, env=ENVIRONMENT).stdout.split() == CHECKS
 
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_pool(program, check):
-    environment = os.environ | {"TSAN_OPTIONS": "die_after_fork=0"}
-    done = subprocess.run([program, check], capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run([program, check], capture_output=True, text=True, env=ENVIRONMENT, timeout=120)
     if "unexpected memory mapping" in done.stderr:
         pytest.skip("ThreadSanitizer does not run on this kernel")
     assert done.returncode == 0, done.stderr

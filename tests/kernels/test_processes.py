@@ -16,6 +16,8 @@ from kmle.kernels import Clusters, PackedRows, Runs, SortedRows
 from kmle.kernels.serving import compiled_module
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+# The memory of AddressSanitizer has locks of its own, which a fork may copy.
+without_address = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer cannot fork")
 
 
 def dense(n=60_000):
@@ -66,6 +68,7 @@ def ends_soon(child):
 
 
 @needs_fork
+@without_address
 @pytest.mark.parametrize("make", [dense, along_a_line, wide])
 def test_children_forked_during_a_pass_go_on(make, version):
     if compiled_module() is None:
