@@ -63,8 +63,8 @@ private:
     static constexpr std::size_t width = 16;  // lanes of the widest vectors
 
     std::size_t order_, room_ = 0;
-    std::unique_ptr<std::int32_t[], AlignedDelete<std::int32_t>> names_;
-    std::unique_ptr<Real[], AlignedDelete<Real>> values_;
+    Aligned<std::int32_t> names_;
+    Aligned<Real> values_;
 };
 
 }  // namespace KMLE_INSTRUCTION_SET

@@ -6,23 +6,17 @@
 
 #include "gaussian_module.hpp"
 
-#include <nanobind/ndarray.h>
-
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "arrays.hpp"
+
 namespace kmle {
 namespace {
 
-namespace nb = nanobind;
-
-using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Out = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Flags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+std::size_t order_of(std::size_t columns) { return columns + columns * (columns + 1) / 2; }
 
 // The lower Cholesky factor in place of the lower triangle of a d x d matrix; false where there is none.
 bool factor(double* a, std::size_t d) {
@@ -67,10 +61,13 @@ bool is_above(const double* a, const double* spread, std::size_t d, double* spac
 // Natural parameters of moments (m, D) of d columns. `safe` is 0 where a covariance is close to singular: it minus
 // diag(spread^2) is not positive definite, the square of a diagonal entry of its factor is at most `smallest` of the
 // variance, or a variance at most `rounding` of the second moment. Those are left to the caller.
-void natural(const Rows& moments, const Vector& spread, double smallest, double rounding, const Out& out,
-             const Flags& safe) {
+void natural(const Matrix<const double>& moments, const Vector<const double>& spread, double smallest, double rounding,
+             const Matrix<double>& out, const Vector<std::uint8_t>& safe) {
     const nb::gil_scoped_release unlocked;
     const std::size_t d = spread.shape(0), order = moments.shape(1);
+    require_shape("moments", moments, {moments.shape(0), order_of(d)});
+    require_shape("natural", out, {moments.shape(0), order});
+    require_shape("safe", safe, {moments.shape(0)});
     std::vector<double> matrix(d * d), space(d * d), variances(d);
     double* a = matrix.data();
     for (std::size_t m = 0; m < moments.shape(0); ++m) {
@@ -100,9 +97,12 @@ void natural(const Rows& moments, const Vector& spread, double smallest, double 
 }
 
 // F(theta) of natural parameters (m, D); NaN outside the natural parameter space.
-void log_normalizer(const Rows& natural, std::size_t d, const Numbers& out) {
+void log_normalizer(const Matrix<const double>& natural, std::size_t d, const Vector<double>& out) {
     const nb::gil_scoped_release unlocked;
     const std::size_t order = natural.shape(1);
+    require(d <= order, "columns must not be more than natural has.");
+    require_shape("natural", natural, {natural.shape(0), order_of(d)});
+    require_shape("values", out, {natural.shape(0)});
     const double log_two_pi = std::log(2.0 * 3.14159265358979323846);
     std::vector<double> matrix(d * d), solved(d);
     double* a = matrix.data();

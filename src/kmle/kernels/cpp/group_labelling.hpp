@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cmath>
-#include <vector>
 
 #include "candidates.hpp"
 #include "labelling.hpp"
@@ -134,8 +133,8 @@ private:
     const Model<double>& model_;
     Workspace<float> work_;
     Workspace<double> precise_;
-    std::vector<float> grouped_;
-    std::vector<double> largest_, natural_, bias_, precise_grouped_;
+    List<float> grouped_;
+    List<double> largest_, natural_, bias_, precise_grouped_;
 };
 
 }  // namespace KMLE_INSTRUCTION_SET

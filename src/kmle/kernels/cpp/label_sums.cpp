@@ -1,7 +1,5 @@
 // Sums of the statistics of rows by their labels.
 
-#include <vector>
-
 #include "lane_sums.hpp"
 
 namespace kmle {
@@ -33,7 +31,7 @@ template <class T>
 void label_sums(const Packed<T>& packed, SumsTask& task) {
     constexpr std::size_t rows = block_rows<T>;
     const bool by_lane = task.components == 1 || task.components * (packed.order + 1) <= few_sums;
-    std::vector<std::int32_t> names(by_lane ? task.components : 0);
+    List<std::int32_t> names(by_lane ? task.components : 0);
     for (std::size_t j = 0; j < names.size(); ++j) names[j] = static_cast<std::int32_t>(j);
     LaneSums<T> lanes(packed.order, names.size());
     lanes.open(names.data(), names.size(), task.counts, task.sums);

@@ -22,6 +22,8 @@ namespace kmle {
 
 class Line {
 public:
+    static constexpr std::size_t most_statistics = 8;
+
     // The rows, and the values they are ordered by, lie in runs and outlive it. `starts` are those of the runs, and the end.
     Line(Packing<double>& rows, double* values, std::vector<std::size_t> starts)
         : packing_(rows),
@@ -158,7 +160,7 @@ private:
 
     // The difference of two scores at a known place.
     double score(std::size_t i, const double* slope, double offset) const {
-        double t[8];
+        double t[most_statistics];
         row_statistics(packed_, i, t);
         for (std::size_t f = 0; f < order_; ++f) offset += slope[f] * t[f];
         return offset;
@@ -174,7 +176,7 @@ private:
     }
 
     void add_row(std::size_t i, double* out) const {
-        double t[8];
+        double t[most_statistics];
         const double weight = packed_.weight(i);
         row_statistics(packed_, i, t);
         out[0] += weight;
@@ -213,14 +215,14 @@ private:
     }
 
     std::int32_t label(std::size_t i, const Scores& scores) {
-        double t[8];
+        double t[most_statistics];
         statistics(i, t);
         return exact_label(t, scores.natural, scores.bias, scores.components, order_);
     }
 
     // By how much the owner beats component j at place i, less what rounding may account for.
     double lead(std::size_t i, std::size_t owner, std::size_t j, const Scores& scores) {
-        double t[8];
+        double t[most_statistics];
         statistics(i, t);
         const double *own = scores.natural + owner * order_, *other = scores.natural + j * order_;
         double difference = scores.bias[owner] - scores.bias[j];
@@ -319,7 +321,7 @@ private:
     template <class Place>
     int trend(const Place& place, std::size_t i, std::size_t first, std::size_t last, const double* slope,
               double offset) const {
-        double t[8];
+        double t[most_statistics];
         row_statistics(packed_, place(i), t);
         double here = offset, magnitude = std::abs(offset);
         for (std::size_t f = 0; f < order_; ++f) {

@@ -144,7 +144,7 @@ private:
     std::vector<std::uint16_t> first_run_;
     Cells cells_;
     std::uint32_t steps_ = 0;  // the first step of bisection: a power of two, or none
-    std::unique_ptr<std::uint16_t[], AlignedDelete<std::uint16_t>> numbers_;  // the run of each value
+    Aligned<std::uint16_t> numbers_;  // the run of each value
     std::vector<std::int64_t> next_;  // [block][run]: how many values, then where the next one comes
     std::vector<std::int64_t> starts_;
 };

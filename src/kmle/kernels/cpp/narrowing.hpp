@@ -2,8 +2,6 @@
 
 #pragma once
 
-#include <vector>
-
 #include "candidates.hpp"
 
 namespace kmle {
@@ -126,10 +124,10 @@ private:
         explicit Measured(std::size_t order) : terms(order), at(order), scale(order), best(order) {}
 
         std::size_t room = 0;
-        std::unique_ptr<Real[], AlignedDelete<Real>> lead, slopes;
-        std::vector<const Real*> terms;     // [statistic]: the coefficients
-        std::vector<Real> at, scale, best;  // [statistic]: the centre's, the half widths', and terms of whoever leads there
-        std::vector<Real> steps;            // [bend]: from one centre to the other
+        Aligned<Real> lead, slopes;
+        List<const Real*> terms;     // [statistic]: the coefficients
+        List<Real> at, scale, best;  // [statistic]: the centre's, the half widths', and terms of whoever leads there
+        List<Real> steps;            // [bend]: from one centre to the other
     };
 
     template <class Real>
@@ -244,11 +242,11 @@ private:
 
     Features features_;
     std::size_t columns_, order_;
-    std::vector<std::pair<std::size_t, std::size_t>> products_;  // of which columns the statistics after them are made
-    std::vector<std::size_t> squares_;                           // statistics
-    std::vector<Bend> bends_;
-    std::vector<double> move_, at_;
-    std::vector<float> beaten_;
+    List<std::pair<std::size_t, std::size_t>> products_;  // of which columns the statistics after them are made
+    List<std::size_t> squares_;                           // statistics
+    List<Bend> bends_;
+    List<double> move_, at_;
+    List<float> beaten_;
     Measured<float> single_;
     Measured<double> precise_;
 };

@@ -131,7 +131,7 @@ private:
         // Values outside the range of the sample belong to the outermost bins.
         const auto bin_of = [&](std::size_t i) {
             const T place = (from.values[i * width() + column] - low) * scale;
-            return static_cast<std::int32_t>(std::min(std::max(place, T(0)), last_bin));
+            return static_cast<std::int32_t>(std::min(std::max(T(0), place), last_bin));  // what is no number, too
         };
         const std::size_t stretches = threads > 1 ? rounded_up(part.size(), shared) / shared : 1;
         const auto edge = [&](std::size_t s) { return part.first + part.size() * s / stretches; };
@@ -201,7 +201,10 @@ private:
         std::vector<T> values((last - first) * width());
         for (std::size_t i = 0; i < keys.size(); ++i) {
             const std::size_t from = part.first + first + i;
-            keys[i] = {rows.values[from * width() + column], rows.places[from], static_cast<std::uint32_t>(i)};
+            const T value = rows.values[from * width() + column];
+            // Sorting needs numbers: what is none comes first.
+            keys[i] = {value == value ? value : -std::numeric_limits<T>::infinity(), rows.places[from],
+                       static_cast<std::uint32_t>(i)};
             std::copy_n(rows.values + from * width(), width(), values.data() + i * width());
         }
         std::size_t done = first;
@@ -220,8 +223,8 @@ private:
     std::size_t width_, leaf_;
     T* rows_;
     std::int32_t* places_;
-    std::unique_ptr<T[], AlignedDelete<T>> spare_rows_;
-    std::unique_ptr<std::int32_t[], AlignedDelete<std::int32_t>> spare_places_;
+    Aligned<T> spare_rows_;
+    Aligned<std::int32_t> spare_places_;
     std::size_t count_;
 };
 

@@ -28,6 +28,10 @@ void own_scores(const Packed<T>&, const Centred&, std::size_t, OwnTask&);
 template <class T>
 void survey(const T*, std::size_t, std::size_t, Survey&);
 void locate(const double*, std::size_t, const double*, std::size_t, std::int32_t*);
+// In products.cpp, sparse.cpp and wide.cpp.
+void products(const CentredRows&, const Member*, std::size_t, std::size_t, double*);
+extern const SparsePasses sparse_passes;
+extern const WidePasses wide_passes;
 
 }  // namespace KMLE_INSTRUCTION_SET
 
@@ -55,6 +59,9 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &survey<double>,
         &survey<float>,
         &locate,
+        &products,
+        &sparse_passes,
+        &wide_passes,
     };
     return table;
 }

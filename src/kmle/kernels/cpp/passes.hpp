@@ -186,7 +186,7 @@ struct Moves {
 };
 
 // By how much any component may have gained on the home of a stretch since the beginning.
-inline double used_at_most(const Stretches& stretches, const Step& step, std::size_t s) {
+static inline double used_at_most(const Stretches& stretches, const Step& step, std::size_t s) {
     const std::size_t z = static_cast<std::size_t>(stretches.homes[s]);
     return step.most_gained[z] + static_cast<double>(stretches.radii[s]) * step.most_apart[z];
 }
@@ -236,6 +236,11 @@ struct Survey {
     bool finite, whole;                 // whole: every value is a whole number below 2^51
 };
 
+struct CentredRows;   // see products.hpp
+struct Member;
+struct SparsePasses;  // see sparse.hpp
+struct WidePasses;    // see wide.hpp
+
 struct Passes {
     const char* name;
     // The model in single precision, in which rows are scored first, and in double for those that leaves in doubt.
@@ -267,6 +272,10 @@ struct Passes {
     void (*survey32)(const float*, std::size_t rows, std::size_t columns, Survey&);
     // How many of the cuts, in increasing order, lie at or below each value.
     void (*locate)(const double* values, std::size_t count, const double* cuts, std::size_t cut_count, std::int32_t* places);
+    // Adds the products of members to the bands of one task, from band task * bands_at_once on. `sums` are the component's.
+    void (*products)(const CentredRows& rows, const Member* members, std::size_t count, std::size_t task, double* sums);
+    const SparsePasses* sparse;
+    const WidePasses* wide;
 };
 
 // One for each instruction set that was compiled (see passes.cpp).
@@ -276,7 +285,7 @@ const Passes& avx512_passes();
 
 // Statistics of one row in double, whatever T is; its columns lie `stride` apart.
 template <class T>
-void expand(Features features, std::size_t columns, const T* values, std::size_t stride, double* out) {
+static void expand(Features features, std::size_t columns, const T* values, std::size_t stride, double* out) {
     for (std::size_t a = 0; a < columns; ++a) out[a] = values[a * stride];
     if (features == Features::diagonal)
         for (std::size_t a = 0; a < columns; ++a) out[columns + a] = out[a] * out[a];
@@ -289,7 +298,7 @@ void expand(Features features, std::size_t columns, const T* values, std::size_t
 
 // Statistics of a packed row.
 template <class T>
-void row_statistics(const Packed<T>& packed, std::size_t i, double* out) {
+static void row_statistics(const Packed<T>& packed, std::size_t i, double* out) {
     expand(packed.features, packed.columns, packed.block(i / block_rows<T>) + i % block_rows<T>, block_rows<T>, out);
 }
 

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <memory>
-#include <vector>
 
 #include "group_labelling.hpp"
 #include "lane_sums.hpp"
@@ -177,11 +176,11 @@ private:
     PrunedTask& task_;
     Narrowing narrowing_;
     GroupLabelling<T> labelling_;
-    std::vector<double> zeros_, ones_;
+    List<double> zeros_, ones_;
     Candidates<double> all_;                // measured from zero, in units
-    std::vector<Candidates<float>> lists_;  // those left at each level
-    std::vector<double> place_, statistics_;
-    std::vector<float> places_;
+    List<Candidates<float>> lists_;  // those left at each level
+    List<double> place_, statistics_;
+    List<float> places_;
     Buffer<double> block_statistics_;
     LaneSums<T> lanes_;
 };

@@ -6,8 +6,6 @@
 
 #pragma once
 
-#include <vector>
-
 #include "centred.hpp"
 #include "evidence.hpp"
 
@@ -107,7 +105,7 @@ private:
         return any(counts);
     }
 
-    const double* replace(const std::vector<std::size_t>& chosen, const double* columns, double* scores,
+    const double* replace(const List<std::size_t>& chosen, const double* columns, double* scores,
                           std::int64_t& rescored) {
         for (const std::size_t j : chosen) centred_scores(*centred_, j, columns, space_.get(), scores + j * soft_rows);
         rescored += static_cast<std::int64_t>(chosen.size() * soft_rows);
@@ -122,7 +120,7 @@ private:
     bool all_centred_;  // and what packed scores exceed them by is left out
     std::size_t components_, padded_;
     Buffer<double> tops_, errors_, space_, lifts_;
-    std::vector<std::size_t> active_, doubtful_, chosen_;
+    List<std::size_t> active_, doubtful_, chosen_;
 };
 
 }  // namespace KMLE_INSTRUCTION_SET

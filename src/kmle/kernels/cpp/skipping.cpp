@@ -2,7 +2,7 @@
 // components lead over each other one, at least; only components that may have caught up since are scored.
 
 #include <memory>
-#include <vector>
+#include <stdexcept>
 
 #include "leads.hpp"
 
@@ -71,6 +71,8 @@ private:
             std::fill(labels + count, labels + look_rows, labels[0]);
             for (std::uint64_t rest = ~std::uint64_t{0}; rest;) {
                 const std::int32_t label = labels[__builtin_ctzll(rest)];
+                if (static_cast<std::size_t>(label) >= single_.components)
+                    throw std::invalid_argument("every row must have a label, and labels must lie below the components.");
                 for (std::size_t r = 0; r < look_rows; r += lanes<float>)
                     rest &= ~(std::uint64_t{bits_of<float>(taken<Names>(labels + r) == label)} << r);
                 if (last_seen_[static_cast<std::size_t>(label)] != s + 1) add_present(s, label);
@@ -194,7 +196,7 @@ private:
     Look look_;
     Buffer<float> statistics_;
     Leads leads_;
-    std::vector<std::size_t> last_seen_;  // one more than the stretch in which each component was present
+    List<std::size_t> last_seen_;  // one more than the stretch in which each component was present
     double top_;
     bool refined_ = false;  // whether rows of the stretch at hand are left to double precision
 };

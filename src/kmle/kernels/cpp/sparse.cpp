@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
-#include "memory.hpp"
+#include "list.hpp"
 #include "simd.hpp"
 
 namespace kmle {
@@ -82,7 +81,7 @@ void label(const SparseRows<Value, Index>& rows, const SparseModel& model, std::
 }
 
 // Leaves the highest scores, the lowest indices among equals, and makes the others -inf.
-void keep(double* scores, std::size_t components, std::size_t kept, std::vector<std::size_t>& order) {
+void keep(double* scores, std::size_t components, std::size_t kept, List<std::size_t>& order) {
     order.resize(components);
     for (std::size_t j = 0; j < components; ++j) order[j] = j;
     std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
@@ -126,7 +125,7 @@ void report(const RowScores& out, std::size_t i, std::size_t components, const d
 template <class Value, class Index>
 void soften(const SparseRows<Value, Index>& rows, const SparseModel& model, SoftRows& task) {
     const auto own = aligned<double>(model.width);
-    std::vector<std::size_t> order;
+    List<std::size_t> order;
     task.score = task.entropy = 0.0;
     for (std::size_t i = task.first; i < task.last; ++i) {
         double* scores = task.shares ? task.shares + (i - task.first) * model.width : own.get();
@@ -179,16 +178,13 @@ void spread(const SparseRows<Value, Index>& rows, std::size_t first, std::size_t
 }
 
 template <class Value, class Index>
-constexpr SparsePasses<Value, Index> passes = {&label<Value, Index>, &soften<Value, Index>, &spread<Value, Index>};
+constexpr SparsePassesOf<Value, Index> passes = {&label<Value, Index>, &soften<Value, Index>, &spread<Value, Index>};
 
 }  // namespace
+
+extern const SparsePasses sparse_passes;
+const SparsePasses sparse_passes = {passes<double, std::int32_t>, passes<double, std::int64_t>, passes<float, std::int32_t>,
+                                    passes<float, std::int64_t>};
+
 }  // namespace KMLE_INSTRUCTION_SET
-
-const SparsePassTable& KMLE_SPARSE_FUNCTION() {
-    using namespace KMLE_INSTRUCTION_SET;
-    static const SparsePassTable table = {passes<double, std::int32_t>, passes<double, std::int64_t>,
-                                          passes<float, std::int32_t>, passes<float, std::int64_t>};
-    return table;
-}
-
 }  // namespace kmle

@@ -47,7 +47,7 @@ struct SoftRows {
 };
 
 template <class Value, class Index>
-struct SparsePasses {
+struct SparsePassesOf {
     using Rows = SparseRows<Value, Index>;
     // The best component of each row from `first` to `last`, the lowest index on a tie; its score too unless null.
     void (*label)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, std::int32_t* labels, double* best);
@@ -57,16 +57,11 @@ struct SparsePasses {
                    std::size_t low, std::size_t high, double* sums);
 };
 
-struct SparsePassTable {
-    SparsePasses<double, std::int32_t> double_short;
-    SparsePasses<double, std::int64_t> double_long;
-    SparsePasses<float, std::int32_t> single_short;
-    SparsePasses<float, std::int64_t> single_long;
+struct SparsePasses {
+    SparsePassesOf<double, std::int32_t> double_short;
+    SparsePassesOf<double, std::int64_t> double_long;
+    SparsePassesOf<float, std::int32_t> single_short;
+    SparsePassesOf<float, std::int64_t> single_long;
 };
-
-// One for each instruction set that was compiled (see sparse.cpp).
-const SparsePassTable& baseline_sparse();
-const SparsePassTable& avx2_sparse();
-const SparsePassTable& avx512_sparse();
 
 }  // namespace kmle

@@ -1,18 +1,15 @@
-// The Python face of the passes over sparse rows, beside module.cpp and under its rules; but the places of entries are
-// checked here, as nothing else looks at all of them.
+// The Python face of the passes over sparse rows, beside module.cpp and under its rules.
 //
 // Work is cut into pieces that depend on the sizes alone, and what they say is added in order: nothing depends on the
 // threads.
 
 #include "sparse_module.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -20,19 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
+#include "chosen.hpp"
 #include "memory.hpp"
 #include "pool.hpp"
 #include "sparse.hpp"
 
-namespace nb = nanobind;
-
 namespace kmle {
 namespace {
-
-template <class T, std::size_t dimensions>
-using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
-
-const Passes* const* chosen = nullptr;
 
 constexpr std::size_t rows_a_piece = 256;
 // Waking a thread takes as long as so many products.
@@ -41,17 +33,9 @@ constexpr std::size_t fewest_products = 1 << 18;
 constexpr std::size_t held_bytes = 4 << 20;
 constexpr std::size_t most_tables = 4, spread_tasks = 16;
 
-const SparsePassTable& chosen_table() {
-#ifdef KMLE_X86
-    if (!std::strcmp((*chosen)->name, "avx2")) return avx2_sparse();
-    if (!std::strcmp((*chosen)->name, "avx512")) return avx512_sparse();
-#endif
-    return baseline_sparse();
-}
-
 template <class Value, class Index>
-const SparsePasses<Value, Index>& chosen_passes() {
-    const SparsePassTable& table = chosen_table();
+const SparsePassesOf<Value, Index>& chosen_passes() {
+    const SparsePasses& table = *chosen->sparse;
     constexpr bool single = std::is_same_v<Value, float>, is_long = std::is_same_v<Index, std::int64_t>;
     if constexpr (single && is_long) return table.single_long;
     else if constexpr (single) return table.single_short;
@@ -62,7 +46,7 @@ const SparsePasses<Value, Index>& chosen_passes() {
 // Components side by side.
 class LinedModel {
 public:
-    LinedModel(const Array<const double, 2>& natural, const Array<const double, 1>& bias, std::size_t threads)
+    LinedModel(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, std::size_t threads)
         : components_(bias.shape(0)),
           width_(rounded_up(components_, line_components)),
           bias_(aligned<double>(width_)),
@@ -85,7 +69,7 @@ public:
 
 private:
     std::size_t components_, width_;
-    std::unique_ptr<double[], AlignedDelete<double>> bias_, table_;
+    Aligned<double> bias_, table_;
 };
 
 // Places of rows by a label each, in order: those of label j stand from starts[j] to starts[j + 1].
@@ -108,19 +92,24 @@ public:
 template <class Value, class Index>
 class CompressedRows {
 public:
-    using Labels = Array<std::int32_t, 1>;
-    using Vector = Array<double, 1>;
-    using Matrix = Array<double, 2>;
+    using Labels = Contiguous<std::int32_t, 1>;
+    using Vector = Contiguous<double, 1>;
+    using Matrix = Contiguous<double, 2>;
 
-    CompressedRows(const Array<const Value, 1>& values, const Array<const Index, 1>& columns, const Array<const Index, 1>& starts,
-                   std::size_t n_columns, const std::optional<Array<const double, 1>>& weights, std::size_t threads)
+    CompressedRows(const Contiguous<const Value, 1>& values, const Contiguous<const Index, 1>& columns, const Contiguous<const Index, 1>& starts,
+                   std::size_t n_columns, const std::optional<Contiguous<const double, 1>>& weights, std::size_t threads)
         : values_(values), columns_(columns), starts_(starts), weights_(weights), n_columns_(n_columns), threads_(threads) {
-        check();
+        check_entries();
+        if (weights) require_shape("weights", *weights, {rows()});
     }
 
-    std::int64_t hard_pass(const Array<const double, 2>& natural, const Array<const double, 1>& bias, const Labels& labels,
-                           const Array<std::int64_t, 1>& sizes, const Vector& counts, const Matrix& sums) const {
+    std::int64_t hard_pass(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, const Labels& labels,
+                           const Contiguous<std::int64_t, 1>& sizes, const Vector& counts, const Matrix& sums) const {
         const nb::gil_scoped_release unlocked;
+        check(natural, bias, counts, sums);
+        require_shape("labels", labels, {rows()});
+        require_below("labels", labels, bias.shape(0), true);
+        require_shape("sizes", sizes, {bias.shape(0)});
         std::vector<std::int32_t> found(rows());
         label(natural, bias, found.data(), nullptr);
         std::vector<std::size_t> moved;
@@ -138,8 +127,10 @@ public:
     }
 
     // Labels and the weighted sum of the best scores.
-    double best(const Array<const double, 2>& natural, const Array<const double, 1>& bias, const Labels& labels) const {
+    double best(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, const Labels& labels) const {
         const nb::gil_scoped_release unlocked;
+        require_components(natural, bias, n_columns_);
+        require_shape("labels", labels, {rows()});
         std::vector<double> scores(rows());
         label(natural, bias, labels.data(), scores.data());
         double total = 0.0;
@@ -148,25 +139,30 @@ public:
     }
 
     // What each row's scores are, add up to, and say of the components (see RowScores).
-    void row_scores(const Array<const double, 2>& natural, const Array<const double, 1>& bias,
+    void row_scores(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
                     const std::optional<Vector>& log_sums, const std::optional<Vector>& tops,
                     const std::optional<Matrix>& shares, const std::optional<Matrix>& scores) const {
         const nb::gil_scoped_release unlocked;
+        require_components(natural, bias, n_columns_);
+        require_outputs(log_sums, tops, shares, scores, rows(), bias.shape(0));
         const LinedModel model(natural, bias, threads_);
         const RowScores out = {log_sums ? log_sums->data() : nullptr, tops ? tops->data() : nullptr,
                                shares ? shares->data() : nullptr, scores ? scores->data() : nullptr, false};
         softened(model.view(), 0, rows(), model.view().components, nullptr, &out);
     }
 
-    std::pair<double, double> evidence(const Array<const double, 2>& natural, const Array<const double, 1>& bias) const {
+    std::pair<double, double> evidence(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias) const {
         const nb::gil_scoped_release unlocked;
+        require_components(natural, bias, n_columns_);
         const LinedModel model(natural, bias, threads_);
         return softened(model.view(), 0, rows(), model.view().components, nullptr);
     }
 
-    double soft_pass(const Array<const double, 2>& natural, const Array<const double, 1>& bias, std::size_t kept,
+    double soft_pass(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, std::size_t kept,
                      const Vector& counts, const Matrix& sums) const {
         const nb::gil_scoped_release unlocked;
+        check(natural, bias, counts, sums);
+        require_kept(kept, bias.shape(0));
         const LinedModel model(natural, bias, threads_);
         const std::size_t width = model.view().width, size = n_columns_ * width;
         const std::size_t block = std::max(rows_a_piece, held_bytes / (8 * width) / rows_a_piece * rows_a_piece);
@@ -187,8 +183,11 @@ public:
         return score;
     }
 
-    void label_sums(const Array<const std::int32_t, 1>& labels, const Vector& counts, const Matrix& sums) const {
+    void label_sums(const Contiguous<const std::int32_t, 1>& labels, const Vector& counts, const Matrix& sums) const {
         const nb::gil_scoped_release unlocked;
+        require_totals(counts, sums, counts.shape(0), n_columns_);
+        require_shape("labels", labels, {rows()});
+        require_below("labels", labels, counts.shape(0), true);
         add_all(labels.data(), counts, sums, nullptr);
     }
 
@@ -199,17 +198,23 @@ private:
     }
     bool enough(std::size_t products) const { return products >= fewest_products; }
 
-    void check() const {
+    void check(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, const Vector& counts,
+               const Matrix& sums) const {
+        require_components(natural, bias, n_columns_);
+        require_totals(counts, sums, bias.shape(0), n_columns_);
+    }
+
+    void check_entries() const {
         const Index* starts = starts_.data();
         if (starts_.shape(0) == 0 || starts[0] != 0 || columns_.shape(0) != values_.shape(0) ||
             static_cast<std::size_t>(starts[rows()]) != values_.shape(0) || !std::is_sorted(starts, starts + rows() + 1))
-            throw nb::value_error("indptr must begin with 0, never decrease, and end with the number of stored entries.");
+            throw std::invalid_argument("indptr must begin with 0, never decrease, and end with the number of stored entries.");
         using Place = std::make_unsigned_t<Index>;  // negative places are beyond all others
         const Index* columns = columns_.data();
         Place largest = 0;
         for (std::size_t e = 0; e < columns_.shape(0); ++e) largest = std::max(largest, static_cast<Place>(columns[e]));
         if (columns_.shape(0) && static_cast<std::size_t>(largest) >= n_columns_)
-            throw nb::value_error("indices must lie below the number of columns, and none may be negative.");
+            throw std::invalid_argument("indices must lie below the number of columns, and none may be negative.");
     }
 
     // Calls work(piece, first, last) for pieces of the rows.
@@ -223,7 +228,7 @@ private:
         });
     }
 
-    void label(const Array<const double, 2>& natural, const Array<const double, 1>& bias, std::int32_t* labels, double* best) const {
+    void label(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, std::int32_t* labels, double* best) const {
         const LinedModel model(natural, bias, threads_);
         in_pieces(0, rows(), model.view().width, [&](std::size_t, std::size_t first, std::size_t last) {
             chosen_passes<Value, Index>().label(view(), model.view(), first, last, labels, best);
@@ -314,9 +319,9 @@ private:
         });
     }
 
-    Array<const Value, 1> values_;
-    Array<const Index, 1> columns_, starts_;
-    std::optional<Array<const double, 1>> weights_;
+    Contiguous<const Value, 1> values_;
+    Contiguous<const Index, 1> columns_, starts_;
+    std::optional<Contiguous<const double, 1>> weights_;
     std::size_t n_columns_, threads_;
 };
 
@@ -324,8 +329,8 @@ template <class Value, class Index>
 void define(nb::module_& module, const char* name) {
     using Rows = CompressedRows<Value, Index>;
     nb::class_<Rows>(module, name)
-        .def(nb::init<const Array<const Value, 1>&, const Array<const Index, 1>&, const Array<const Index, 1>&, std::size_t,
-                      const std::optional<Array<const double, 1>>&, std::size_t>(),
+        .def(nb::init<const Contiguous<const Value, 1>&, const Contiguous<const Index, 1>&, const Contiguous<const Index, 1>&, std::size_t,
+                      const std::optional<Contiguous<const double, 1>>&, std::size_t>(),
              nb::arg("values").noconvert(), nb::arg("columns").noconvert(), nb::arg("starts").noconvert(),
              nb::arg("n_columns"), nb::arg("weights").noconvert().none(), nb::arg("threads"))
         .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
@@ -345,8 +350,7 @@ void define(nb::module_& module, const char* name) {
 
 }  // namespace
 
-void define_sparse(nb::module_& module, const Passes* const& passes) {
-    chosen = &passes;
+void define_sparse(nb::module_& module) {
     define<double, std::int32_t>(module, "SparseRows64");
     define<double, std::int64_t>(module, "SparseRows64Long");
     define<float, std::int32_t>(module, "SparseRows32");

@@ -1,7 +1,6 @@
 // Balls around the statistics of stretches of rows, in double precision whatever the rows are in.
 
 #include <cmath>
-#include <vector>
 
 #include "tile.hpp"
 
@@ -50,7 +49,7 @@ private:
 template <class T>
 void balls(const Packed<T>& packed, const Balls& balls, std::size_t first, std::size_t last, double* squares) {
     Stretch<T> stretch(packed, balls.rows_each);
-    std::vector<double> distances(balls.rows_each);
+    List<double> distances(balls.rows_each);
     for (std::size_t s = first; s < last; s += balls.every) {
         const std::size_t count = stretch.load(s);
         const double* centre = balls.centres + static_cast<std::size_t>(balls.homes[s]) * packed.order;
