@@ -11,12 +11,13 @@ namespace kmle {
 // Components by means, factors of precisions and constants (see Centred), one after the other.
 class CentredForm {
 public:
-    CentredForm(const Matrix<const double>& mean, const Matrix<const double>& factor, const Vector<const double>& constant,
-                const Matrix<const double>& linear, const std::vector<std::size_t>& places,
-                const std::vector<std::size_t>& linear_places, const std::vector<bool>& carried)
+    CentredForm(const Matrix<const double>& mean, const Matrix<const double>& factor,
+                const Vector<const double>& constant, const Matrix<const double>& linear,
+                const std::vector<std::size_t>& places, const std::vector<std::size_t>& linear_places,
+                const std::vector<bool>& carried)
         : mean_(copied(mean)), factor_(copied(factor)), constant_(copied(constant)), linear_(copied(linear)),
-          places_(places), linear_places_(linear_places), carried_(carried.begin(), carried.end()), length_(factor.shape(1)),
-          any_carried_(std::count(carried.begin(), carried.end(), true) > 0) {
+          places_(places), linear_places_(linear_places), carried_(carried.begin(), carried.end()),
+          length_(factor.shape(1)), any_carried_(std::count(carried.begin(), carried.end(), true) > 0) {
         const std::size_t k = constant.shape(0), c = places.size();
         require_shape("mean", mean, {k, c});
         require_shape("factor", factor, {k, length_ == c ? c : c * (c + 1) / 2});
@@ -34,9 +35,20 @@ public:
 
     Centred view(std::size_t first) const {
         const std::size_t columns = places_.size(), others = linear_places_.size();
-        return {places_.data(), linear_places_.data(), mean_.data() + first * columns, linear_.data() + first * others,
-                factor_.data() + first * length_, constant_.data() + first, nullptr, nullptr, columns, length_, others,
-                length_ > columns, any_carried_, carried_.data()};
+        return {places_.data(),
+                linear_places_.data(),
+                mean_.data() + first * columns,
+                linear_.data() + first * others,
+                factor_.data() + first * length_,
+                constant_.data() + first,
+                nullptr,
+                nullptr,
+                columns,
+                length_,
+                others,
+                length_ > columns,
+                any_carried_,
+                carried_.data()};
     }
 
 private:

@@ -34,7 +34,8 @@ public:
 
 private:
     void score(std::size_t j) {
-        const double *columns = columns_.get() + j * packed_.columns * centred_rows, *weights = weights_.get() + j * centred_rows;
+        const double *columns = columns_.get() + j * packed_.columns * centred_rows,
+                     *weights = weights_.get() + j * centred_rows;
         const std::size_t count = counts_.get()[j];
         centred_scores(centred_, j, columns, space_.get(), scores_.get());
         if (centred_.carried) {

@@ -6,14 +6,15 @@
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
-// In hard.cpp, label_sums.cpp, own_scores.cpp, pruned.cpp, skipping.cpp, skipping_evidence.cpp, soft.cpp, stretches.cpp,
-// survey.cpp and used.cpp.
+// In hard.cpp, label_sums.cpp, own_scores.cpp, pruned.cpp, skipping.cpp, skipping_evidence.cpp, soft.cpp,
+// stretches.cpp, survey.cpp and used.cpp.
 template <class T>
 void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&);
 template <class T>
 void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&, HardTask&);
 template <class T>
-void skipping_evidence(const Packed<T>&, const Model<double>&, const Stretches&, const Step&, const std::int32_t*, SoftTask&);
+void skipping_evidence(const Packed<T>&, const Model<double>&, const Stretches&, const Step&, const std::int32_t*,
+                       SoftTask&);
 void use_up(const Moves&, std::size_t, std::size_t);
 template <class T>
 void balls(const Packed<T>&, const Balls&, std::size_t, std::size_t, double*);

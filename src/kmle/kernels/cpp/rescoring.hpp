@@ -21,9 +21,8 @@ public:
     // No score is to have a larger rounding error than the limit.
     Rescoring(const Packed<T>& packed, const Model<double>& model, double limit = score_error, bool all_centred = false)
         : packed_(packed), centred_(model.centred), limit_(limit), all_centred_(all_centred && centred_),
-          components_(model.components), padded_(model.padded()),
-          tops_(centred_ ? packed.order : 0), errors_(centred_ ? padded_ : 0),
-          space_(centred_ ? centred_->columns * soft_rows : 0), lifts_(soft_rows) {
+          components_(model.components), padded_(model.padded()), tops_(centred_ ? packed.order : 0),
+          errors_(centred_ ? padded_ : 0), space_(centred_ ? centred_->columns * soft_rows : 0), lifts_(soft_rows) {
         if (!centred_) return;
         for (std::size_t j = 0; j < components_; ++j)
             if (centred_->active(j)) active_.push_back(j);
@@ -33,7 +32,8 @@ public:
     // For the rows of the next blocks, from `first` up to `last`.
     void open(std::size_t first, std::size_t last) {
         if (!centred_ || all_centred_) return;
-        find_tops(first / block_rows<T>, rounded_up(std::min(first + rows_together, last), block_rows<T>) / block_rows<T>);
+        find_tops(first / block_rows<T>,
+                  rounded_up(std::min(first + rows_together, last), block_rows<T>) / block_rows<T>);
         double* errors = errors_.get();
         std::copy_n(centred_->magnitudes, padded_, errors);
         for (std::size_t f = 0; f < packed_.order; ++f) {

@@ -66,8 +66,8 @@ void to_responsibilities(double* scores, std::size_t components, const double* w
     }
 }
 
-// Puts what is wanted of the scores of rows from `first` on in its places; scores may be overwritten. They are too low by
-// `lifts` where there are any.
+// Puts what is wanted of the scores of rows from `first` on in its places; scores may be overwritten. They are too low
+// by `lifts` where there are any.
 void report(double* scores, std::size_t components, std::size_t first, std::size_t count, const double* lifts,
             const RowScores& out) {
     constexpr std::size_t width = lanes<double>;
@@ -76,7 +76,8 @@ void report(double* scores, std::size_t components, std::size_t first, std::size
             for (std::size_t j = 0; j < components; ++j)
                 table[(first + i) * components + j] = value(scores[j * soft_rows + i], i);
     };
-    if (out.scores) transposed(out.scores, [&](double score, std::size_t i) { return lifts ? score + lifts[i] : score; });
+    if (out.scores)
+        transposed(out.scores, [&](double score, std::size_t i) { return lifts ? score + lifts[i] : score; });
     alignas(64) double tops[soft_rows], totals[soft_rows];
     for (std::size_t r = 0; r < soft_rows; r += strip * width) {
         Vec<double> top[strip], total[strip]{};
@@ -166,7 +167,8 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
     const bool by_differences = task.rows && task.rows->centred;
     Rescoring<T> rescoring(packed, model, task.rows ? row_score_error : score_error, by_differences);
     Fetching next;
-    const std::size_t start = task.first_block * block_rows<T>, last = std::min(packed.rows, task.last_block * block_rows<T>);
+    const std::size_t start = task.first_block * block_rows<T>,
+                      last = std::min(packed.rows, task.last_block * block_rows<T>);
     for (std::size_t first = start; first < last; first += soft_rows) {
         const std::size_t count = std::min(soft_rows, last - first);
         double* t = statistics.get() + tiles.count * features * soft_rows;

@@ -23,14 +23,16 @@ constexpr std::size_t entries_ahead = 12;
 
 // Scores of a row with the components of `count` vectors from `offset` on.
 template <std::size_t count, class Value, class Index>
-void add_entries(const SparseRows<Value, Index>& rows, std::size_t i, const SparseModel& model, std::size_t offset, double* out) {
+void add_entries(const SparseRows<Value, Index>& rows, std::size_t i, const SparseModel& model, std::size_t offset,
+                 double* out) {
     Vec<double> score[count];
     for (std::size_t v = 0; v < count; ++v) score[v] = load(model.bias + offset + v * lanes<double>);
     const std::size_t last = rows.first(i + 1), end = rows.first(rows.rows);
     for (std::size_t e = rows.first(i); e < last; ++e) {
         const double* line = model.table + static_cast<std::size_t>(rows.columns[e]) * model.width + offset;
         if (e + entries_ahead < end) {
-            const double* later = model.table + static_cast<std::size_t>(rows.columns[e + entries_ahead]) * model.width + offset;
+            const double* later =
+                model.table + static_cast<std::size_t>(rows.columns[e + entries_ahead]) * model.width + offset;
             for (std::size_t v = 0; v < count * lanes<double>; v += line_components) __builtin_prefetch(later + v);
         }
         const Vec<double> value = broadcast(static_cast<double>(rows.values[e]));
@@ -84,8 +86,9 @@ void label(const SparseRows<Value, Index>& rows, const SparseModel& model, std::
 void keep(double* scores, std::size_t components, std::size_t kept, List<std::size_t>& order) {
     order.resize(components);
     for (std::size_t j = 0; j < components; ++j) order[j] = j;
-    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
-                     [&](std::size_t a, std::size_t b) { return scores[a] > scores[b] || (scores[a] == scores[b] && a < b); });
+    std::nth_element(
+        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+        [&](std::size_t a, std::size_t b) { return scores[a] > scores[b] || (scores[a] == scores[b] && a < b); });
     for (std::size_t place = kept; place < components; ++place) scores[order[place]] = -infinity;
 }
 
@@ -116,7 +119,8 @@ Exponentials exponentials(double* scores, std::size_t width, double top) {
 }
 
 // What is wanted of row i, whose scores were turned into exponentials.
-void report(const RowScores& out, std::size_t i, std::size_t components, const double* exponentials, double top, double total) {
+void report(const RowScores& out, std::size_t i, std::size_t components, const double* exponentials, double top,
+            double total) {
     if (out.log_sums) out.log_sums[i] = top + std::log(total);
     if (out.tops) out.tops[i] = top;
     for (std::size_t j = 0; out.shares && j < components; ++j) out.shares[i * components + j] = exponentials[j] / total;
@@ -183,8 +187,8 @@ constexpr SparsePassesOf<Value, Index> passes = {&label<Value, Index>, &soften<V
 }  // namespace
 
 extern const SparsePasses sparse_passes;
-const SparsePasses sparse_passes = {passes<double, std::int32_t>, passes<double, std::int64_t>, passes<float, std::int32_t>,
-                                    passes<float, std::int64_t>};
+const SparsePasses sparse_passes = {passes<double, std::int32_t>, passes<double, std::int64_t>,
+                                    passes<float, std::int32_t>, passes<float, std::int64_t>};
 
 }  // namespace KMLE_INSTRUCTION_SET
 }  // namespace kmle

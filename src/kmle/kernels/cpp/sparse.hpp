@@ -2,9 +2,9 @@
 // themselves. Nothing of them is copied.
 //
 // Components stand side by side: each stored entry adds its value times one line of parameters to the scores of all of
-// them. A score begins with the bias, and entries are added in the order they are stored in, each product rounded before
-// it is added (no fused multiply-add, see CMakeLists.txt). For entries in the order of their columns that is what
-// `exact_label` computes: labels are those of filled-in rows, on every instruction set.
+// them. A score begins with the bias, and entries are added in the order they are stored in, each product rounded
+// before it is added (no fused multiply-add, see CMakeLists.txt). For entries in the order of their columns that is
+// what `exact_label` computes: labels are those of filled-in rows, on every instruction set.
 
 #pragma once
 
@@ -50,7 +50,8 @@ template <class Value, class Index>
 struct SparsePassesOf {
     using Rows = SparseRows<Value, Index>;
     // The best component of each row from `first` to `last`, the lowest index on a tie; its score too unless null.
-    void (*label)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, std::int32_t* labels, double* best);
+    void (*label)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, std::int32_t* labels,
+                  double* best);
     void (*soften)(const Rows&, const SparseModel&, SoftRows&);
     // Adds rows, times the shares of the components from `low` to `high`, to sums of [column][width].
     void (*spread)(const Rows&, std::size_t first, std::size_t last, const double* shares, std::size_t width,
