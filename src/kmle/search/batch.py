@@ -14,7 +14,7 @@ from ..assignment.precise import PreciseEngine
 from ..assignment.problem import Parameters, Problem
 from ..assignment.rows import Rows
 from ..assignment.wide import WideEngine
-from ..learning.soft_em import DELAY, LARGEST
+from ..learning.acceleration import DELAY, LARGEST
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 
