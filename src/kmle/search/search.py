@@ -29,7 +29,7 @@ FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
 MOST_STARTS, FEWEST_STARTS = 32, 4
 # Steps of all mixtures, and how many go on after them; then steps of those, and so on.
 Rounds: TypeAlias = tuple[tuple[int, int], ...]
-ROUNDS: Rounds = ((8, 8), (20, 3), (150, 1))
+ROUNDS: Rounds = ((6, 8), (14, 3), (150, 1))
 # The same where steps cost so much that there are few starts.
 FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
 # Where estimates cost more than passes and the budget is short, starts are compared after so many steps.
@@ -126,7 +126,7 @@ class Search:
         for kind in kinds:
             batch, _ = portfolio(self.learner, self.tables, [kind], self.k, self.rng)
             batch = self.learner.run(batch, SHORT_STEPS)
-            if best is not None and _alike(batch, 0, best, 0):
+            if best is not None and _same(batch, best):
                 agreeing += 1
             elif best is None or batch.objective[0] > best.objective[0]:
                 best, agreeing = batch, 1
@@ -190,29 +190,26 @@ def _ordered(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np
 
 def _merged(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:
     """Mixtures in order of their objectives; of those that are the same only the first, with the weights of all."""
+    objectives, counts = batch.objective.tolist(), np.sort(batch.counts, axis=1)
+    allowed = (0.01 * counts.sum(axis=1)).tolist()
     kept: list[int] = []
     totals: list[int] = []
-    for place in range(len(batch)):
-        twin = next((i for i, other in enumerate(kept) if _same(batch, other, place)), None)
-        if twin is None:
+    for place, objective in enumerate(objectives):
+        for twin, other in enumerate(kept):
+            # As good, and with the same counts: the same but for the order of components.
+            as_good = abs(objectives[other] - objective) <= SAME
+            if as_good and np.abs(counts[other] - counts[place]).max() <= allowed[other]:
+                totals[twin] += int(weights[place])
+                break
+        else:
             kept.append(place)
             totals.append(int(weights[place]))
-        else:
-            totals[twin] += int(weights[place])
     return batch.take(np.array(kept)), np.array(totals)
 
 
-def _same(batch: Batch, one: int, other: int) -> bool:
-    """Whether two mixtures are the same but for the order of components: as good, and with the same counts."""
-    return _alike(batch, one, batch, other)
-
-
-def _alike(first: Batch, one: int, second: Batch, other: int) -> bool:
-    if abs(first.objective[one] - second.objective[other]) > SAME:
+def _same(first: Batch, second: Batch) -> bool:
+    """Whether the only mixtures of two batches are the same."""
+    if abs(first.objective[0] - second.objective[0]) > SAME:
         return False
-    counts, others = _sorted(first.counts[one]), _sorted(second.counts[other])
+    counts, others = np.sort(first.counts[0]), np.sort(second.counts[0])
     return bool(np.abs(counts - others).max() <= 0.01 * counts.sum())
-
-
-def _sorted(counts: Array) -> Array:
-    return np.sort(counts)
