@@ -33,7 +33,7 @@ def gaussian_natural(
 
 
 def gaussian_has_spread(natural: NDArray[Any], spread: NDArray[Any], rounding: float) -> NDArray[np.bool_] | None:
-    """Which natural parameters (m, D) have covariances no narrower than a spread; None where there is no such kernel."""
+    """Which natural parameters (m, D) have covariances no narrower than a spread; None without the kernel."""
     compiled = compiled_module(warn=False)
     if compiled is None or len(spread) > MOST_COLUMNS or natural.ndim != 2:
         return None
