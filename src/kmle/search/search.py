@@ -6,13 +6,13 @@ never seconds, so the outcome is the same on every machine.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.problem import LearningProblem, Parameters
+from ..assignment.problem import LearningProblem, Parameters, Problem
 from ..learning import Starts
 from ..numerics.arrays import Array
 from .batch import Batch, Learner
@@ -34,6 +34,8 @@ ROUNDS: Rounds = ((6, 8), (14, 3), (150, 1))
 FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
 # Where estimates cost more than passes and the budget is short, starts are compared after so many steps.
 SHORT_STEPS = 2
+# Values are compared to so many digits after the point: the last ones are rounding, and depend on the order of sums.
+DIGITS = 6
 # Two mixtures whose objectives differ by less, in nats, have reached the same optimum.
 SAME = 0.5
 # Trials of a round of moves, and the rounds of their steps.
@@ -50,6 +52,8 @@ CLEAR, CERTAIN = 1 / 3, 1 / 2
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
 FULL_STEPS = 10
+# The winner goes on on samples that grow by this factor, as long as all rows are so many times more, for some steps.
+GROWTH, REFINING_STEPS = 5, 100
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,26 @@ def search(
     kind: str | None = None,
 ) -> Found:
     """The best mixture found on a sample, from starts of one kind or of all."""
-    sample = representative(problem, sample_rows(problem, n_components), int(rng.integers(2**63)))
-    sample = sample.with_prior_strength(max(SEARCH_PRIOR, problem.prior_strength))
+    size, key = sample_rows(problem, n_components), int(rng.integers(2**63))
+    sample = _comparable(representative(problem, size, key))
     learner = Learner(sample, hard)
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
-    return Search(learner, tables(sample), n_components, budget, rng).run(kind)
+    found = Search(learner, tables(sample), n_components, budget, rng).run(kind)
+    while (size := GROWTH * size) * GROWTH <= problem.total and len(sample.rows) * GROWTH == size:
+        sample = _comparable(representative(problem, size, key))
+        found = replace(found, parameters=_refined(Learner(sample, hard), found.parameters))
+    return found
+
+
+def _comparable(sample: Problem) -> Problem:
+    """The sample with the prior under which starts are compared."""
+    return sample.with_prior_strength(max(SEARCH_PRIOR, sample.prior_strength))
+
+
+def _refined(learner: Learner, parameters: Parameters) -> Parameters:
+    """The parameters after steps on a larger sample: far fewer remain to be made on all rows."""
+    batch = learner.expected(parameters.natural[np.newaxis], parameters.log_weights[np.newaxis])
+    return learner.run(batch, REFINING_STEPS).parameters(0)
 
 
 def single_start(
@@ -183,8 +202,8 @@ def value(batch: Batch) -> Array:
 
 
 def _ordered(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:
-    """The mixtures in order of their values, each once, with their weights."""
-    order = np.argsort(-value(batch), kind="stable")
+    """The mixtures in order of their values, each once, with their weights; the first ones first among equals."""
+    order = np.argsort(-np.round(value(batch), DIGITS), kind="stable")
     return _merged(batch.take(order), weights[order])
 
 
