@@ -1,5 +1,5 @@
-// Arrays as Python gives them, and what is asked of them before anything is done. nanobind has seen to types, numbers of
-// dimensions and contiguity; every function of the module sees to shapes, and to the range of what indexes memory.
+// Arrays as Python gives them, and what is asked of them before anything is done. nanobind has seen to types, numbers
+// of dimensions and contiguity; every function of the module sees to shapes, and to the range of what indexes memory.
 
 #pragma once
 
@@ -34,7 +34,8 @@ inline void require(bool holds, const char* sentence) {
 template <class Shape>
 std::string written(const Shape& shape, std::size_t dimensions) {
     std::string text = "(";
-    for (std::size_t a = 0; a < dimensions; ++a) text += std::to_string(shape(a)) + (dimensions == 1 || a + 1 < dimensions ? "," : "");
+    for (std::size_t a = 0; a < dimensions; ++a)
+        text += std::to_string(shape(a)) + (dimensions == 1 || a + 1 < dimensions ? "," : "");
     return text + ")";
 }
 

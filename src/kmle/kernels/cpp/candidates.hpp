@@ -52,7 +52,9 @@ public:
     std::int32_t* names() const { return names_.get(); }
     Real* lead() const { return values_.get(); }  // at the centre
     Real* coefficients(std::size_t f) const { return values_.get() + (1 + f) * room_; }
-    std::size_t stride() const { return room_; }  // from the leads to the first coefficients, and from those to the next
+    std::size_t stride() const {
+        return room_;
+    }  // from the leads to the first coefficients, and from those to the next
 
     Box box{};
     std::size_t count = 0;

@@ -11,9 +11,9 @@ namespace kmle {
 // Components by means, factors of precisions and constants (see Centred), one after the other.
 class CentredForm {
 public:
-    CentredForm(const Matrix<const double>& mean, const Matrix<const double>& factor, const Vector<const double>& constant,
-                const Matrix<const double>& linear, const std::vector<std::size_t>& places,
-                const std::vector<std::size_t>& linear_places, bool carried)
+    CentredForm(const Matrix<const double>& mean, const Matrix<const double>& factor,
+                const Vector<const double>& constant, const Matrix<const double>& linear,
+                const std::vector<std::size_t>& places, const std::vector<std::size_t>& linear_places, bool carried)
         : mean_(copied(mean)), factor_(copied(factor)), constant_(copied(constant)), linear_(copied(linear)),
           places_(places), linear_places_(linear_places), length_(factor.shape(1)), carried_(carried) {
         const std::size_t k = constant.shape(0), c = places.size();
@@ -33,9 +33,19 @@ public:
 
     Centred view(std::size_t first) const {
         const std::size_t columns = places_.size(), others = linear_places_.size();
-        return {places_.data(), linear_places_.data(), mean_.data() + first * columns, linear_.data() + first * others,
-                factor_.data() + first * length_, constant_.data() + first, nullptr, nullptr, columns, length_, others,
-                length_ > columns, carried_};
+        return {places_.data(),
+                linear_places_.data(),
+                mean_.data() + first * columns,
+                linear_.data() + first * others,
+                factor_.data() + first * length_,
+                constant_.data() + first,
+                nullptr,
+                nullptr,
+                columns,
+                length_,
+                others,
+                length_ > columns,
+                carried_};
     }
 
 private:

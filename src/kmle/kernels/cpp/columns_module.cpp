@@ -21,8 +21,8 @@ namespace kmle {
 namespace {
 
 // The owner of the interval each value lies in: `firsts` are the first values of all intervals but the first.
-void locate(const Vector<const double>& values, const Vector<const double>& firsts, const Vector<const std::int32_t>& owners,
-            const Vector<std::int32_t>& labels, std::size_t threads) {
+void locate(const Vector<const double>& values, const Vector<const double>& firsts,
+            const Vector<const std::int32_t>& owners, const Vector<std::int32_t>& labels, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t n = values.shape(0), step = 1 << 14;
     require_shape("owners", owners, {firsts.shape(0) + 1});
@@ -121,7 +121,8 @@ void squares(const Strided<const T, 2>& table, const Vector<const double>& origi
             double* own = sums.data() + i % 2 * columns;
             const auto add = [&](std::int64_t each) {
                 for (std::size_t a = 0; a < columns; ++a) {
-                    const double value = static_cast<double>(row[static_cast<std::int64_t>(a) * each]) - origin.data()[a];
+                    const double value =
+                        static_cast<double>(row[static_cast<std::int64_t>(a) * each]) - origin.data()[a];
                     own[a] += value * value;
                 }
             };

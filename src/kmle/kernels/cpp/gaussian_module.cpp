@@ -1,8 +1,8 @@
-// Many small full Gaussians: natural parameters from moments, and log-normalizers. For a few columns a call of LAPACK per
-// matrix costs far more than the matrix.
+// Many small full Gaussians: natural parameters from moments, and log-normalizers. For a few columns a call of LAPACK
+// per matrix costs far more than the matrix.
 //
-// Symmetric matrices are packed as in numerics/packing.py: the upper triangle, row by row; natural parameters have their
-// off-diagonal entries doubled.
+// Symmetric matrices are packed as in numerics/packing.py: the upper triangle, row by row; natural parameters have
+// their off-diagonal entries doubled.
 
 #include "gaussian_module.hpp"
 
@@ -128,8 +128,8 @@ void log_normalizer(const Matrix<const double>& natural, std::size_t d, const Ve
 }  // namespace
 
 void define_gaussian(nb::module_& module) {
-    module.def("gaussian_natural", &natural, nb::arg("moments").noconvert(), nb::arg("spread").noconvert(), nb::arg("smallest"),
-               nb::arg("rounding"), nb::arg("natural").noconvert(), nb::arg("safe").noconvert());
+    module.def("gaussian_natural", &natural, nb::arg("moments").noconvert(), nb::arg("spread").noconvert(),
+               nb::arg("smallest"), nb::arg("rounding"), nb::arg("natural").noconvert(), nb::arg("safe").noconvert());
     module.def("gaussian_log_normalizer", &log_normalizer, nb::arg("natural").noconvert(), nb::arg("columns"),
                nb::arg("values").noconvert());
 }

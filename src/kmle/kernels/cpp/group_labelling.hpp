@@ -30,8 +30,8 @@ public:
         return near_tie(shape, model_, largest_.data());
     }
 
-    // The best candidate of each row, by its place in the list; -1 past the last row. `doubt` is that of scores in single
-    // precision.
+    // The best candidate of each row, by its place in the list; -1 past the last row. `doubt` is that of scores in
+    // single precision.
     const std::int32_t* label(const Candidates<float>& candidates, std::size_t first, std::size_t count, double doubt) {
         measure(candidates.box, first, count);
         Best<float>& best = work_.best;

@@ -20,19 +20,12 @@ using Bias = Strided<const double, 1>;
 template <class T>
 class GroupedModel {
 public:
-    GroupedModel(const Natural& natural, const Bias& bias)
-        : GroupedModel(natural, bias, 0, natural.shape(0)) {}
+    GroupedModel(const Natural& natural, const Bias& bias) : GroupedModel(natural, bias, 0, natural.shape(0)) {}
 
     // Of so many of the components, from the first one on.
-    GroupedModel(const Natural& natural, const Bias& bias, std::size_t first,
-                 std::size_t components)
-        : components_(components),
-          order_(natural.shape(1)),
-          natural_(components_ * order_, 0.0),
-          bias_(components_),
-          largest_(order_, 0.0),
-          grouped_(aligned<T>(padded() * order_)),
-          grouped_bias_(aligned<T>(padded())) {
+    GroupedModel(const Natural& natural, const Bias& bias, std::size_t first, std::size_t components)
+        : components_(components), order_(natural.shape(1)), natural_(components_ * order_, 0.0), bias_(components_),
+          largest_(order_, 0.0), grouped_(aligned<T>(padded() * order_)), grouped_bias_(aligned<T>(padded())) {
         for (std::size_t j = 0; j < components_; ++j) {
             bias_[j] = bias.data()[static_cast<std::int64_t>(first + j) * bias.stride(0)];
             if (std::isinf(bias_[j])) continue;  // dead: its natural parameter may be anything and stays zero

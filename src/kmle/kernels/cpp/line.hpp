@@ -24,15 +24,11 @@ class Line {
 public:
     static constexpr std::size_t most_statistics = 8;
 
-    // The rows, and the values they are ordered by, lie in runs and outlive it. `starts` are those of the runs, and the end.
+    // The rows, and the values they are ordered by, lie in runs and outlive it. `starts` are those of the runs, and the
+    // end.
     Line(Packing<double>& rows, double* values, std::vector<std::size_t> starts)
-        : packing_(rows),
-          values_(values),
-          packed_(rows.view()),
-          starts_(std::move(starts)),
-          settled_(starts_.size() - 1, 0),
-          rows_(packed_.rows),
-          order_(packed_.order) {
+        : packing_(rows), values_(values), packed_(rows.view()), starts_(std::move(starts)),
+          settled_(starts_.size() - 1, 0), rows_(packed_.rows), order_(packed_.order) {
         // Each run is summed by itself, and the runs in long double: rounding stays that of one run.
         const std::size_t runs = settled_.size(), cells = order_ + 1;
         std::vector<double> sums(runs * cells, 0.0);
@@ -136,9 +132,8 @@ private:
     void settle(std::vector<std::size_t> runs) {
         std::sort(runs.begin(), runs.end());
         runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
-        Pool::run(runs.size(), packing_.threads(), [&](std::size_t task) {
-            packing_.sort_rows(starts_[runs[task]], starts_[runs[task] + 1], values_);
-        });
+        Pool::run(runs.size(), packing_.threads(),
+                  [&](std::size_t task) { packing_.sort_rows(starts_[runs[task]], starts_[runs[task] + 1], values_); });
         for (const std::size_t run : runs) {
             packing_.measure_rows(starts_[run], starts_[run + 1]);  // not by threads: neighbours may share a block
             settled_[run] = 1;

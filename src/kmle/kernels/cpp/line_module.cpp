@@ -27,8 +27,8 @@ public:
         : line_(packed, line.data(), checked(packed, line, starts)) {}
 
     // Cuts and owners of the cells, or None where rounding decides too much; counts and sums are added to.
-    nb::object hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<double>& counts,
-                        const Matrix<double>& sums) {
+    nb::object hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
+                         const Vector<double>& counts, const Matrix<double>& sums) {
         std::vector<std::int64_t> cuts;
         std::vector<std::int32_t> owners;
         bool decided = false;
@@ -74,10 +74,8 @@ public:
     using Values = Vector<const double>;
 
     Runs(const Values& borders, std::size_t rows, std::size_t rows_a_block)
-        : order_(checked(borders, rows, rows_a_block), borders.shape(0), rows, rows_a_block),
-          rows_(rows),
-          rows_a_block_(rows_a_block),
-          blocks_(rows / rows_a_block + (rows % rows_a_block > 0)) {}
+        : order_(checked(borders, rows, rows_a_block), borders.shape(0), rows, rows_a_block), rows_(rows),
+          rows_a_block_(rows_a_block), blocks_(rows / rows_a_block + (rows % rows_a_block > 0)) {}
 
     void count(std::size_t first, const Values& values) {
         const nb::gil_scoped_release unlocked;
@@ -91,8 +89,8 @@ public:
         for (std::atomic<Block>& block : blocks_) block = Block::laid_out;
     }
 
-    void place(std::size_t first, const Values& values, const std::optional<Values>& weights, const Vector<double>& line,
-               const std::optional<Vector<double>>& line_weights) {
+    void place(std::size_t first, const Values& values, const std::optional<Values>& weights,
+               const Vector<double>& line, const std::optional<Vector<double>>& line_weights) {
         const nb::gil_scoped_release unlocked;
         require_shape("line", line, {rows_});
         require(weights.has_value() == line_weights.has_value(), "weights and line_weights come together.");
@@ -157,9 +155,11 @@ void define_line(nb::module_& module) {
              nb::arg("rows_a_block"))
         .def("count", &Runs::count, nb::arg("first"), nb::arg("values").noconvert())
         .def("lay_out", &Runs::lay_out)
-        .def("place", &Runs::place, nb::arg("first"), nb::arg("values").noconvert(), nb::arg("weights").noconvert().none(),
-             nb::arg("line").noconvert(), nb::arg("line_weights").noconvert().none())
-        .def("finish", &Runs::finish, nb::arg("line").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("threads"));
+        .def("place", &Runs::place, nb::arg("first"), nb::arg("values").noconvert(),
+             nb::arg("weights").noconvert().none(), nb::arg("line").noconvert(),
+             nb::arg("line_weights").noconvert().none())
+        .def("finish", &Runs::finish, nb::arg("line").noconvert(), nb::arg("weights").noconvert().none(),
+             nb::arg("threads"));
 }
 
 }  // namespace kmle

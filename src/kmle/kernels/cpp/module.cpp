@@ -72,11 +72,11 @@ void define(nb::module_& module, const char* name) {
              nb::arg("sums").noconvert())
         .def("skipping_pass", &Rows::skipping_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
-             nb::arg("limits").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
-             nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("rounding"),
-             nb::arg("gained").noconvert(), nb::arg("reached").noconvert(), nb::arg("most_gained").noconvert(),
-             nb::arg("most_apart").noconvert())
+             nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("rows_each"),
+             nb::arg("leads").noconvert(), nb::arg("limits").noconvert(), nb::arg("homes").noconvert(),
+             nb::arg("radii").noconvert(), nb::arg("change").noconvert(), nb::arg("apart").noconvert(),
+             nb::arg("rounding"), nb::arg("gained").noconvert(), nb::arg("reached").noconvert(),
+             nb::arg("most_gained").noconvert(), nb::arg("most_apart").noconvert())
         .def("skipping_evidence", &Rows::skipping_evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
              nb::arg("limits").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
@@ -98,10 +98,10 @@ void define(nb::module_& module, const char* name) {
 }
 
 // What a step of the components uses up of leads (see passes.hpp).
-void use_up(const Matrix<const double>& moved, const Vector<const double>& lifted, const Matrix<const double>& centres, const Vector<const double>& scale,
-            double rounding, const Matrix<float>& change, const Matrix<float>& apart, const Matrix<float>& gained,
-            const Matrix<float>& reached, const Vector<double>& most_gained, const Vector<double>& most_apart,
-            std::size_t threads) {
+void use_up(const Matrix<const double>& moved, const Vector<const double>& lifted, const Matrix<const double>& centres,
+            const Vector<const double>& scale, double rounding, const Matrix<float>& change, const Matrix<float>& apart,
+            const Matrix<float>& gained, const Matrix<float>& reached, const Vector<double>& most_gained,
+            const Vector<double>& most_apart, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t k = lifted.shape(0), order = scale.shape(0), width = change.shape(1);
     require(k > 0 && order > 0 && width >= k, "lines of change must not be shorter than the components.");
@@ -114,8 +114,9 @@ void use_up(const Matrix<const double>& moved, const Vector<const double>& lifte
     require_shape("most_gained", most_gained, {k});
     require_shape("most_apart", most_apart, {k});
     const std::size_t step = std::max<std::size_t>(1, (1 << 20) / (k * order));  // few are done before others wake up
-    const Moves moves = {k,           order,          change.shape(1), moved.data(),  lifted.data(),  centres.data(),     scale.data(),
-                         rounding,    change.data(),  apart.data(),    gained.data(), reached.data(), most_gained.data(), most_apart.data()};
+    const Moves moves = {
+        k,        order,         change.shape(1), moved.data(),  lifted.data(),  centres.data(),     scale.data(),
+        rounding, change.data(), apart.data(),    gained.data(), reached.data(), most_gained.data(), most_apart.data()};
     Pool::run(rounded_up(k, step) / step, threads,
               [&](std::size_t task) { chosen->use_up(moves, task * step, std::min(k, (task + 1) * step)); });
 }
@@ -138,8 +139,10 @@ void lead_order(const Vector<const std::int32_t>& labels, const Vector<const flo
             // A margin that is no number is beyond them all.
             const float margin = margins.data()[i] < most ? margins.data()[i] : most;
             const float place = top / (margin + typical);
-            const std::size_t step = place < static_cast<float>(steps) ? static_cast<std::size_t>(std::max(0.0f, place)) : steps - 1;
-            number[i] = static_cast<std::uint16_t>(static_cast<std::size_t>(labels.data()[i]) * steps + steps - 1 - step);
+            const std::size_t step =
+                place < static_cast<float>(steps) ? static_cast<std::size_t>(std::max(0.0f, place)) : steps - 1;
+            number[i] =
+                static_cast<std::uint16_t>(static_cast<std::size_t>(labels.data()[i]) * steps + steps - 1 - step);
             ++next[piece * numbers + number[i]];
         }
     });
@@ -163,8 +166,9 @@ NB_MODULE(_compiled, module) {
     using namespace kmle;
     chosen = usable_passes().back();
     nb::class_<CentredForm>(module, "CentredForm")
-        .def(nb::init<const Matrix<const double>&, const Matrix<const double>&, const Vector<const double>&, const Matrix<const double>&,
-                      const std::vector<std::size_t>&, const std::vector<std::size_t>&, bool>(),
+        .def(nb::init<const Matrix<const double>&, const Matrix<const double>&, const Vector<const double>&,
+                      const Matrix<const double>&, const std::vector<std::size_t>&, const std::vector<std::size_t>&,
+                      bool>(),
              nb::arg("mean").noconvert(), nb::arg("factor").noconvert(), nb::arg("constant").noconvert(),
              nb::arg("linear").noconvert(), nb::arg("places"), nb::arg("linear_places"), nb::arg("carried"));
     define<double>(module, "PackedRows64");
@@ -180,7 +184,8 @@ NB_MODULE(_compiled, module) {
                nb::arg("reached").noconvert(), nb::arg("most_gained").noconvert(), nb::arg("most_apart").noconvert(),
                nb::arg("threads"));
     module.def("lead_order", &lead_order, nb::arg("labels").noconvert(), nb::arg("margins").noconvert(),
-               nb::arg("steps"), nb::arg("typical"), nb::arg("most"), nb::arg("places").noconvert(), nb::arg("threads"));
+               nb::arg("steps"), nb::arg("typical"), nb::arg("most"), nb::arg("places").noconvert(),
+               nb::arg("threads"));
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const Passes* passes : usable_passes()) names.emplace_back(passes->name);

@@ -29,9 +29,8 @@ public:
     using Packing<T>::order;
     using Packing<T>::view;
 
-    std::int64_t hard_pass(const Natural& natural, const Bias& bias,
-                           const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
-                           const Vector<double>& counts, const Matrix<double>& sums,
+    std::int64_t hard_pass(const Natural& natural, const Bias& bias, const Vector<std::int32_t>& labels,
+                           const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
                            const std::optional<Vector<float>>& margins, const CentredForm* centred) {
         const nb::gil_scoped_release unlocked;
         check(natural, bias, counts, sums, centred);
@@ -44,11 +43,12 @@ public:
         const BoundedForm form(centred, 0, in_double.view());
         const Model<double> precise = in_double.view(form.view());
         // Where no row has a label yet, all are added up by the labels they are given.
-        const bool fresh = std::all_of(sizes.data(), sizes.data() + precise.components, [](auto size) { return size == 0; });
+        const bool fresh =
+            std::all_of(sizes.data(), sizes.data() + precise.components, [](auto size) { return size == 0; });
         if (!fresh) require_below("labels", labels, precise.components, true);
         scored_ += static_cast<std::int64_t>(rows_ * precise.components);
-        return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, margins,
-                     [&](HardTask& task) {
+        return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums,
+                     margins, [&](HardTask& task) {
                          task.fresh = fresh;
                          if constexpr (sizeof(T) == 8)
                              chosen->hard64(view(), single, precise, task);
@@ -62,12 +62,12 @@ public:
     // A hard pass over stretches whose leads may be gone (see passes.hpp); returns changes, scores computed, and rows
     // looked at where several components have rows.
     std::tuple<std::int64_t, std::int64_t, std::int64_t> skipping_pass(
-        const Natural& natural, const Bias& bias, const Vector<std::int32_t>& labels,
-        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
-        const Vector<float>& margins, std::size_t rows_each, const Matrix<float>& leads, const Vector<double>& limits,
-        const Vector<const std::int32_t>& homes, const Vector<const float>& radii, const Matrix<const float>& change, const Matrix<const float>& apart,
-        float rounding, const Matrix<const float>& gained, const Matrix<const float>& reached, const Vector<const double>& most_gained,
-        const Vector<const double>& most_apart) {
+        const Natural& natural, const Bias& bias, const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
+        const Vector<double>& counts, const Matrix<double>& sums, const Vector<float>& margins, std::size_t rows_each,
+        const Matrix<float>& leads, const Vector<double>& limits, const Vector<const std::int32_t>& homes,
+        const Vector<const float>& radii, const Matrix<const float>& change, const Matrix<const float>& apart,
+        float rounding, const Matrix<const float>& gained, const Matrix<const float>& reached,
+        const Vector<const double>& most_gained, const Vector<const double>& most_apart) {
         const nb::gil_scoped_release unlocked;
         check(natural, bias, counts, sums);
         require_shape("labels", labels, {rows_});
@@ -93,8 +93,10 @@ public:
         visits.resize(visited);
         stretches.visits = visits.data();
         // Setting out with many components costs as much as a few visits of each.
-        const std::size_t components = precise.components, worthwhile = visits.size() / (fewest_visits + components) + 1;
-        const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * components * (order() + 1)));
+        const std::size_t components = precise.components,
+                          worthwhile = visits.size() / (fewest_visits + components) + 1;
+        const std::size_t affordable =
+            std::max<std::size_t>(2, partial_bytes / (sizeof(double) * components * (order() + 1)));
         const std::size_t count = std::min({most_tasks, affordable, worthwhile});
         std::vector<std::size_t> edges;
         for (std::size_t t = 0; t <= count; ++t) edges.push_back(visits.size() * t / count);
@@ -113,11 +115,11 @@ public:
 
     // The evidence of components with which a skipping pass has just been made.
     std::pair<double, double> skipping_evidence(
-        const Natural& natural, const Bias& bias, const Vector<const std::int32_t>& labels,
-        std::size_t rows_each, const Matrix<float>& leads, const Vector<double>& limits,
-        const Vector<const std::int32_t>& homes, const Vector<const float>& radii, const Matrix<const float>& change, const Matrix<const float>& apart,
-        float rounding, const Matrix<const float>& gained, const Matrix<const float>& reached, const Vector<const double>& most_gained,
-        const Vector<const double>& most_apart) {
+        const Natural& natural, const Bias& bias, const Vector<const std::int32_t>& labels, std::size_t rows_each,
+        const Matrix<float>& leads, const Vector<double>& limits, const Vector<const std::int32_t>& homes,
+        const Vector<const float>& radii, const Matrix<const float>& change, const Matrix<const float>& apart,
+        float rounding, const Matrix<const float>& gained, const Matrix<const float>& reached,
+        const Vector<const double>& most_gained, const Vector<const double>& most_apart) {
         const nb::gil_scoped_release unlocked;
         check(natural, bias);
         require_shape("labels", labels, {rows_});
@@ -142,9 +144,10 @@ public:
         return total_evidence(work);
     }
 
-    // Balls that hold one in so many stretches of rows (see passes.hpp), and squares of the statistics about the centres.
-    void balls(std::size_t rows_each, std::size_t every, const Vector<const double>& scale, const Matrix<const double>& centres,
-               const Vector<const std::int32_t>& homes, const Vector<float>& radii,
+    // Balls that hold one in so many stretches of rows (see passes.hpp), and squares of the statistics about the
+    // centres.
+    void balls(std::size_t rows_each, std::size_t every, const Vector<const double>& scale,
+               const Matrix<const double>& centres, const Vector<const std::int32_t>& homes, const Vector<float>& radii,
                const std::optional<Vector<double>>& squares) const {
         const nb::gil_scoped_release unlocked;
         const std::size_t stretches = stretch_count(rows_each);
@@ -160,7 +163,8 @@ public:
         const std::size_t tasks = std::min(steps, most_tasks);
         std::vector<double> partial(squares ? tasks * order() : 0, 0.0);
         Pool::run(tasks, threads_, [&](std::size_t t) {
-            const std::size_t first = steps * t / tasks * every, last = std::min(stretches, steps * (t + 1) / tasks * every);
+            const std::size_t first = steps * t / tasks * every,
+                              last = std::min(stretches, steps * (t + 1) / tasks * every);
             double* own = squares ? partial.data() + t * order() : nullptr;
             if constexpr (sizeof(T) == 8)
                 chosen->balls64(view(), balls, first, last, own);
@@ -209,9 +213,10 @@ public:
     }
 
     // A hard pass over rows in the order of a tree (see passes.hpp); returns how many labels changed.
-    std::int64_t pruned_pass(const Natural& natural, const Bias& bias,
-                             const std::vector<std::size_t>& rows_each, const std::vector<Matrix<const double>>& centres,
-                             const std::vector<Matrix<const double>>& halves, const std::vector<Matrix<const double>>& totals,
+    std::int64_t pruned_pass(const Natural& natural, const Bias& bias, const std::vector<std::size_t>& rows_each,
+                             const std::vector<Matrix<const double>>& centres,
+                             const std::vector<Matrix<const double>>& halves,
+                             const std::vector<Matrix<const double>>& totals,
                              const std::optional<Vector<const std::int64_t>>& starts,
                              const std::optional<Vector<const std::int32_t>>& candidates,
                              const std::optional<Vector<const std::int32_t>>& owners_before,
@@ -223,7 +228,8 @@ public:
         check_levels(rows_each, centres, halves, totals);
         check_lists(centres[0].shape(0), natural.shape(0), starts, candidates);
         const std::size_t group_count = centres.back().shape(0);
-        require(owners_before.has_value() == labels_before.has_value(), "owners_before and labels_before come together.");
+        require(owners_before.has_value() == labels_before.has_value(),
+                "owners_before and labels_before come together.");
         if (owners_before) require_shape("owners_before", *owners_before, {group_count});
         if (labels_before) require_shape("labels_before", *labels_before, {rows_});
         require_shape("owners", owners, {group_count});
@@ -244,9 +250,15 @@ public:
         std::vector<PrunedTask> tasks(count);
         Pool::run(count, threads_, [&](std::size_t t) {
             double* own = partial.data() + t * cells;
-            tasks[t] = {stretches * t / count, stretches * (t + 1) / count,
-                        owners_before ? owners_before->data() : nullptr, labels_before ? labels_before->data() : nullptr,
-                        owners.data(), labels.data(), own, own + model.components, 0};
+            tasks[t] = {stretches * t / count,
+                        stretches * (t + 1) / count,
+                        owners_before ? owners_before->data() : nullptr,
+                        labels_before ? labels_before->data() : nullptr,
+                        owners.data(),
+                        labels.data(),
+                        own,
+                        own + model.components,
+                        0};
             if constexpr (sizeof(T) == 8)
                 chosen->pruned64(view(), model, tree, tasks[t]);
             else
@@ -261,19 +273,22 @@ public:
     }
 
     // Soft passes of several mixtures, each of as many components: [mixture][component]; scores are one per mixture.
-    void soft_passes(const Natural& natural, const Bias& bias, std::size_t mixtures,
-                     std::size_t kept, const Vector<double>& counts, const Matrix<double>& sums,
-                     const Vector<double>& scores, const CentredForm* centred) {
+    void soft_passes(const Natural& natural, const Bias& bias, std::size_t mixtures, std::size_t kept,
+                     const Vector<double>& counts, const Matrix<double>& sums, const Vector<double>& scores,
+                     const CentredForm* centred) {
         const nb::gil_scoped_release unlocked;
         check(natural, bias, counts, sums, centred);
-        require(mixtures > 0 && natural.shape(0) % mixtures == 0, "mixtures must have the same number of components each.");
+        require(mixtures > 0 && natural.shape(0) % mixtures == 0,
+                "mixtures must have the same number of components each.");
         require_kept(kept, natural.shape(0) / mixtures);
         require_shape("scores", scores, {mixtures});
         const std::size_t components = natural.shape(0) / mixtures, cells = components * (order() + 1);
         const std::vector<std::size_t> edges = tasks(cells);
-        const std::size_t pieces = edges.size() - 1, threads = rows_ * mixtures * cells < fewest_products ? 1 : threads_;
+        const std::size_t pieces = edges.size() - 1,
+                          threads = rows_ * mixtures * cells < fewest_products ? 1 : threads_;
         // As many mixtures at a time as their partial results leave room for.
-        const std::size_t at_once = std::clamp<std::size_t>(partial_bytes / (sizeof(double) * cells * pieces), 1, mixtures);
+        const std::size_t at_once =
+            std::clamp<std::size_t>(partial_bytes / (sizeof(double) * cells * pieces), 1, mixtures);
         for (std::size_t first = 0; first < mixtures; first += at_once) {
             const std::size_t count = std::min(at_once, mixtures - first);
             std::vector<GroupedModel<double>> models;
@@ -302,8 +317,7 @@ public:
     }
 
     // The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities.
-    std::pair<double, double> evidence(const Natural& natural, const Bias& bias,
-                                       const CentredForm* centred) {
+    std::pair<double, double> evidence(const Natural& natural, const Bias& bias, const CentredForm* centred) {
         const nb::gil_scoped_release unlocked;
         check(natural, bias, centred);
         const GroupedModel<double> grouped(natural, bias);
@@ -319,7 +333,8 @@ public:
     }
 
     // Counts and sums of given labels; without labels, all rows are those of the first component.
-    void label_sums(const std::optional<Vector<const std::int32_t>>& labels, const Vector<double>& counts, const Matrix<double>& sums) {
+    void label_sums(const std::optional<Vector<const std::int32_t>>& labels, const Vector<double>& counts,
+                    const Matrix<double>& sums) {
         const nb::gil_scoped_release unlocked;
         require(counts.shape(0) > 0, "counts must have at least one component.");
         require_totals(counts, sums, counts.shape(0), order());
@@ -395,7 +410,8 @@ private:
 
     // Stretches of a level are whole numbers of those of the next, and those of the last are groups.
     void check_levels(const std::vector<std::size_t>& rows_each, const std::vector<Matrix<const double>>& centres,
-                      const std::vector<Matrix<const double>>& halves, const std::vector<Matrix<const double>>& totals) const {
+                      const std::vector<Matrix<const double>>& halves,
+                      const std::vector<Matrix<const double>>& totals) const {
         const std::size_t depth = rows_each.size();
         require(depth > 0 && centres.size() == depth && halves.size() == depth && totals.size() == depth,
                 "every level must have centres, halves and totals.");
@@ -417,8 +433,9 @@ private:
         if (!starts) return;
         require_shape("starts", *starts, {stretches + 1});
         const std::int64_t *first = starts->data(), *last = first + stretches;
-        require(*first >= 0 && std::is_sorted(first, last + 1) && *last <= static_cast<std::int64_t>(candidates->shape(0)),
-                "starts must not decrease, and lie within the candidates.");
+        require(
+            *first >= 0 && std::is_sorted(first, last + 1) && *last <= static_cast<std::int64_t>(candidates->shape(0)),
+            "starts must not decrease, and lie within the candidates.");
         require_below("candidates", *candidates, components, false);
     }
 
@@ -465,7 +482,8 @@ private:
     // What the rows of a task add up to, which had no labels before.
     void add_fresh(HardTask& task, std::size_t components) const {
         add_up({task.first_block, task.last_block, components, task.labels, task.counts, task.sums});
-        const std::size_t first = task.first_block * block_rows<T>, last = std::min(rows_, task.last_block * block_rows<T>);
+        const std::size_t first = task.first_block * block_rows<T>,
+                          last = std::min(rows_, task.last_block * block_rows<T>);
         for (std::size_t i = first; i < last; ++i) ++task.sizes[task.labels[i]];
         task.changed = static_cast<std::int64_t>(last - first);
     }
@@ -481,8 +499,9 @@ private:
 
     // Runs the tasks of a hard pass and adds what they book; returns how many labels changed.
     template <class Work>
-    std::int64_t moved(std::size_t components, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
-                       const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
+    std::int64_t moved(std::size_t components, const std::vector<std::size_t>& edges,
+                       const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
+                       const Vector<double>& counts, const Matrix<double>& sums,
                        const std::optional<Vector<float>>& margins, const Work& work) {
         const std::size_t count = edges.size() - 1, cells = components * (order() + 1);
         std::vector<double> partial(count * cells, 0.0);
@@ -490,8 +509,18 @@ private:
         std::vector<HardTask> tasks(count);
         Pool::run(count, threads_, [&](std::size_t t) {
             double* own = partial.data() + t * cells;
-            tasks[t] = {edges[t], edges[t + 1], labels.data(), false, margins ? margins->data() : nullptr, own, own + components,
-                        partial_sizes.data() + t * components, 0, 0, 0, 0};
+            tasks[t] = {edges[t],
+                        edges[t + 1],
+                        labels.data(),
+                        false,
+                        margins ? margins->data() : nullptr,
+                        own,
+                        own + components,
+                        partial_sizes.data() + t * components,
+                        0,
+                        0,
+                        0,
+                        0};
             work(tasks[t]);
         });
         std::int64_t changed = 0;

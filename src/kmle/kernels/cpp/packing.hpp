@@ -16,11 +16,8 @@ class Packing {
 public:
     Packing(std::size_t rows, std::size_t columns, int features, const std::optional<Vector<const double>>& weights,
             std::size_t threads)
-        : rows_(checked_rows(rows, columns, features)),
-          columns_(columns),
-          features_(static_cast<Features>(features)),
-          threads_(threads),
-          values_(aligned<T>(blocks() * columns_ * block_rows<T>)),
+        : rows_(checked_rows(rows, columns, features)), columns_(columns), features_(static_cast<Features>(features)),
+          threads_(threads), values_(aligned<T>(blocks() * columns_ * block_rows<T>)),
           largest_(blocks() * columns_, 0.0) {
         // Rows past the last are zero; the others are on their way.
         if (rows_ % block_rows<T>)
@@ -40,7 +37,8 @@ public:
             const T* row = rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0);
             if (i % block_rows<T> == 0 && i + block_rows<T> <= first + rows.shape(0)) {
                 for (std::size_t a = 0; a < columns_; ++a)
-                    place_column(i / block_rows<T>, a, row + static_cast<std::int64_t>(a) * rows.stride(1), rows.stride(0));
+                    place_column(i / block_rows<T>, a, row + static_cast<std::int64_t>(a) * rows.stride(1),
+                                 rows.stride(0));
                 i += block_rows<T>;
             } else {
                 place(i++, row, rows.stride(1));
@@ -110,8 +108,8 @@ public:
             largest_[column] = largest_of(values_.get() + column * rows);
     }
 
-    // Puts some rows into the order of their keys (those of all rows), and these likewise; `measure_rows` is then due. The
-    // keys may be the only column itself.
+    // Puts some rows into the order of their keys (those of all rows), and these likewise; `measure_rows` is then due.
+    // The keys may be the only column itself.
     void sort_rows(std::size_t first, std::size_t last, T* keys) {
         if (keys == values_.get() && weights_.empty()) {
             sort_close(keys + first, last - first, [](T value) { return value; });
@@ -138,8 +136,8 @@ public:
     std::size_t order() const { return order_of(features_, columns_); }
 
     Packed<T> view() const {
-        return {values_.get(), largest_.data(), weights_.empty() ? nullptr : weights_.data(), rows_, columns_, order(),
-                features_};
+        return {values_.get(), largest_.data(), weights_.empty() ? nullptr : weights_.data(), rows_, columns_,
+                order(),       features_};
     }
 
     std::size_t threads() const { return threads_; }

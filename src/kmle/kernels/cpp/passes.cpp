@@ -13,7 +13,8 @@ void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&
 template <class T>
 void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&, HardTask&);
 template <class T>
-void skipping_evidence(const Packed<T>&, const Model<double>&, const Stretches&, const Step&, const std::int32_t*, SoftTask&);
+void skipping_evidence(const Packed<T>&, const Model<double>&, const Stretches&, const Step&, const std::int32_t*,
+                       SoftTask&);
 void use_up(const Moves&, std::size_t, std::size_t);
 template <class T>
 void balls(const Packed<T>&, const Balls&, std::size_t, std::size_t, double*);

@@ -1,8 +1,8 @@
 // A pool of threads that wait for work and that all callers share.
 //
 // Every caller works on its own tasks, and threads of the pool help wherever cores are left. A forked child has the
-// memory of the pool but none of its threads, and a lock of it may have been held by a thread that does not exist there:
-// the child leaves the copy alone, locks included, and makes a pool of its own.
+// memory of the pool but none of its threads, and a lock of it may have been held by a thread that does not exist
+// there: the child leaves the copy alone, locks included, and makes a pool of its own.
 
 #pragma once
 
@@ -101,8 +101,8 @@ private:
 #endif
     }
 
-    // Linux may wake a helper on the very processor of the thread that calls for help, and then leaves the two there, by
-    // turns, for many passes. Such a helper forbids itself that processor for a moment.
+    // Linux may wake a helper on the very processor of the thread that calls for help, and then leaves the two there,
+    // by turns, for many passes. Such a helper forbids itself that processor for a moment.
     static void make_way([[maybe_unused]] int caller) {
 #ifdef __linux__
         cpu_set_t allowed;

@@ -26,8 +26,8 @@ void centre(const T* from, const double* origin, std::size_t count, double* to) 
 class Gathered {
 public:
     Gathered(const CentredRows& rows, std::size_t first, std::size_t width, std::size_t left_width)
-        : rows_(rows), first_(first), width_(width), left_width_(left_width),
-          right_(gathered * width), left_(gathered * left_width) {}
+        : rows_(rows), first_(first), width_(width), left_width_(left_width), right_(gathered * width),
+          left_(gathered * left_width) {}
 
     void fill(const Member* members, std::size_t count) {
         const std::size_t columns = rows_.columns > first_ ? rows_.columns - first_ : 0;

@@ -30,7 +30,8 @@ public:
     // For the rows of the next blocks, from `first` up to `last`.
     void open(std::size_t first, std::size_t last) {
         if (!centred_) return;
-        find_tops(first / block_rows<T>, rounded_up(std::min(first + rows_together, last), block_rows<T>) / block_rows<T>);
+        find_tops(first / block_rows<T>,
+                  rounded_up(std::min(first + rows_together, last), block_rows<T>) / block_rows<T>);
         double* errors = errors_.get();
         std::copy_n(centred_->magnitudes, padded_, errors);
         for (std::size_t f = 0; f < packed_.order; ++f) {

@@ -13,7 +13,8 @@ constexpr double far = 1.01 - negligible;
 // Some components, grouped as the passes want them.
 class Few {
 public:
-    explicit Few(const Model<double>& model) : model_(model), grouped_(model.padded() * model.order), bias_(model.padded()) {}
+    explicit Few(const Model<double>& model)
+        : model_(model), grouped_(model.padded() * model.order), bias_(model.padded()) {}
 
     std::size_t count = 0;
 
@@ -40,8 +41,8 @@ private:
 };
 
 // The components whose scores come near the best of some row of a stretch.
-void name_near(const Stretches& stretches, const Step& step, std::size_t s, const std::int32_t* labels, std::size_t count,
-               std::size_t components, List<std::int32_t>& names) {
+void name_near(const Stretches& stretches, const Step& step, std::size_t s, const std::int32_t* labels,
+               std::size_t count, std::size_t components, List<std::int32_t>& names) {
     const std::size_t z = static_cast<std::size_t>(stretches.homes[s]);
     const double radius = static_cast<double>(stretches.radii[s]), limit = stretches.limits[s];
     const bool settled = limit > -std::numeric_limits<double>::infinity();
@@ -65,8 +66,8 @@ void name_near(const Stretches& stretches, const Step& step, std::size_t s, cons
 }  // namespace
 
 template <class T>
-void skipping_evidence(const Packed<T>& packed, const Model<double>& model, const Stretches& stretches, const Step& step,
-                       const std::int32_t* labels, SoftTask& task) {
+void skipping_evidence(const Packed<T>& packed, const Model<double>& model, const Stretches& stretches,
+                       const Step& step, const std::int32_t* labels, SoftTask& task) {
     Buffer<double> statistics(packed.order * soft_rows), scores(model.padded() * soft_rows);
     List<std::int32_t> names, names_before;
     Few few(model);
@@ -91,8 +92,10 @@ void skipping_evidence(const Packed<T>& packed, const Model<double>& model, cons
     evidence.finish(task);
 }
 
-template void skipping_evidence(const Packed<double>&, const Model<double>&, const Stretches&, const Step&, const std::int32_t*, SoftTask&);
-template void skipping_evidence(const Packed<float>&, const Model<double>&, const Stretches&, const Step&, const std::int32_t*, SoftTask&);
+template void skipping_evidence(const Packed<double>&, const Model<double>&, const Stretches&, const Step&,
+                                const std::int32_t*, SoftTask&);
+template void skipping_evidence(const Packed<float>&, const Model<double>&, const Stretches&, const Step&,
+                                const std::int32_t*, SoftTask&);
 
 }  // namespace KMLE_INSTRUCTION_SET
 }  // namespace kmle

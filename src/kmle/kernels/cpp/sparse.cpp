@@ -23,14 +23,16 @@ constexpr std::size_t entries_ahead = 12;
 
 // Scores of a row with the components of `count` vectors from `offset` on.
 template <std::size_t count, class Value, class Index>
-void add_entries(const SparseRows<Value, Index>& rows, std::size_t i, const SparseModel& model, std::size_t offset, double* out) {
+void add_entries(const SparseRows<Value, Index>& rows, std::size_t i, const SparseModel& model, std::size_t offset,
+                 double* out) {
     Vec<double> score[count];
     for (std::size_t v = 0; v < count; ++v) score[v] = load(model.bias + offset + v * lanes<double>);
     const std::size_t last = rows.first(i + 1), end = rows.first(rows.rows);
     for (std::size_t e = rows.first(i); e < last; ++e) {
         const double* line = model.table + static_cast<std::size_t>(rows.columns[e]) * model.width + offset;
         if (e + entries_ahead < end) {
-            const double* later = model.table + static_cast<std::size_t>(rows.columns[e + entries_ahead]) * model.width + offset;
+            const double* later =
+                model.table + static_cast<std::size_t>(rows.columns[e + entries_ahead]) * model.width + offset;
             for (std::size_t v = 0; v < count * lanes<double>; v += line_components) __builtin_prefetch(later + v);
         }
         const Vec<double> value = broadcast(static_cast<double>(rows.values[e]));
@@ -94,8 +96,9 @@ void score(const SparseRows<Value, Index>& rows, const SparseModel& model, std::
 void keep(double* scores, std::size_t components, std::size_t kept, List<std::size_t>& order) {
     order.resize(components);
     for (std::size_t j = 0; j < components; ++j) order[j] = j;
-    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
-                     [&](std::size_t a, std::size_t b) { return scores[a] > scores[b] || (scores[a] == scores[b] && a < b); });
+    std::nth_element(
+        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+        [&](std::size_t a, std::size_t b) { return scores[a] > scores[b] || (scores[a] == scores[b] && a < b); });
     for (std::size_t place = kept; place < components; ++place) scores[order[place]] = -infinity;
 }
 
@@ -176,13 +179,13 @@ void spread(const SparseRows<Value, Index>& rows, std::size_t first, std::size_t
 
 template <class Value, class Index>
 constexpr SparsePassesOf<Value, Index> passes = {&label<Value, Index>, &score<Value, Index>, &soften<Value, Index>,
-                                               &spread<Value, Index>};
+                                                 &spread<Value, Index>};
 
 }  // namespace
 
 extern const SparsePasses sparse_passes;
-const SparsePasses sparse_passes = {passes<double, std::int32_t>, passes<double, std::int64_t>, passes<float, std::int32_t>,
-                                    passes<float, std::int64_t>};
+const SparsePasses sparse_passes = {passes<double, std::int32_t>, passes<double, std::int64_t>,
+                                    passes<float, std::int32_t>, passes<float, std::int64_t>};
 
 }  // namespace KMLE_INSTRUCTION_SET
 }  // namespace kmle

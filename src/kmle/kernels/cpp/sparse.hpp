@@ -2,9 +2,9 @@
 // themselves. Nothing of them is copied.
 //
 // Components stand side by side: each stored entry adds its value times one line of parameters to the scores of all of
-// them. A score begins with the bias, and entries are added in the order they are stored in, each product rounded before
-// it is added (no fused multiply-add, see CMakeLists.txt). For entries in the order of their columns that is what
-// `exact_label` computes: labels are those of filled-in rows, on every instruction set.
+// them. A score begins with the bias, and entries are added in the order they are stored in, each product rounded
+// before it is added (no fused multiply-add, see CMakeLists.txt). For entries in the order of their columns that is
+// what `exact_label` computes: labels are those of filled-in rows, on every instruction set.
 
 #pragma once
 
@@ -49,7 +49,8 @@ template <class Value, class Index>
 struct SparsePassesOf {
     using Rows = SparseRows<Value, Index>;
     // The best component of each row from `first` to `last`, the lowest index on a tie; its score too unless null.
-    void (*label)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, std::int32_t* labels, double* best);
+    void (*label)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, std::int32_t* labels,
+                  double* best);
     // All scores, [row][component].
     void (*score)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, double* scores);
     void (*soften)(const Rows&, const SparseModel&, SoftRows&);

@@ -37,32 +37,35 @@ template <class Value, class Index>
 const SparsePassesOf<Value, Index>& chosen_passes() {
     const SparsePasses& table = *chosen->sparse;
     constexpr bool single = std::is_same_v<Value, float>, is_long = std::is_same_v<Index, std::int64_t>;
-    if constexpr (single && is_long) return table.single_long;
-    else if constexpr (single) return table.single_short;
-    else if constexpr (is_long) return table.double_long;
-    else return table.double_short;
+    if constexpr (single && is_long)
+        return table.single_long;
+    else if constexpr (single)
+        return table.single_short;
+    else if constexpr (is_long)
+        return table.double_long;
+    else
+        return table.double_short;
 }
 
 // Components side by side.
 class LinedModel {
 public:
     LinedModel(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, std::size_t threads)
-        : components_(bias.shape(0)),
-          width_(rounded_up(components_, line_components)),
-          bias_(aligned<double>(width_)),
+        : components_(bias.shape(0)), width_(rounded_up(components_, line_components)), bias_(aligned<double>(width_)),
           table_(aligned<double>(natural.shape(1) * width_)) {
         constexpr double inactive = -std::numeric_limits<double>::infinity();
         std::fill_n(bias_.get(), width_, inactive);
         std::copy_n(bias.data(), components_, bias_.get());
         constexpr std::size_t step = 512;
         const std::size_t columns = natural.shape(1);
-        Pool::run(rounded_up(columns, step) / step, columns * width_ < fewest_products ? 1 : threads, [&](std::size_t piece) {
-            const std::size_t first = piece * step, last = std::min(columns, first + step);
-            std::fill(table_.get() + first * width_, table_.get() + last * width_, 0.0);
-            for (std::size_t j = 0; j < components_; ++j)
-                for (std::size_t c = first; bias_[j] > inactive && c < last; ++c)
-                    table_[c * width_ + j] = natural.data()[j * columns + c];
-        });
+        Pool::run(rounded_up(columns, step) / step, columns * width_ < fewest_products ? 1 : threads,
+                  [&](std::size_t piece) {
+                      const std::size_t first = piece * step, last = std::min(columns, first + step);
+                      std::fill(table_.get() + first * width_, table_.get() + last * width_, 0.0);
+                      for (std::size_t j = 0; j < components_; ++j)
+                          for (std::size_t c = first; bias_[j] > inactive && c < last; ++c)
+                              table_[c * width_ + j] = natural.data()[j * columns + c];
+                  });
     }
 
     SparseModel view() const { return {table_.get(), bias_.get(), components_, width_}; }
@@ -96,15 +99,18 @@ public:
     using Vector = Contiguous<double, 1>;
     using Matrix = Contiguous<double, 2>;
 
-    CompressedRows(const Contiguous<const Value, 1>& values, const Contiguous<const Index, 1>& columns, const Contiguous<const Index, 1>& starts,
-                   std::size_t n_columns, const std::optional<Contiguous<const double, 1>>& weights, std::size_t threads)
-        : values_(values), columns_(columns), starts_(starts), weights_(weights), n_columns_(n_columns), threads_(threads) {
+    CompressedRows(const Contiguous<const Value, 1>& values, const Contiguous<const Index, 1>& columns,
+                   const Contiguous<const Index, 1>& starts, std::size_t n_columns,
+                   const std::optional<Contiguous<const double, 1>>& weights, std::size_t threads)
+        : values_(values), columns_(columns), starts_(starts), weights_(weights), n_columns_(n_columns),
+          threads_(threads) {
         check_entries();
         if (weights) require_shape("weights", *weights, {rows()});
     }
 
-    std::int64_t hard_pass(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, const Labels& labels,
-                           const Contiguous<std::int64_t, 1>& sizes, const Vector& counts, const Matrix& sums) const {
+    std::int64_t hard_pass(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+                           const Labels& labels, const Contiguous<std::int64_t, 1>& sizes, const Vector& counts,
+                           const Matrix& sums) const {
         const nb::gil_scoped_release unlocked;
         check(natural, bias, counts, sums);
         require_shape("labels", labels, {rows()});
@@ -127,7 +133,8 @@ public:
     }
 
     // Labels and the weighted sum of the best scores.
-    double best(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, const Labels& labels) const {
+    double best(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+                const Labels& labels) const {
         const nb::gil_scoped_release unlocked;
         require_components(natural, bias, n_columns_);
         require_shape("labels", labels, {rows()});
@@ -138,7 +145,8 @@ public:
         return total;
     }
 
-    void scores(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, const Matrix& out) const {
+    void scores(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+                const Matrix& out) const {
         const nb::gil_scoped_release unlocked;
         require_components(natural, bias, n_columns_);
         require_shape("out", out, {rows(), bias.shape(0)});
@@ -148,15 +156,16 @@ public:
         });
     }
 
-    std::pair<double, double> evidence(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias) const {
+    std::pair<double, double> evidence(const Contiguous<const double, 2>& natural,
+                                       const Contiguous<const double, 1>& bias) const {
         const nb::gil_scoped_release unlocked;
         require_components(natural, bias, n_columns_);
         const LinedModel model(natural, bias, threads_);
         return softened(model.view(), 0, rows(), model.view().components, nullptr);
     }
 
-    double soft_pass(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, std::size_t kept,
-                     const Vector& counts, const Matrix& sums) const {
+    double soft_pass(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+                     std::size_t kept, const Vector& counts, const Matrix& sums) const {
         const nb::gil_scoped_release unlocked;
         check(natural, bias, counts, sums);
         require_kept(kept, bias.shape(0));
@@ -195,8 +204,8 @@ private:
     }
     bool enough(std::size_t products) const { return products >= fewest_products; }
 
-    void check(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, const Vector& counts,
-               const Matrix& sums) const {
+    void check(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+               const Vector& counts, const Matrix& sums) const {
         require_components(natural, bias, n_columns_);
         require_totals(counts, sums, bias.shape(0), n_columns_);
     }
@@ -204,8 +213,10 @@ private:
     void check_entries() const {
         const Index* starts = starts_.data();
         if (starts_.shape(0) == 0 || starts[0] != 0 || columns_.shape(0) != values_.shape(0) ||
-            static_cast<std::size_t>(starts[rows()]) != values_.shape(0) || !std::is_sorted(starts, starts + rows() + 1))
-            throw std::invalid_argument("indptr must begin with 0, never decrease, and end with the number of stored entries.");
+            static_cast<std::size_t>(starts[rows()]) != values_.shape(0) ||
+            !std::is_sorted(starts, starts + rows() + 1))
+            throw std::invalid_argument(
+                "indptr must begin with 0, never decrease, and end with the number of stored entries.");
         using Place = std::make_unsigned_t<Index>;  // negative places are beyond all others
         const Index* columns = columns_.data();
         Place largest = 0;
@@ -225,7 +236,8 @@ private:
         });
     }
 
-    void label(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, std::int32_t* labels, double* best) const {
+    void label(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+               std::int32_t* labels, double* best) const {
         const LinedModel model(natural, bias, threads_);
         in_pieces(0, rows(), model.view().width, [&](std::size_t, std::size_t first, std::size_t last) {
             chosen_passes<Value, Index>().label(view(), model.view(), first, last, labels, best);
@@ -254,8 +266,10 @@ private:
         const std::size_t entries = view().first(last) - view().first(first);
         Pool::run(tables * ranges, enough(entries * width) ? threads_ : 1, [&](std::size_t task) {
             const std::size_t table = task / ranges, range = task % ranges;
-            const std::size_t begin = first + (last - first) * table / tables, end = first + (last - first) * (table + 1) / tables;
-            const std::size_t low = lines * range / ranges * line_components, high = lines * (range + 1) / ranges * line_components;
+            const std::size_t begin = first + (last - first) * table / tables,
+                              end = first + (last - first) * (table + 1) / tables;
+            const std::size_t low = lines * range / ranges * line_components,
+                              high = lines * (range + 1) / ranges * line_components;
             chosen_passes<Value, Index>().spread(view(), begin, end, shares + (begin - first) * width, width, low, high,
                                                  totals + table * n_columns_ * width);
         });
@@ -303,17 +317,19 @@ private:
         const std::size_t k = counts.shape(0);
         const ByLabel lost(moved.size(), k, [&](std::size_t place) { return before[moved[place]]; });
         const ByLabel gained(moved.size(), k, [&](std::size_t place) { return after[moved[place]]; });
-        Pool::run(k, enough(moved.size() * values_.shape(0) / std::max<std::size_t>(rows(), 1)) ? threads_ : 1, [&](std::size_t j) {
-            double *line = sums.data() + j * n_columns_, &count = counts.data()[j];
-            for (const ByLabel* events : {&lost, &gained}) {
-                const double sign = events == &lost ? -1.0 : 1.0;
-                for (std::size_t place = events->starts[j]; place < events->starts[j + 1]; ++place) {
-                    const std::size_t i = moved[events->order[place]];
-                    add_row(i, sign * view().weight(i), count, line);
-                }
-                sizes[j] += static_cast<std::int64_t>(sign) * static_cast<std::int64_t>(events->starts[j + 1] - events->starts[j]);
-            }
-        });
+        Pool::run(k, enough(moved.size() * values_.shape(0) / std::max<std::size_t>(rows(), 1)) ? threads_ : 1,
+                  [&](std::size_t j) {
+                      double *line = sums.data() + j * n_columns_, &count = counts.data()[j];
+                      for (const ByLabel* events : {&lost, &gained}) {
+                          const double sign = events == &lost ? -1.0 : 1.0;
+                          for (std::size_t place = events->starts[j]; place < events->starts[j + 1]; ++place) {
+                              const std::size_t i = moved[events->order[place]];
+                              add_row(i, sign * view().weight(i), count, line);
+                          }
+                          sizes[j] += static_cast<std::int64_t>(sign) *
+                                      static_cast<std::int64_t>(events->starts[j + 1] - events->starts[j]);
+                      }
+                  });
     }
 
     Contiguous<const Value, 1> values_;
@@ -326,8 +342,9 @@ template <class Value, class Index>
 void define(nb::module_& module, const char* name) {
     using Rows = CompressedRows<Value, Index>;
     nb::class_<Rows>(module, name)
-        .def(nb::init<const Contiguous<const Value, 1>&, const Contiguous<const Index, 1>&, const Contiguous<const Index, 1>&, std::size_t,
-                      const std::optional<Contiguous<const double, 1>>&, std::size_t>(),
+        .def(nb::init<const Contiguous<const Value, 1>&, const Contiguous<const Index, 1>&,
+                      const Contiguous<const Index, 1>&, std::size_t, const std::optional<Contiguous<const double, 1>>&,
+                      std::size_t>(),
              nb::arg("values").noconvert(), nb::arg("columns").noconvert(), nb::arg("starts").noconvert(),
              nb::arg("n_columns"), nb::arg("weights").noconvert().none(), nb::arg("threads"))
         .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
@@ -338,8 +355,8 @@ void define(nb::module_& module, const char* name) {
         .def("scores", &Rows::scores, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("out").noconvert())
         .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())
-        .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(), nb::arg("kept"),
-             nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
+        .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
         .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert());
 }

@@ -65,7 +65,8 @@ void balls(const Packed<T>& packed, const Balls& balls, std::size_t first, std::
                 for (std::size_t r = 0; r < rows; ++r) squares[f] += (values[r] - middle) * (values[r] - middle);
         });
         // Rounded up, so that no row is outside.
-        const double largest = std::sqrt(*std::max_element(distances.begin(), distances.begin() + static_cast<long>(count)));
+        const double largest =
+            std::sqrt(*std::max_element(distances.begin(), distances.begin() + static_cast<long>(count)));
         balls.radii[s] = static_cast<float>(largest * 1.000001);
     }
 }

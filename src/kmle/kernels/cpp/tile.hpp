@@ -97,8 +97,8 @@ void score_all(const T* statistics, std::size_t rows, const Model<T>& model, T* 
             Vec<T> scores[group][strip];
             for (std::size_t g = 0; g < group; ++g)
                 for (std::size_t v = 0; v < strip; ++v)
-                    scores[g][v] = f == 0 ? broadcast(model.grouped_bias[j + g])
-                                          : load(out + (j + g) * width + v * lanes<T>);
+                    scores[g][v] =
+                        f == 0 ? broadcast(model.grouped_bias[j + g]) : load(out + (j + g) * width + v * lanes<T>);
             if (j == 0)  // what comes next is on its way while the other components are scored
                 for (std::size_t a = 0; a < count * rows; a += 64 / sizeof(T))
                     __builtin_prefetch(statistics + (f + statistics_at_once) * rows + a);

@@ -61,14 +61,15 @@ double exact_wide_score(const WideModel& model, std::size_t j, const double* row
 
 // One for each instruction set that was compiled (see wide.cpp).
 struct WidePasses {
-    // Gives the rows of one chunk their best components; returns how many labels changed. A label says where to begin, a
-    // negative one that there is none yet.
+    // Gives the rows of one chunk their best components; returns how many labels changed. A label says where to begin,
+    // a negative one that there is none yet.
     std::int64_t (*hard)(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels);
     // Log evidence and entropy of each row of one chunk; labels say where to begin.
     void (*evidence)(const WideData& data, const WideModel& model, std::size_t chunk, const std::int32_t* labels,
                      double* evidence, double* entropies);
-    // Responsibilities of the rows of one chunk times their weights: of component j those from edges[j] to edges[j + 1].
-    // At most `kept` of each row count. Returns the weighted sum of the log evidence; labels become the best components.
+    // Responsibilities of the rows of one chunk times their weights: of component j those from edges[j] to edges[j +
+    // 1]. At most `kept` of each row count. Returns the weighted sum of the log evidence; labels become the best
+    // components.
     double (*shares)(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels,
                      const double* weights, std::size_t kept, Member* members, std::uint32_t* edges);
 };

@@ -49,7 +49,8 @@ CentredRows centred(const Given& rows, const ConstNumbers& origin) {
             require(table.shape(1) == 1 || table.stride(1) == 1, "the columns of a row must lie side by side.");
             require(table.shape(0) < 2 || table.stride(0) >= 0, "rows must lie in increasing order.");
             require_shape("origin", origin, {table.shape(1)});
-            CentredRows view{nullptr, nullptr, origin.data(), static_cast<std::size_t>(table.stride(0)), table.shape(1)};
+            CentredRows view{nullptr, nullptr, origin.data(), static_cast<std::size_t>(table.stride(0)),
+                             table.shape(1)};
             if constexpr (std::is_same_v<std::decay_t<decltype(table)>, Table<double>>)
                 view.doubles = table.data();
             else
@@ -88,8 +89,7 @@ void product_sums(const Given& given, const ConstNumbers& origin, const Vector<c
 // Factors, shifts and constants in the form the pass wants.
 class PanelledModel {
 public:
-    PanelledModel(const Factors& factors, const Shifts& shifts,
-                  const Constants& constants, std::size_t threads)
+    PanelledModel(const Factors& factors, const Shifts& shifts, const Constants& constants, std::size_t threads)
         : components_(constants.shape(0)), columns_(shifts.shape(1)) {
         const WideModel empty = view();
         factors_ = zeros(components_ * empty.factor_size());
@@ -105,8 +105,7 @@ public:
     }
 
 private:
-    void place(std::size_t j, const Factors& factors, const Shifts& shifts,
-               const Constants& constants) {
+    void place(std::size_t j, const Factors& factors, const Shifts& shifts, const Constants& constants) {
         const WideModel model = view();
         constants_[j] = guesses_[j] = constants.data()[static_cast<std::int64_t>(j) * constants.stride(0)];
         if (!model.alive(j)) return;  // its factor may be anything and stays zero
@@ -138,12 +137,8 @@ private:
 class WideRows {
 public:
     WideRows(std::size_t rows, std::size_t columns, std::size_t threads)
-        : rows_(rows),
-          columns_(columns),
-          threads_(threads),
-          values_(zeros(table_size(rows, columns))),
-          leading_(zeros(padded() * view().lead())),
-          norms_(padded(), 0.0) {
+        : rows_(rows), columns_(columns), threads_(threads), values_(zeros(table_size(rows, columns))),
+          leading_(zeros(padded() * view().lead())), norms_(padded(), 0.0) {
         require(columns > 0 && columns < 1u << 31, "columns must be at least one, and below 2**31.");
     }
 
@@ -167,8 +162,8 @@ public:
         }
     }
 
-    std::int64_t hard_pass(const Factors& factors, const Shifts& shifts,
-                           const Constants& constants, const Labels& labels) {
+    std::int64_t hard_pass(const Factors& factors, const Shifts& shifts, const Constants& constants,
+                           const Labels& labels) {
         const nb::gil_scoped_release unlocked;
         check(factors, shifts, constants, labels);
         const PanelledModel model(factors, shifts, constants, threads_);
@@ -181,9 +176,8 @@ public:
         return total;
     }
 
-    void evidence(const Factors& factors, const Shifts& shifts,
-                  const Constants& constants, const Vector<const std::int32_t>& labels,
-                  const Numbers& evidence, const Numbers& entropies) {
+    void evidence(const Factors& factors, const Shifts& shifts, const Constants& constants,
+                  const Vector<const std::int32_t>& labels, const Numbers& evidence, const Numbers& entropies) {
         const nb::gil_scoped_release unlocked;
         check(factors, shifts, constants, labels);
         require_shape("evidence", evidence, {rows_});
@@ -194,12 +188,11 @@ public:
         });
     }
 
-    // Statistics by responsibility of rows given as they are; returns the weighted sum of the log evidence. The rows are
-    // treated in blocks, so that the responsibilities of few rows are held at a time.
-    double soft_pass(const Factors& factors, const Shifts& shifts,
-                     const Constants& constants, const Labels& labels, const Given& given,
-                     const ConstNumbers& origin, const std::optional<ConstNumbers>& weights, std::size_t kept,
-                     const Numbers& counts, const Sums& sums) {
+    // Statistics by responsibility of rows given as they are; returns the weighted sum of the log evidence. The rows
+    // are treated in blocks, so that the responsibilities of few rows are held at a time.
+    double soft_pass(const Factors& factors, const Shifts& shifts, const Constants& constants, const Labels& labels,
+                     const Given& given, const ConstNumbers& origin, const std::optional<ConstNumbers>& weights,
+                     std::size_t kept, const Numbers& counts, const Sums& sums) {
         const nb::gil_scoped_release unlocked;
         check(factors, shifts, constants, labels);
         if (weights) require_shape("weights", *weights, {rows_});
