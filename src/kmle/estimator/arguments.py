@@ -1,11 +1,12 @@
 """Small checks and conversions of what users pass to an estimator."""
 
-import os
 import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from .cores import available_cores, default_threads
 
 
 def whole_number(name: str, value: Any, least: int, other: str = "") -> None:
@@ -47,13 +48,12 @@ def _random_state(random_state: Any) -> Any:
 
 
 def threads_of(n_jobs: int | None) -> int:
-    """How many threads `n_jobs` asks for; None is all cores this process may use."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many threads `n_jobs` asks for; None is as many as scikit-learn's own OpenMP code would use."""
     if n_jobs is None:
-        return available
+        return default_threads()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise ValueError(f"n_jobs is {n_jobs!r}: it must be None (all cores), a positive number, or -1 (all cores)")
-    return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + int(n_jobs))
 
 
 def reporter(verbose: int, restart: int, n_init: int) -> Any:

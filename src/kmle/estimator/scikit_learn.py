@@ -46,7 +46,7 @@ class KMLE(HardEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     assignment : str, default="auto"
         The engine that assigns rows: "auto" takes the one expected to be fastest. Labels do not depend on it.
     n_jobs : int or None, default=None
-        Threads; None and -1 are all cores.
+        Threads; None is as many as scikit-learn's OpenMP code would use, -1 is all cores.
     random_state : int, RandomState, Generator or None, default=None
         The seed of all random draws; with a number every fit is the same.
     verbose : int, default=0
@@ -122,7 +122,7 @@ class ExponentialFamilyMixture(SoftEstimator, DensityMixin, BaseEstimator):  # t
     assignment : str, default="auto"
         The engine that assigns rows: "auto" takes the one expected to be fastest. Labels do not depend on it.
     n_jobs : int or None, default=None
-        Threads; None and -1 are all cores.
+        Threads; None is as many as scikit-learn's OpenMP code would use, -1 is all cores.
     random_state : int, RandomState, Generator or None, default=None
         The seed of all random draws; with a number every fit is the same.
     verbose : int, default=0

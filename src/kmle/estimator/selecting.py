@@ -69,7 +69,8 @@ def select(
     resolution : "auto", None, float or array (d,), default="auto"
         The steps that the columns were rounded to, as in the estimators.
     n_jobs : int or None, default=None
-        Threads; None and -1 are all cores. The answer does not depend on their number.
+        Threads; None is as many as scikit-learn's OpenMP code would use, -1 is all cores. The answer does not depend on
+        their number.
     random_state : int, RandomState, Generator or None, default=None
         The seed of all random draws.
     progress : bool or function, default=None

@@ -52,7 +52,9 @@ public:
     std::int32_t* names() const { return names_.get(); }
     Real* lead() const { return values_.get(); }  // at the centre
     Real* coefficients(std::size_t f) const { return values_.get() + (1 + f) * room_; }
-    std::size_t stride() const { return room_; }  // from the leads to the first coefficients, and from those to the next
+    std::size_t stride() const {
+        return room_;
+    }  // from the leads to the first coefficients, and from those to the next
 
     Box box{};
     std::size_t count = 0;
@@ -63,8 +65,8 @@ private:
     static constexpr std::size_t width = 16;  // lanes of the widest vectors
 
     std::size_t order_, room_ = 0;
-    std::unique_ptr<std::int32_t[], AlignedDelete<std::int32_t>> names_;
-    std::unique_ptr<Real[], AlignedDelete<Real>> values_;
+    Aligned<std::int32_t> names_;
+    Aligned<Real> values_;
 };
 
 }  // namespace KMLE_INSTRUCTION_SET

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <algorithm>
+
 #include "grouped_model.hpp"
 
 namespace kmle {
@@ -9,17 +11,41 @@ namespace kmle {
 // Components by means, factors of precisions and constants (see Centred), one after the other.
 class CentredForm {
 public:
-    CentredForm(const Contiguous<2>& mean, const Contiguous<2>& factor, const Contiguous<1>& constant,
-                const Contiguous<2>& linear, const std::vector<std::size_t>& places,
-                const std::vector<std::size_t>& linear_places, bool carried)
+    CentredForm(const Matrix<const double>& mean, const Matrix<const double>& factor,
+                const Vector<const double>& constant, const Matrix<const double>& linear,
+                const std::vector<std::size_t>& places, const std::vector<std::size_t>& linear_places, bool carried)
         : mean_(copied(mean)), factor_(copied(factor)), constant_(copied(constant)), linear_(copied(linear)),
-          places_(places), linear_places_(linear_places), length_(factor.shape(1)), carried_(carried) {}
+          places_(places), linear_places_(linear_places), length_(factor.shape(1)), carried_(carried) {
+        const std::size_t k = constant.shape(0), c = places.size();
+        require_shape("mean", mean, {k, c});
+        require_shape("factor", factor, {k, length_ == c ? c : c * (c + 1) / 2});
+        require_shape("linear", linear, {k, linear_places.size()});
+    }
+
+    // These components of rows with so many columns.
+    void require_fit(std::size_t components, std::size_t columns) const {
+        const auto is_column = [&](std::size_t place) { return place < columns; };
+        require(constant_.size() == components, "centred must have as many components as natural.");
+        require(std::all_of(places_.begin(), places_.end(), is_column) &&
+                    std::all_of(linear_places_.begin(), linear_places_.end(), is_column),
+                "the places of centred must be columns of the rows.");
+    }
 
     Centred view(std::size_t first) const {
         const std::size_t columns = places_.size(), others = linear_places_.size();
-        return {places_.data(), linear_places_.data(), mean_.data() + first * columns, linear_.data() + first * others,
-                factor_.data() + first * length_, constant_.data() + first, nullptr, nullptr, columns, length_, others,
-                length_ > columns, carried_};
+        return {places_.data(),
+                linear_places_.data(),
+                mean_.data() + first * columns,
+                linear_.data() + first * others,
+                factor_.data() + first * length_,
+                constant_.data() + first,
+                nullptr,
+                nullptr,
+                columns,
+                length_,
+                others,
+                length_ > columns,
+                carried_};
     }
 
 private:

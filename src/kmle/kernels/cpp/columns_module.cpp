@@ -2,7 +2,6 @@
 
 #include "columns_module.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
@@ -13,39 +12,38 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
+#include "chosen.hpp"
 #include "ordering.hpp"
 #include "pool.hpp"
-
-namespace nb = nanobind;
 
 namespace kmle {
 namespace {
 
-template <class T>
-using Vector = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
-template <int Dimensions>
-using Contiguous = nb::ndarray<const double, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
-
-const Passes* const* chosen = nullptr;
-
 // The owner of the interval each value lies in: `firsts` are the first values of all intervals but the first.
-void locate(const Contiguous<1>& values, const Contiguous<1>& firsts, const Vector<const std::int32_t>& owners,
-            const Vector<std::int32_t>& labels, std::size_t threads) {
+void locate(const Vector<const double>& values, const Vector<const double>& firsts,
+            const Vector<const std::int32_t>& owners, const Vector<std::int32_t>& labels, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t n = values.shape(0), step = 1 << 14;
+    require_shape("owners", owners, {firsts.shape(0) + 1});
+    require_shape("labels", labels, {n});
+    require(std::is_sorted(firsts.data(), firsts.data() + firsts.shape(0)), "firsts must be in increasing order.");
     Pool::run(rounded_up(n, step) / step, threads, [&](std::size_t task) {
         const std::size_t first = task * step, count = std::min(step, n - first);
         std::int32_t* out = labels.data() + first;
-        (*chosen)->locate(values.data() + first, count, firsts.data(), firsts.shape(0), out);
-        for (std::size_t i = 0; i < count; ++i) out[i] = owners.data()[out[i] * owners.stride(0)];
+        chosen->locate(values.data() + first, count, firsts.data(), firsts.shape(0), out);
+        for (std::size_t i = 0; i < count; ++i) out[i] = owners.data()[out[i]];
     });
 }
 
 // Orders rows in place so that neighbours are close, and says where each stood.
 template <class T>
-void spatial_order(const nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& rows, std::size_t leaf,
-                   const Vector<std::int32_t>& places, std::size_t threads) {
+void spatial_order(const Matrix<T>& rows, std::size_t leaf, const Vector<std::int32_t>& places, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
+    require(rows.shape(1) > 0, "rows must have at least one column.");
+    require(rows.shape(0) < 1u << 31, "rows must be fewer than 2**31.");
+    require(leaf > 0 && leaf < 1u << 31, "leaf must be at least one row.");
+    require_shape("places", places, {rows.shape(0)});
     order_in_space(rows.data(), places.data(), rows.shape(0), rows.shape(1), leaf, threads);
 }
 
@@ -54,6 +52,11 @@ void spread_labels(const Vector<const std::int32_t>& owners, const Vector<const 
                    const Vector<const std::int32_t>& places, const Vector<std::int32_t>& out, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t n = places.shape(0), groups = owners.shape(0), step = 256;
+    require(each > 0, "each must be at least one row.");
+    require_shape("owners", owners, {n / each + (n % each > 0)});
+    require_shape("labels", labels, {n});
+    require_shape("out", out, {n});
+    require_below("places", places, n, false);
     Pool::run(rounded_up(groups, step) / step, threads, [&](std::size_t task) {
         for (std::size_t g = task * step; g < std::min(groups, (task + 1) * step); ++g) {
             const std::int32_t owner = owners.data()[g];
@@ -65,11 +68,14 @@ void spread_labels(const Vector<const std::int32_t>& owners, const Vector<const 
 
 // Extremes and totals of the columns, and whether all values are finite and whole.
 template <class T>
-std::pair<bool, bool> survey(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& table,
-                             const Vector<double>& lowest, const Vector<double>& highest, const Vector<double>& totals,
-                             std::size_t threads) {
+std::pair<bool, bool> survey(const Matrix<const T>& table, const Vector<double>& lowest, const Vector<double>& highest,
+                             const Vector<double>& totals, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t rows = table.shape(0), columns = table.shape(1);
+    require(columns > 0, "the table must have at least one column.");
+    require_shape("lowest", lowest, {columns});
+    require_shape("highest", highest, {columns});
+    require_shape("totals", totals, {columns});
     const std::size_t step = std::max<std::size_t>(1, (1 << 17) / columns), count = rounded_up(rows, step) / step;
     std::vector<double> extremes(3 * columns * count);
     std::vector<Survey> parts(count);
@@ -78,9 +84,9 @@ std::pair<bool, bool> survey(const nb::ndarray<const T, nb::ndim<2>, nb::c_conti
         parts[t] = {own, own + columns, own + 2 * columns, true, true};
         const std::size_t first = t * step, size = std::min(step, rows - first);
         if constexpr (sizeof(T) == 8)
-            (*chosen)->survey64(table.data() + first * columns, size, columns, parts[t]);
+            chosen->survey64(table.data() + first * columns, size, columns, parts[t]);
         else
-            (*chosen)->survey32(table.data() + first * columns, size, columns, parts[t]);
+            chosen->survey32(table.data() + first * columns, size, columns, parts[t]);
     });
     bool finite = true, whole = true;
     for (const Survey& part : parts) {
@@ -97,10 +103,13 @@ std::pair<bool, bool> survey(const nb::ndarray<const T, nb::ndim<2>, nb::c_conti
 
 // Sums of the squares of the columns, seen from an origin, in pieces whose number depends on the sizes alone.
 template <class T>
-void squares(const nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>& table, const Contiguous<1>& origin,
-             const Vector<double>& totals, std::size_t threads) {
+void squares(const Strided<const T, 2>& table, const Vector<const double>& origin, const Vector<double>& totals,
+             std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t rows = table.shape(0), columns = table.shape(1);
+    require(columns > 0, "the table must have at least one column.");
+    require_shape("origin", origin, {columns});
+    require_shape("totals", totals, {columns});
     const std::size_t step = std::max<std::size_t>(1, (1 << 15) / columns), count = rounded_up(rows, step) / step;
     std::vector<double> parts(count * columns, 0.0);
     Pool::run(count, threads, [&](std::size_t t) {
@@ -112,7 +121,8 @@ void squares(const nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>& table, co
             double* own = sums.data() + i % 2 * columns;
             const auto add = [&](std::int64_t each) {
                 for (std::size_t a = 0; a < columns; ++a) {
-                    const double value = static_cast<double>(row[static_cast<std::int64_t>(a) * each]) - origin.data()[a];
+                    const double value =
+                        static_cast<double>(row[static_cast<std::int64_t>(a) * each]) - origin.data()[a];
                     own[a] += value * value;
                 }
             };
@@ -126,12 +136,21 @@ void squares(const nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>& table, co
     for (std::size_t c = 0; c < parts.size(); ++c) totals.data()[c % columns] += parts[c];
 }
 
+// The place of a whole number in a table of those from `low` on.
+inline std::size_t place_in_table(double value, double low, std::size_t size) {
+    const double place = value - low;
+    if (!(place >= 0.0 && place < static_cast<double>(size)))  // nor may it be no number
+        throw std::invalid_argument("values must lie in the range of the table.");
+    return static_cast<std::size_t>(place);
+}
+
 // How often each whole number from `low` on occurs, by weight where there are weights.
 template <class T>
-void tabulate(const nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>& values, double low,
-              const std::optional<Contiguous<1>>& weights, const Vector<double>& counts, std::size_t threads) {
+void tabulate(const Vector<const T>& values, double low, const std::optional<Vector<const double>>& weights,
+              const Vector<double>& counts, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t n = values.shape(0), size = counts.shape(0);
+    if (weights) require_shape("weights", *weights, {n});
     // Neighbours often are equal: taking turns between a few tables lets their sums proceed side by side. Tables that
     // are large are not worth having twice. How many there are depends on the sizes alone.
     const bool few = size <= 1 << 12;
@@ -141,7 +160,7 @@ void tabulate(const nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::
     Pool::run(pieces, threads, [&](std::size_t piece) {
         double* own = tables.data() + piece * turns * size;
         for (std::size_t i = piece * step; i < std::min(n, (piece + 1) * step); ++i) {
-            const std::size_t place = static_cast<std::size_t>(static_cast<double>(values.data()[i]) - low);
+            const std::size_t place = place_in_table(static_cast<double>(values.data()[i]), low, size);
             own[i % turns * size + place] += weights ? weights->data()[i] : 1.0;
         }
     });
@@ -150,13 +169,14 @@ void tabulate(const nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::
 
 // The entry of a table for each whole number from `low` on.
 template <class T>
-void look_up(const nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>& values, double low,
-             const Vector<const std::int32_t>& table, const Vector<std::int32_t>& out, std::size_t threads) {
+void look_up(const Vector<const T>& values, double low, const Vector<const std::int32_t>& table,
+             const Vector<std::int32_t>& out, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t n = values.shape(0), step = 1 << 16;
+    require_shape("out", out, {n});
     Pool::run(rounded_up(n, step) / step, threads, [&](std::size_t task) {
         for (std::size_t i = task * step; i < std::min(n, (task + 1) * step); ++i)
-            out.data()[i] = table.data()[static_cast<std::size_t>(static_cast<double>(values.data()[i]) - low)];
+            out.data()[i] = table.data()[place_in_table(static_cast<double>(values.data()[i]), low, table.shape(0))];
     });
 }
 
@@ -177,8 +197,7 @@ void define_for(nb::module_& module, const char* suffix) {
 
 }  // namespace
 
-void define_columns(nb::module_& module, const Passes* const& passes) {
-    chosen = &passes;
+void define_columns(nb::module_& module) {
     define_for<double>(module, "64");
     define_for<float>(module, "32");
     module.def("spread_labels", &spread_labels, nb::arg("owners").noconvert(), nb::arg("labels").noconvert(),

@@ -72,7 +72,8 @@ private:
 template <class Work>
 inline void in_groups(std::size_t count, const Work& work) {
     const std::size_t whole = count / group * group;
-    for (std::size_t first = 0; first < whole; first += group) work(first, std::integral_constant<std::size_t, group>());
+    for (std::size_t first = 0; first < whole; first += group)
+        work(first, std::integral_constant<std::size_t, group>());
     switch (count - whole) {
         case 3: return work(whole, std::integral_constant<std::size_t, 3>());
         case 2: return work(whole, std::integral_constant<std::size_t, 2>());

@@ -1,30 +1,23 @@
-// Many small full Gaussians: natural parameters from moments, and log-normalizers. For a few columns a call of LAPACK per
-// matrix costs far more than the matrix.
+// Many small full Gaussians: natural parameters from moments, and log-normalizers. For a few columns a call of LAPACK
+// per matrix costs far more than the matrix.
 //
-// Symmetric matrices are packed as in numerics/packing.py: the upper triangle, row by row; natural parameters have their
-// off-diagonal entries doubled.
+// Symmetric matrices are packed as in numerics/packing.py: the upper triangle, row by row; natural parameters have
+// their off-diagonal entries doubled.
 
 #include "gaussian_module.hpp"
-
-#include <nanobind/ndarray.h>
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "arrays.hpp"
 #include "widening.hpp"
 
 namespace kmle {
 namespace {
 
-namespace nb = nanobind;
-
-using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Out = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Flags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+std::size_t order_of(std::size_t columns) { return columns + columns * (columns + 1) / 2; }
 
 // The lower Cholesky factor in place of the lower triangle of a d x d matrix; false where there is none.
 bool factor(double* a, std::size_t d) {
@@ -67,14 +60,17 @@ bool is_above(const double* a, const double* spread, std::size_t d, double* spac
 }
 
 // Natural parameters of moments (m, D) of d columns. Covariances narrower than a positive spread are widened to it.
-// `safe` is 0 where one is close to singular: it minus diag(spread^2) is not positive definite and a spread is zero, the
-// square of a diagonal entry of its factor is at most `smallest` of the variance, or a variance at most `rounding` of the
-// second moment. Those are left to the caller.
-void natural(const Rows& moments, const Vector& spread, double smallest, double rounding, const Out& out,
-             const Flags& safe) {
+// `safe` is 0 where one is close to singular: it minus diag(spread^2) is not positive definite and a spread is zero,
+// the square of a diagonal entry of its factor is at most `smallest` of the variance, or a variance at most `rounding`
+// of the second moment. Those are left to the caller.
+void natural(const Matrix<const double>& moments, const Vector<const double>& spread, double smallest, double rounding,
+             const Matrix<double>& out, const Vector<std::uint8_t>& safe) {
     const nb::gil_scoped_release unlocked;
     const std::size_t d = spread.shape(0), order = moments.shape(1);
-    std::vector<double> matrix(d * d), space(2 * d * d), variances(d);
+    require_shape("moments", moments, {moments.shape(0), order_of(d)});
+    require_shape("natural", out, {moments.shape(0), order});
+    require_shape("safe", safe, {moments.shape(0)});
+    std::vector<double> matrix(d * d), space(d * d), variances(d);
     double* a = matrix.data();
     bool all_spread = true;
     for (std::size_t i = 0; i < d; ++i) all_spread = all_spread && spread.data()[i] > 0.0;
@@ -110,9 +106,12 @@ void natural(const Rows& moments, const Vector& spread, double smallest, double 
 
 // Which natural parameters (m, D) have covariances no narrower than the spread: identity minus the precision, in units of
 // the spread, is positive semidefinite but for rounding.
-void has_spread(const Rows& natural, const Vector& spread, double rounding, const Flags& wide) {
+void has_spread(const Matrix<const double>& natural, const Vector<const double>& spread, double rounding,
+                const Vector<std::uint8_t>& wide) {
     const nb::gil_scoped_release unlocked;
     const std::size_t d = spread.shape(0), order = natural.shape(1);
+    require_shape("natural", natural, {natural.shape(0), order_of(d)});
+    require_shape("wide", wide, {natural.shape(0)});
     std::vector<double> matrix(d * d);
     double* a = matrix.data();
     for (std::size_t m = 0; m < natural.shape(0); ++m) {
@@ -126,9 +125,12 @@ void has_spread(const Rows& natural, const Vector& spread, double rounding, cons
 }
 
 // F(theta) of natural parameters (m, D); NaN outside the natural parameter space.
-void log_normalizer(const Rows& natural, std::size_t d, const Numbers& out) {
+void log_normalizer(const Matrix<const double>& natural, std::size_t d, const Vector<double>& out) {
     const nb::gil_scoped_release unlocked;
     const std::size_t order = natural.shape(1);
+    require(d <= order, "columns must not be more than natural has.");
+    require_shape("natural", natural, {natural.shape(0), order_of(d)});
+    require_shape("values", out, {natural.shape(0)});
     const double log_two_pi = std::log(2.0 * 3.14159265358979323846);
     std::vector<double> matrix(d * d), solved(d);
     double* a = matrix.data();
@@ -154,8 +156,8 @@ void log_normalizer(const Rows& natural, std::size_t d, const Numbers& out) {
 }  // namespace
 
 void define_gaussian(nb::module_& module) {
-    module.def("gaussian_natural", &natural, nb::arg("moments").noconvert(), nb::arg("spread").noconvert(), nb::arg("smallest"),
-               nb::arg("rounding"), nb::arg("natural").noconvert(), nb::arg("safe").noconvert());
+    module.def("gaussian_natural", &natural, nb::arg("moments").noconvert(), nb::arg("spread").noconvert(),
+               nb::arg("smallest"), nb::arg("rounding"), nb::arg("natural").noconvert(), nb::arg("safe").noconvert());
     module.def("gaussian_has_spread", &has_spread, nb::arg("natural").noconvert(), nb::arg("spread").noconvert(),
                nb::arg("rounding"), nb::arg("wide").noconvert());
     module.def("gaussian_log_normalizer", &log_normalizer, nb::arg("natural").noconvert(), nb::arg("columns"),

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cmath>
-#include <vector>
 
 #include "candidates.hpp"
 #include "labelling.hpp"
@@ -31,8 +30,8 @@ public:
         return near_tie(shape, model_, largest_.data());
     }
 
-    // The best candidate of each row, by its place in the list; -1 past the last row. `doubt` is that of scores in single
-    // precision.
+    // The best candidate of each row, by its place in the list; -1 past the last row. `doubt` is that of scores in
+    // single precision.
     const std::int32_t* label(const Candidates<float>& candidates, std::size_t first, std::size_t count, double doubt) {
         measure(candidates.box, first, count);
         Best<float>& best = work_.best;
@@ -134,8 +133,8 @@ private:
     const Model<double>& model_;
     Workspace<float> work_;
     Workspace<double> precise_;
-    std::vector<float> grouped_;
-    std::vector<double> largest_, natural_, bias_, precise_grouped_;
+    List<float> grouped_;
+    List<double> largest_, natural_, bias_, precise_grouped_;
 };
 
 }  // namespace KMLE_INSTRUCTION_SET

@@ -1,50 +1,31 @@
-// Arrays as Python gives them, and components in the forms the passes want.
+// Components in the forms the passes want.
 
 #pragma once
-
-#include <nanobind/ndarray.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
 
+#include "arrays.hpp"
 #include "memory.hpp"
 #include "passes.hpp"
 
 namespace kmle {
 
-namespace nb = nanobind;
-
-template <class T>
-using Matrix = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
-template <class T>
-using Vector = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
-
-template <int Dimensions>
-using Lines = nb::ndarray<const float, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
-template <int Dimensions>
-using Contiguous = nb::ndarray<const double, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
-
-using Names = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Natural = Strided<const double, 2>;
+using Bias = Strided<const double, 1>;
 
 // Natural parameters and biases in every form the passes want.
 template <class T>
 class GroupedModel {
 public:
-    GroupedModel(const Matrix<const double>& natural, const Vector<const double>& bias)
-        : GroupedModel(natural, bias, 0, natural.shape(0)) {}
+    GroupedModel(const Natural& natural, const Bias& bias) : GroupedModel(natural, bias, 0, natural.shape(0)) {}
 
     // Of so many of the components, from the first one on.
-    GroupedModel(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t first,
-                 std::size_t components)
-        : components_(components),
-          order_(natural.shape(1)),
-          natural_(components_ * order_, 0.0),
-          bias_(components_),
-          largest_(order_, 0.0),
-          grouped_(aligned<T>(padded() * order_)),
-          grouped_bias_(aligned<T>(padded())) {
+    GroupedModel(const Natural& natural, const Bias& bias, std::size_t first, std::size_t components)
+        : components_(components), order_(natural.shape(1)), natural_(components_ * order_, 0.0), bias_(components_),
+          largest_(order_, 0.0), grouped_(aligned<T>(padded() * order_)), grouped_bias_(aligned<T>(padded())) {
         for (std::size_t j = 0; j < components_; ++j) {
             bias_[j] = bias.data()[static_cast<std::int64_t>(first + j) * bias.stride(0)];
             if (std::isinf(bias_[j])) continue;  // dead: its natural parameter may be anything and stays zero
@@ -84,7 +65,7 @@ private:
     std::vector<double> natural_, bias_, largest_;
     double largest_bias_ = 0.0;
     std::vector<float> magnitudes_;
-    std::unique_ptr<T[], AlignedDelete<T>> grouped_, grouped_bias_;
+    Aligned<T> grouped_, grouped_bias_;
 };
 
 }  // namespace kmle

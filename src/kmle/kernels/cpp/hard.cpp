@@ -13,16 +13,17 @@ namespace {
 // From so many products a row on, single precision saves more than its rounding costs.
 constexpr std::size_t worth_screening = 128;
 
-// A hard pass that scores rows in single precision, in half the time; rows that are in doubt after that are gathered and
-// scored again in double precision. Where those are many, all are.
+// A hard pass that scores rows in single precision, in half the time; rows that are in doubt after that are gathered
+// and scored again in double precision. Where those are many, all are.
 template <class T>
 class Screening {
 public:
     Screening(const Packed<T>& packed, const Model<float>& single, const Model<double>& precise, HardTask& task)
-        : packed_(packed), in_double_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order,
-                                      packed.features},
-          precise_(precise), task_(task), raised_(single, precise.centred), largest_(packed.columns), work_(packed.order, single.components),
-          booking_(packed.order, single.components), refiner_(packed, precise, task) {}
+        : packed_(packed), in_double_{nullptr,        packed.largest, packed.weights, packed.rows,
+                                      packed.columns, packed.order,   packed.features},
+          precise_(precise), task_(task), raised_(single, precise.centred), largest_(packed.columns),
+          work_(packed.order, single.components), booking_(packed.order, single.components),
+          refiner_(packed, precise, task) {}
 
     void run() {
         for (std::size_t b = task_.first_block; b < task_.last_block; b += raised_together) {
@@ -82,7 +83,8 @@ private:
         const bool at_once = count == wide;
         if (at_once && task_.margins) work_.best.margins(task_.margins + first);
         const std::int32_t* before = task_.fresh ? nullptr : task_.labels + first;
-        if (at_once && (!work_.best.settle(before, raised_.largest_doubt()) || !work_.best.settle(before, raised_.doubts()))) {
+        if (at_once &&
+            (!work_.best.settle(before, raised_.largest_doubt()) || !work_.best.settle(before, raised_.doubts()))) {
             if (task_.fresh) work_.best.write(task_.labels + first);
             return;
         }

@@ -1,7 +1,5 @@
 // Sums of the statistics of rows by their labels.
 
-#include <vector>
-
 #include "lane_sums.hpp"
 
 namespace kmle {
@@ -13,7 +11,8 @@ constexpr std::size_t few_sums = 256;
 
 // Adds a whole block of rows of one label, as most are where rows lie in the order of their labels.
 template <class T>
-void add_alike(const Packed<T>& packed, std::size_t first, const double* statistics, std::int32_t label, SumsTask& task) {
+void add_alike(const Packed<T>& packed, std::size_t first, const double* statistics, std::int32_t label,
+               SumsTask& task) {
     constexpr std::size_t rows = block_rows<T>;
     alignas(64) double weights[rows];
     if (packed.weights)
@@ -24,7 +23,8 @@ void add_alike(const Packed<T>& packed, std::size_t first, const double* statist
     double* sums = task.sums + static_cast<std::size_t>(label) * packed.order;
     for (std::size_t f = 0; f < packed.order; ++f) {
         Vec<double> sum{};
-        for (std::size_t r = 0; r < rows; r += lanes<double>) sum += load(weights + r) * load(statistics + f * rows + r);
+        for (std::size_t r = 0; r < rows; r += lanes<double>)
+            sum += load(weights + r) * load(statistics + f * rows + r);
         sums[f] += sum_of_lanes(sum);
     }
 }
@@ -33,7 +33,7 @@ template <class T>
 void label_sums(const Packed<T>& packed, SumsTask& task) {
     constexpr std::size_t rows = block_rows<T>;
     const bool by_lane = task.components == 1 || task.components * (packed.order + 1) <= few_sums;
-    std::vector<std::int32_t> names(by_lane ? task.components : 0);
+    List<std::int32_t> names(by_lane ? task.components : 0);
     for (std::size_t j = 0; j < names.size(); ++j) names[j] = static_cast<std::int32_t>(j);
     LaneSums<T> lanes(packed.order, names.size());
     lanes.open(names.data(), names.size(), task.counts, task.sums);

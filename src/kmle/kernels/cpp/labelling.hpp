@@ -20,8 +20,8 @@ struct Best {
     alignas(64) Integer label[block_rows<T>];
     alignas(64) Integer unsettled[block_rows<T>];  // rows that move or nearly tie, see settle
 
-    // `scratch` holds the scores of a strip with all components, where there are many statistics. What is wanted next is
-    // fetched on the way.
+    // `scratch` holds the scores of a strip with all components, where there are many statistics. What is wanted next
+    // is fetched on the way.
     void find(const T* statistics, const Model<T>& model, T* scratch, Fetching next = {}) {
         constexpr std::size_t rows = block_rows<T>, width = strip * lanes<T>;
         const bool wide = model.order > statistics_at_once;
@@ -215,11 +215,11 @@ void book(const Packed<T>& packed, const T* values, Workspace<T>& work, HardTask
     work.move_count = 0;
 }
 
-// Labels rows in double precision whose columns lie in `values` as a block does, and books those that move. `places` are
-// the rows (null: they are those of the block from `first` on).
-inline void label_rows(const Packed<double>& packed, const Model<double>& model, const double* values, std::size_t first,
-                       const std::size_t* places, std::size_t count, double doubt, Workspace<double>& work,
-                       HardTask& task, Fetching next = {}) {
+// Labels rows in double precision whose columns lie in `values` as a block does, and books those that move. `places`
+// are the rows (null: they are those of the block from `first` on).
+inline void label_rows(const Packed<double>& packed, const Model<double>& model, const double* values,
+                       std::size_t first, const std::size_t* places, std::size_t count, double doubt,
+                       Workspace<double>& work, HardTask& task, Fetching next = {}) {
     constexpr std::size_t rows = block_rows<double>;
     if (model.centred) {
         // These scores have one value wherever they are computed: what ties, ties.
@@ -269,7 +269,8 @@ public:
     Refiner(const Packed<T>& packed, const Model<double>& model, HardTask& task)
         : packed_{nullptr, nullptr, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
           model_(model), task_(task), own_(task), gathered_(packed.columns * block_rows<double>),
-          block_(packed.columns * block_rows<double>),          counts_(model.components), sums_(model.components * packed.order),
+          block_(packed.columns * block_rows<double>), counts_(model.components),
+          sums_(model.components * packed.order),
           work_(std::make_unique<Workspace<double>>(packed.order, model.components)) {
         own_.counts = counts_.get();
         own_.sums = sums_.get();

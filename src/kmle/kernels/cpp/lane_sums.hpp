@@ -7,8 +7,8 @@
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
-// Adds rows of a block, from row `first` of all on, to the counts and sums of their labels, where they have one. Where there are many
-// statistics they are taken some at a time, so that what is fetched of them serves every row.
+// Adds rows of a block, from row `first` of all on, to the counts and sums of their labels, where they have one. Where
+// there are many statistics they are taken some at a time, so that what is fetched of them serves every row.
 template <class T>
 void add_by_row(const Packed<T>& packed, std::size_t first, std::size_t count, const double* statistics,
                 const std::int32_t* labels, double* counts, double* sums) {
@@ -61,7 +61,8 @@ public:
             }
             for (std::size_t f = 0; f < order_; ++f) {
                 Vec<double> total{};
-                for (std::size_t v = 0; v < vectors; ++v) total += own_weight_[v] * load(statistics + f * rows + v * width);
+                for (std::size_t v = 0; v < vectors; ++v)
+                    total += own_weight_[v] * load(statistics + f * rows + v * width);
                 sums[f + 1] += total;
             }
         }

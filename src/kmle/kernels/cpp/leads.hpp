@@ -12,8 +12,7 @@ public:
     // What is said of a lead never counts on more than this, so that sums of it stay numbers.
     static constexpr float longest = 1e38f;
 
-    Leads(const Stretches& stretches, const Step& step)
-        : stretches_(stretches), step_(step), left_(stretches.width) {}
+    Leads(const Stretches& stretches, const Step& step) : stretches_(stretches), step_(step), left_(stretches.width) {}
 
     // Of the stretch that was taken last.
     float* left() { return left_.get(); }
@@ -43,7 +42,8 @@ public:
         for (std::size_t j = 0; j < width; j += lanes<float>) {
             const Line own = taken<Line>(change + j), lead = taken<Line>(leads + j);
             // Sizes are added up, not compared: what is no number then shows.
-            Line lost = broadcast(-std::numeric_limits<float>::infinity()), size = absolute<float>(lead) + absolute<float>(own);
+            Line lost = broadcast(-std::numeric_limits<float>::infinity()),
+                 size = absolute<float>(lead) + absolute<float>(own);
             for (std::size_t p = 0; p < count; ++p) {
                 const std::size_t z = static_cast<std::size_t>(present[p]);
                 const Line reach = radius * taken<Line>(step_.apart + z * width + j);

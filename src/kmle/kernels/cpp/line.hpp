@@ -22,15 +22,13 @@ namespace kmle {
 
 class Line {
 public:
-    // The rows, and the values they are ordered by, lie in runs and outlive it. `starts` are those of the runs, and the end.
+    static constexpr std::size_t most_statistics = 8;
+
+    // The rows, and the values they are ordered by, lie in runs and outlive it. `starts` are those of the runs, and the
+    // end.
     Line(Packing<double>& rows, double* values, std::vector<std::size_t> starts)
-        : packing_(rows),
-          values_(values),
-          packed_(rows.view()),
-          starts_(std::move(starts)),
-          settled_(starts_.size() - 1, 0),
-          rows_(packed_.rows),
-          order_(packed_.order) {
+        : packing_(rows), values_(values), packed_(rows.view()), starts_(std::move(starts)),
+          settled_(starts_.size() - 1, 0), rows_(packed_.rows), order_(packed_.order) {
         // Each run is summed by itself, and the runs in long double: rounding stays that of one run.
         const std::size_t runs = settled_.size(), cells = order_ + 1;
         std::vector<double> sums(runs * cells, 0.0);
@@ -134,9 +132,8 @@ private:
     void settle(std::vector<std::size_t> runs) {
         std::sort(runs.begin(), runs.end());
         runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
-        Pool::run(runs.size(), packing_.threads(), [&](std::size_t task) {
-            packing_.sort_rows(starts_[runs[task]], starts_[runs[task] + 1], values_);
-        });
+        Pool::run(runs.size(), packing_.threads(),
+                  [&](std::size_t task) { packing_.sort_rows(starts_[runs[task]], starts_[runs[task] + 1], values_); });
         for (const std::size_t run : runs) {
             packing_.measure_rows(starts_[run], starts_[run + 1]);  // not by threads: neighbours may share a block
             settled_[run] = 1;
@@ -158,7 +155,7 @@ private:
 
     // The difference of two scores at a known place.
     double score(std::size_t i, const double* slope, double offset) const {
-        double t[8];
+        double t[most_statistics];
         row_statistics(packed_, i, t);
         for (std::size_t f = 0; f < order_; ++f) offset += slope[f] * t[f];
         return offset;
@@ -174,7 +171,7 @@ private:
     }
 
     void add_row(std::size_t i, double* out) const {
-        double t[8];
+        double t[most_statistics];
         const double weight = packed_.weight(i);
         row_statistics(packed_, i, t);
         out[0] += weight;
@@ -213,14 +210,14 @@ private:
     }
 
     std::int32_t label(std::size_t i, const Scores& scores) {
-        double t[8];
+        double t[most_statistics];
         statistics(i, t);
         return exact_label(t, scores.natural, scores.bias, scores.components, order_);
     }
 
     // By how much the owner beats component j at place i, less what rounding may account for.
     double lead(std::size_t i, std::size_t owner, std::size_t j, const Scores& scores) {
-        double t[8];
+        double t[most_statistics];
         statistics(i, t);
         const double *own = scores.natural + owner * order_, *other = scores.natural + j * order_;
         double difference = scores.bias[owner] - scores.bias[j];
@@ -319,7 +316,7 @@ private:
     template <class Place>
     int trend(const Place& place, std::size_t i, std::size_t first, std::size_t last, const double* slope,
               double offset) const {
-        double t[8];
+        double t[most_statistics];
         row_statistics(packed_, place(i), t);
         double here = offset, magnitude = std::abs(offset);
         for (std::size_t f = 0; f < order_; ++f) {

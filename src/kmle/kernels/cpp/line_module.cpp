@@ -2,14 +2,17 @@
 
 #include "line_module.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <atomic>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "fork_gate.hpp"
 #include "line.hpp"
 #include "line_order.hpp"
 #include "packed_rows.hpp"
@@ -21,18 +24,21 @@ namespace {
 class SortedRows {
 public:
     SortedRows(PackedRows<double>& packed, const Vector<double>& line, const std::vector<std::size_t>& starts)
-        : line_(packed, line.data(), starts) {}
+        : line_(packed, line.data(), checked(packed, line, starts)) {}
 
     // Cuts and owners of the cells, or None where rounding decides too much; counts and sums are added to.
-    nb::object hard_pass(const Contiguous<2>& natural, const Contiguous<1>& bias, const Vector<double>& counts,
-                        const Matrix<double>& sums) {
+    nb::object hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
+                         const Vector<double>& counts, const Matrix<double>& sums) {
         std::vector<std::int64_t> cuts;
         std::vector<std::int32_t> owners;
         bool decided = false;
         {
             const nb::gil_scoped_release unlocked;
-            const std::lock_guard<std::mutex> turn(one_at_a_time_);  // a pass may put runs in order
             const std::size_t order = line_.order();
+            require_components(natural, bias, order);
+            require_totals(counts, sums, natural.shape(0), order);
+            const ForkGate gate;  // a pass may put runs in order
+            const std::lock_guard<std::mutex> turn(one_at_a_time_);
             decided = line_.cells(natural.data(), bias.data(), natural.shape(0), cuts, owners);
             if (!decided) owners.clear();
             std::vector<double> total(order + 1);
@@ -48,6 +54,16 @@ public:
     }
 
 private:
+    static const std::vector<std::size_t>& checked(const PackedRows<double>& packed, const Vector<double>& line,
+                                                   const std::vector<std::size_t>& starts) {
+        require(packed.order() <= Line::most_statistics, "a line has at most eight statistics.");
+        require_shape("line", line, {packed.rows()});
+        require(starts.size() > 1 && starts.front() == 0 && starts.back() == packed.rows() &&
+                    std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>()) == starts.end(),
+                "starts must increase from 0 to the number of rows, which must not be 0.");
+        return starts;
+    }
+
     Line line_;
     std::mutex one_at_a_time_;
 };
@@ -55,21 +71,32 @@ private:
 // Values put into runs along a line (see line_order.hpp).
 class Runs {
 public:
-    using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    using Values = Vector<const double>;
 
     Runs(const Values& borders, std::size_t rows, std::size_t rows_a_block)
-        : order_(borders.data(), borders.shape(0), rows, rows_a_block) {}
+        : order_(checked(borders, rows, rows_a_block), borders.shape(0), rows, rows_a_block), rows_(rows),
+          rows_a_block_(rows_a_block), blocks_(rows / rows_a_block + (rows % rows_a_block > 0)) {}
 
     void count(std::size_t first, const Values& values) {
         const nb::gil_scoped_release unlocked;
+        advance(first, values.shape(0), Block::given, Block::counted);
         order_.count(first, values.data(), values.shape(0));
     }
 
-    void lay_out() { order_.lay_out(); }
+    void lay_out() {
+        require_all(Block::counted);
+        order_.lay_out();
+        for (std::atomic<Block>& block : blocks_) block = Block::laid_out;
+    }
 
-    void place(std::size_t first, const Values& values, const std::optional<Values>& weights, const Vector<double>& line,
-               const std::optional<Vector<double>>& line_weights) {
+    void place(std::size_t first, const Values& values, const std::optional<Values>& weights,
+               const Vector<double>& line, const std::optional<Vector<double>>& line_weights) {
         const nb::gil_scoped_release unlocked;
+        require_shape("line", line, {rows_});
+        require(weights.has_value() == line_weights.has_value(), "weights and line_weights come together.");
+        if (weights) require_shape("weights", *weights, {values.shape(0)});
+        if (line_weights) require_shape("line_weights", *line_weights, {rows_});
+        advance(first, values.shape(0), Block::laid_out, Block::placed);
         order_.place(first, values.data(), values.shape(0), weights ? weights->data() : nullptr, line.data(),
                      line_weights ? line_weights->data() : nullptr);
     }
@@ -77,16 +104,47 @@ public:
     std::vector<std::int64_t> finish(const Vector<double>& line, const std::optional<Vector<double>>& weights,
                                      std::size_t threads) {
         const nb::gil_scoped_release unlocked;
+        require_shape("line", line, {rows_});
+        if (weights) require_shape("weights", *weights, {rows_});
+        require_all(Block::placed);
         return order_.finish(line.data(), weights ? weights->data() : nullptr, threads);
     }
 
 private:
+    // What was done with a block. Each is counted and placed once, whole.
+    enum class Block : char { given, counted, laid_out, placed };
+
+    static const double* checked(const Values& borders, std::size_t rows, std::size_t rows_a_block) {
+        const double *first = borders.data(), *last = first + borders.shape(0);
+        require(borders.shape(0) > 0 && borders.shape(0) <= 1u << 16, "borders must be 1 to 65536 numbers.");
+        require(std::all_of(first, last, [](double border) { return border == border; }) && std::is_sorted(first, last),
+                "borders must be in increasing order.");
+        require(rows > 0 && rows_a_block > 0, "rows and rows_a_block must be at least one.");
+        table_size(rows, 1);
+        return first;
+    }
+
+    void advance(std::size_t first, std::size_t count, Block from, Block to) {
+        require(first < rows_ && first % rows_a_block_ == 0 && count == std::min(rows_a_block_, rows_ - first),
+                "values must be those of one block.");
+        require(blocks_[first / rows_a_block_].compare_exchange_strong(from, to),
+                "a block is counted once, then all are laid out, and then it is placed once.");
+    }
+
+    void require_all(Block state) const {
+        require(std::all_of(blocks_.begin(), blocks_.end(), [&](const auto& block) { return block == state; }),
+                "all blocks must be counted before they are laid out, and placed before the line is finished.");
+    }
+
     LineOrder order_;
+    std::size_t rows_, rows_a_block_;
+    std::vector<std::atomic<Block>> blocks_;
 };
 
 }  // namespace
 
 void define_line(nb::module_& module) {
+    ForkGate::install();
     nb::class_<SortedRows>(module, "SortedRows")
         .def(nb::init<PackedRows<double>&, const Vector<double>&, const std::vector<std::size_t>&>(), nb::arg("packed"),
              nb::arg("line").noconvert(), nb::arg("starts"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
@@ -97,9 +155,11 @@ void define_line(nb::module_& module) {
              nb::arg("rows_a_block"))
         .def("count", &Runs::count, nb::arg("first"), nb::arg("values").noconvert())
         .def("lay_out", &Runs::lay_out)
-        .def("place", &Runs::place, nb::arg("first"), nb::arg("values").noconvert(), nb::arg("weights").noconvert().none(),
-             nb::arg("line").noconvert(), nb::arg("line_weights").noconvert().none())
-        .def("finish", &Runs::finish, nb::arg("line").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("threads"));
+        .def("place", &Runs::place, nb::arg("first"), nb::arg("values").noconvert(),
+             nb::arg("weights").noconvert().none(), nb::arg("line").noconvert(),
+             nb::arg("line_weights").noconvert().none())
+        .def("finish", &Runs::finish, nb::arg("line").noconvert(), nb::arg("weights").noconvert().none(),
+             nb::arg("threads"));
 }
 
 }  // namespace kmle

@@ -22,9 +22,7 @@ public:
     // Runs begin at the borders, in order, but for the first, which takes all that lies below the second. Values are
     // given twice, in blocks of so many.
     LineOrder(const double* borders, std::size_t runs, std::size_t rows, std::size_t rows_a_block)
-        : runs_(runs),
-          rows_a_block_(rows_a_block),
-          borders_(borders, borders + runs),
+        : runs_(runs), rows_a_block_(rows_a_block), borders_(borders, borders + runs),
           numbers_(aligned<std::uint16_t>(rows)) {
         make_table();
         next_.assign(std::max<std::size_t>(1, rounded_up(rows, rows_a_block) / rows_a_block) * apart(), 0);
@@ -94,7 +92,8 @@ private:
         }
     };
 
-    // How far the numbers of blocks lie apart: no power of two, as those of one run would share few places of the cache.
+    // How far the numbers of blocks lie apart: no power of two, as those of one run would share few places of the
+    // cache.
     std::size_t apart() const { return runs_ + 8; }
 
     // Counts groups of values: so many of each.
@@ -120,8 +119,8 @@ private:
         }
     }
 
-    // What bisection begins with: the run of the first border in each cell, and as many steps as the fullest cell needs.
-    // Where values lie far apart most borders share a cell, and bisection does it all.
+    // What bisection begins with: the run of the first border in each cell, and as many steps as the fullest cell
+    // needs. Where values lie far apart most borders share a cell, and bisection does it all.
     void make_table() {
         first_run_.assign(cells_a_run * runs_, 0);
         if (runs_ == 1) return;
@@ -143,8 +142,8 @@ private:
     std::vector<double> borders_;  // that of the first run is never asked for
     std::vector<std::uint16_t> first_run_;
     Cells cells_;
-    std::uint32_t steps_ = 0;  // the first step of bisection: a power of two, or none
-    std::unique_ptr<std::uint16_t[], AlignedDelete<std::uint16_t>> numbers_;  // the run of each value
+    std::uint32_t steps_ = 0;         // the first step of bisection: a power of two, or none
+    Aligned<std::uint16_t> numbers_;  // the run of each value
     std::vector<std::int64_t> next_;  // [block][run]: how many values, then where the next one comes
     std::vector<std::int64_t> starts_;
 };

@@ -2,8 +2,6 @@
 
 #pragma once
 
-#include <vector>
-
 #include "labelling.hpp"
 
 namespace kmle {
@@ -32,9 +30,9 @@ inline float smallest(Line values) {
 // The components to score, the labels of the rows before, and what was found.
 class Look {
 public:
-    std::vector<std::int32_t> names;     // of the components to be scored, `named` of them
+    List<std::int32_t> names;            // of the components to be scored, `named` of them
     std::size_t named = 0, present = 0;  // those that are some row's own come first
-    std::vector<float> leads;            // by which the rows' own lead over each, at least
+    List<float> leads;                   // by which the rows' own lead over each, at least
     alignas(64) std::int32_t before[look_rows], open[look_rows];
     alignas(64) float own[look_rows], top[look_rows], second[look_rows];
 
@@ -101,7 +99,8 @@ private:
             for (std::size_t g = 0; g < group; ++g) {
                 const Line coefficient = broadcast(natural[g][f * group]);
 #pragma GCC unroll 4
-                for (std::size_t v = 0; v < strip; ++v) scores[g][v] += coefficient * load(statistics + v * lanes<float>);
+                for (std::size_t v = 0; v < strip; ++v)
+                    scores[g][v] += coefficient * load(statistics + v * lanes<float>);
             }
         }
     }

@@ -2,36 +2,27 @@
 
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <new>
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 namespace kmle {
 
+// Room for `count` objects of `size` bytes, not initialised. Compiled once, in memory.cpp, for all instruction sets.
+void* allocate(std::size_t count, std::size_t size);
+void release(void* data) noexcept;
+
 template <class T>
 struct AlignedDelete {
-    void operator()(T* data) const { ::operator delete(data, std::align_val_t(64)); }
+    void operator()(T* data) const { release(data); }
 };
 
-// Not initialised.
 template <class T>
-std::unique_ptr<T[], AlignedDelete<T>> aligned(std::size_t size) {
-    const std::size_t bytes = std::max<std::size_t>(size, 1) * sizeof(T);
-    T* data = static_cast<T*>(::operator new(bytes, std::align_val_t(64)));
-#ifdef __linux__
-    // Fetching small pages takes longer than filling them.
-    constexpr std::uintptr_t page = 1 << 21;
-    const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
-    const std::uintptr_t last = (reinterpret_cast<std::uintptr_t>(data) + bytes) / page * page;
-    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-#endif
-    return std::unique_ptr<T[], AlignedDelete<T>>(data);
+using Aligned = std::unique_ptr<T[], AlignedDelete<T>>;
+
+// Not initialised. Static, so that no instruction set has that of another.
+template <class T>
+static Aligned<T> aligned(std::size_t size) {
+    return Aligned<T>(static_cast<T*>(allocate(size, sizeof(T))));
 }
 
 }  // namespace kmle

@@ -1,5 +1,5 @@
-// The Python face of the compiled kernels. kmle.kernels checks shapes, types and values before it calls; nothing is
-// checked again here.
+// The Python face of the compiled kernels. Whatever is given is checked here (see arrays.hpp): no call reads or writes
+// memory that is not its own.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -20,6 +20,13 @@
 #include "wide_module.hpp"
 
 namespace kmle {
+
+const Passes* chosen = nullptr;
+
+// Written when the module is built, by tools/leaks.py.
+extern const bool leaks_checked;
+extern const char* const leaks[];
+
 namespace {
 
 std::vector<const Passes*> usable_passes() {
@@ -65,11 +72,11 @@ void define(nb::module_& module, const char* name) {
              nb::arg("sums").noconvert())
         .def("skipping_pass", &Rows::skipping_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
-             nb::arg("limits").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
-             nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("rounding"),
-             nb::arg("gained").noconvert(), nb::arg("reached").noconvert(), nb::arg("most_gained").noconvert(),
-             nb::arg("most_apart").noconvert())
+             nb::arg("sums").noconvert(), nb::arg("margins").noconvert(), nb::arg("rows_each"),
+             nb::arg("leads").noconvert(), nb::arg("limits").noconvert(), nb::arg("homes").noconvert(),
+             nb::arg("radii").noconvert(), nb::arg("change").noconvert(), nb::arg("apart").noconvert(),
+             nb::arg("rounding"), nb::arg("gained").noconvert(), nb::arg("reached").noconvert(),
+             nb::arg("most_gained").noconvert(), nb::arg("most_apart").noconvert())
         .def("skipping_evidence", &Rows::skipping_evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("rows_each"), nb::arg("leads").noconvert(),
              nb::arg("limits").noconvert(), nb::arg("homes").noconvert(), nb::arg("radii").noconvert(),
@@ -91,15 +98,25 @@ void define(nb::module_& module, const char* name) {
 }
 
 // What a step of the components uses up of leads (see passes.hpp).
-void use_up(const Contiguous<2>& moved, const Contiguous<1>& lifted, const Contiguous<2>& centres, const Contiguous<1>& scale,
-            double rounding, const Matrix<float>& change, const Matrix<float>& apart, const Matrix<float>& gained,
-            const Matrix<float>& reached, const Vector<double>& most_gained, const Vector<double>& most_apart,
-            std::size_t threads) {
+void use_up(const Matrix<const double>& moved, const Vector<const double>& lifted, const Matrix<const double>& centres,
+            const Vector<const double>& scale, double rounding, const Matrix<float>& change, const Matrix<float>& apart,
+            const Matrix<float>& gained, const Matrix<float>& reached, const Vector<double>& most_gained,
+            const Vector<double>& most_apart, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
-    const std::size_t k = lifted.shape(0), order = scale.shape(0);
+    const std::size_t k = lifted.shape(0), order = scale.shape(0), width = change.shape(1);
+    require(k > 0 && order > 0 && width >= k, "lines of change must not be shorter than the components.");
+    require_shape("moved", moved, {order, k});
+    require_shape("centres", centres, {k, order});
+    require_shape("change", change, {k, width});
+    require_shape("apart", apart, {k, width});
+    require_shape("gained", gained, {k, width});
+    require_shape("reached", reached, {k, width});
+    require_shape("most_gained", most_gained, {k});
+    require_shape("most_apart", most_apart, {k});
     const std::size_t step = std::max<std::size_t>(1, (1 << 20) / (k * order));  // few are done before others wake up
-    const Moves moves = {k,           order,          change.shape(1), moved.data(),  lifted.data(),  centres.data(),     scale.data(),
-                         rounding,    change.data(),  apart.data(),    gained.data(), reached.data(), most_gained.data(), most_apart.data()};
+    const Moves moves = {
+        k,        order,         change.shape(1), moved.data(),  lifted.data(),  centres.data(),     scale.data(),
+        rounding, change.data(), apart.data(),    gained.data(), reached.data(), most_gained.data(), most_apart.data()};
     Pool::run(rounded_up(k, step) / step, threads,
               [&](std::size_t task) { chosen->use_up(moves, task * step, std::min(k, (task + 1) * step)); });
 }
@@ -111,6 +128,9 @@ void lead_order(const Vector<const std::int32_t>& labels, const Vector<const flo
     const nb::gil_scoped_release unlocked;
     constexpr std::size_t numbers = 1 << 16, pieces = 8;
     const std::size_t n = labels.shape(0);
+    require(steps > 0 && steps <= numbers, "steps must lie in 1..65536.");
+    require_shape("margins", margins, {n});
+    require_shape("places", places, {n});
     std::vector<std::uint16_t> number(n);
     std::vector<std::int32_t> next(pieces * numbers, 0);
     Pool::run(pieces, threads, [&](std::size_t piece) {
@@ -118,8 +138,11 @@ void lead_order(const Vector<const std::int32_t>& labels, const Vector<const flo
         for (std::size_t i = n * piece / pieces; i < n * (piece + 1) / pieces; ++i) {
             // A margin that is no number is beyond them all.
             const float margin = margins.data()[i] < most ? margins.data()[i] : most;
-            const std::size_t step = std::min(steps - 1, static_cast<std::size_t>(top / (margin + typical)));
-            number[i] = static_cast<std::uint16_t>(static_cast<std::size_t>(labels.data()[i]) * steps + steps - 1 - step);
+            const float place = top / (margin + typical);
+            const std::size_t step =
+                place < static_cast<float>(steps) ? static_cast<std::size_t>(std::max(0.0f, place)) : steps - 1;
+            number[i] =
+                static_cast<std::uint16_t>(static_cast<std::size_t>(labels.data()[i]) * steps + steps - 1 - step);
             ++next[piece * numbers + number[i]];
         }
     });
@@ -143,32 +166,46 @@ NB_MODULE(_compiled, module) {
     using namespace kmle;
     chosen = usable_passes().back();
     nb::class_<CentredForm>(module, "CentredForm")
-        .def(nb::init<const Contiguous<2>&, const Contiguous<2>&, const Contiguous<1>&, const Contiguous<2>&,
-                      const std::vector<std::size_t>&, const std::vector<std::size_t>&, bool>(),
+        .def(nb::init<const Matrix<const double>&, const Matrix<const double>&, const Vector<const double>&,
+                      const Matrix<const double>&, const std::vector<std::size_t>&, const std::vector<std::size_t>&,
+                      bool>(),
              nb::arg("mean").noconvert(), nb::arg("factor").noconvert(), nb::arg("constant").noconvert(),
              nb::arg("linear").noconvert(), nb::arg("places"), nb::arg("linear_places"), nb::arg("carried"));
     define<double>(module, "PackedRows64");
     define<float>(module, "PackedRows32");
-    define_wide(module, chosen);
-    define_columns(module, chosen);
+    define_wide(module);
+    define_columns(module);
     define_gaussian(module);
     define_line(module);
-    define_sparse(module, chosen);
+    define_sparse(module);
     module.def("use_up", &use_up, nb::arg("moved").noconvert(), nb::arg("lifted").noconvert(),
                nb::arg("centres").noconvert(), nb::arg("scale").noconvert(), nb::arg("rounding"),
                nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("gained").noconvert(),
                nb::arg("reached").noconvert(), nb::arg("most_gained").noconvert(), nb::arg("most_apart").noconvert(),
                nb::arg("threads"));
     module.def("lead_order", &lead_order, nb::arg("labels").noconvert(), nb::arg("margins").noconvert(),
-               nb::arg("steps"), nb::arg("typical"), nb::arg("most"), nb::arg("places").noconvert(), nb::arg("threads"));
+               nb::arg("steps"), nb::arg("typical"), nb::arg("most"), nb::arg("places").noconvert(),
+               nb::arg("threads"));
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const Passes* passes : usable_passes()) names.emplace_back(passes->name);
         return names;
     });
-    module.def("instruction_set", [] { return std::string(chosen->name); });
-    module.def("use_instruction_set", [](const std::string& name) {
-        for (const Passes* passes : usable_passes())
-            if (name == passes->name) chosen = passes;
+    // What the objects of one instruction set share with others, or None where that was not looked at.
+    module.def("leaks", []() -> std::optional<std::vector<std::string>> {
+        if (!leaks_checked) return std::nullopt;
+        std::vector<std::string> names;
+        for (const char* const* name = leaks; *name; ++name) names.emplace_back(*name);
+        return names;
     });
+    module.def("instruction_set", [] { return std::string(chosen->name); });
+    const auto use = [](const std::string& name) {
+        for (const Passes* passes : usable_passes())
+            if (name == passes->name) {
+                chosen = passes;
+                return;
+            }
+        throw std::invalid_argument("this machine has no instruction set " + name + ".");
+    };
+    module.def("use_instruction_set", use, nb::arg("name"));
 }

@@ -2,8 +2,6 @@
 
 #pragma once
 
-#include <vector>
-
 #include "candidates.hpp"
 
 namespace kmle {
@@ -17,7 +15,8 @@ public:
         : features_(features), columns_(columns), order_(order_of(features, columns)), move_(columns), at_(order_),
           single_(order_), precise_(order_) {
         for (std::size_t a = 0; a < columns && features != Features::identity; ++a)
-            for (std::size_t b = a; b < (features == Features::diagonal ? a + 1 : columns); ++b) products_.push_back({a, b});
+            for (std::size_t b = a; b < (features == Features::diagonal ? a + 1 : columns); ++b)
+                products_.push_back({a, b});
         for (std::size_t p = 0; p < products_.size(); ++p) {
             const auto [a, b] = products_[p];
             if (a == b) squares_.push_back(columns + p);
@@ -29,8 +28,8 @@ public:
     }
 
     // What it adds to the error of differences of scores to measure a list from another centre, and as much to compare
-    // what comes of it. No part of a term is rounded more than ten times, or once with every addition after it, in either
-    // score, by half an epsilon. Below the smallest number what is lost is absolute.
+    // what comes of it. No part of a term is rounded more than ten times, or once with every addition after it, in
+    // either score, by half an epsilon. Below the smallest number what is lost is absolute.
     double rounding(const Candidates<float>& list) const {
         constexpr double epsilon = std::numeric_limits<float>::epsilon(), smallest = 1.5e-45;
         return 2 * static_cast<double>(order_ + 6) * (epsilon * list.size + 8 * smallest * (1 + list.size));
@@ -39,8 +38,8 @@ public:
     // In double precision that is part of the doubt a list starts with.
     double rounding(const Candidates<double>&) const { return 0.0; }
 
-    // Those of a list that may win in a box inside its own. Whoever wins at the centre is the one to beat: another stays
-    // only if the difference of the two scores may be positive somewhere in the box, but for the doubt.
+    // Those of a list that may win in a box inside its own. Whoever wins at the centre is the one to beat: another
+    // stays only if the difference of the two scores may be positive somewhere in the box, but for the doubt.
     template <class Real>
     void narrow(const Candidates<Real>& from, const Box& box, Candidates<float>& to) {
         Measured<Real>& now = measured<Real>();
@@ -58,7 +57,8 @@ public:
             for (std::size_t f = 0; f < order_; ++f)
                 gain += absolute<Real>(load(now.terms[f] + c) - now.best[f]) * now.scale[f];
             const Vec<Real> size = gain + absolute<Real>(behind);
-            for (const std::size_t f : squares_) gain += negative<Real>(load(now.terms[f] + c) - now.best[f]) * now.scale[f];
+            for (const std::size_t f : squares_)
+                gain += negative<Real>(load(now.terms[f] + c) - now.best[f]) * now.scale[f];
             // What is not a number stays.
             const IntVec<Real> kept = ~(behind + gain < needed) & (place < static_cast<Integer<Real>>(from.count));
             const unsigned bits = bits_of<Real>(kept);
@@ -95,11 +95,13 @@ public:
         IntVec<float> place = first_places<float>();
         for (std::size_t c = 0; c < before; c += lanes<float>, place += static_cast<std::int32_t>(lanes<float>)) {
             unsigned bits = bits_of<float>(place < static_cast<std::int32_t>(before));
-            for (const float* best = beaten_.data(); best < beaten_.data() + beaten_.size() && bits; best += 1 + order_) {
+            for (const float* best = beaten_.data(); best < beaten_.data() + beaten_.size() && bits;
+                 best += 1 + order_) {
                 const float* term = list.lead() + c;
                 Vec<float> upper = load(term) - best[0];
                 for (std::size_t f = 1; f <= order_; ++f) upper += absolute<float>(load(term += stride) - best[f]);
-                for (const std::size_t f : squares_) upper += negative<float>(load(list.coefficients(f) + c) - best[1 + f]);
+                for (const std::size_t f : squares_)
+                    upper += negative<float>(load(list.coefficients(f) + c) - best[1 + f]);
                 bits &= bits_of<float>(~(upper < needed));
             }
             if (bits == 0) continue;
@@ -126,10 +128,10 @@ private:
         explicit Measured(std::size_t order) : terms(order), at(order), scale(order), best(order) {}
 
         std::size_t room = 0;
-        std::unique_ptr<Real[], AlignedDelete<Real>> lead, slopes;
-        std::vector<const Real*> terms;     // [statistic]: the coefficients
-        std::vector<Real> at, scale, best;  // [statistic]: the centre's, the half widths', and terms of whoever leads there
-        std::vector<Real> steps;            // [bend]: from one centre to the other
+        Aligned<Real> lead, slopes;
+        List<const Real*> terms;     // [statistic]: the coefficients
+        List<Real> at, scale, best;  // [statistic]: the centre's, the half widths', and terms of whoever leads there
+        List<Real> steps;            // [bend]: from one centre to the other
     };
 
     template <class Real>
@@ -244,11 +246,11 @@ private:
 
     Features features_;
     std::size_t columns_, order_;
-    std::vector<std::pair<std::size_t, std::size_t>> products_;  // of which columns the statistics after them are made
-    std::vector<std::size_t> squares_;                           // statistics
-    std::vector<Bend> bends_;
-    std::vector<double> move_, at_;
-    std::vector<float> beaten_;
+    List<std::pair<std::size_t, std::size_t>> products_;  // of which columns the statistics after them are made
+    List<std::size_t> squares_;                           // statistics
+    List<Bend> bends_;
+    List<double> move_, at_;
+    List<float> beaten_;
     Measured<float> single_;
     Measured<double> precise_;
 };

@@ -1,7 +1,7 @@
 // An order of rows in which neighbours are close: parts of parts, each cut across the widest column.
 //
-// A histogram of the column tells where the cuts fall but for the rows of one bin each; one pass puts rows on their side,
-// and only those bins are looked at more closely. Rows are moved, not pointed to: what is compared lies together.
+// A histogram of the column tells where the cuts fall but for the rows of one bin each; one pass puts rows on their
+// side, and only those bins are looked at more closely. Rows are moved, not pointed to: what is compared lies together.
 
 #pragma once
 
@@ -31,7 +31,9 @@ inline std::size_t part_size(std::size_t count, std::size_t leaf, std::size_t co
     std::size_t halvings = 0;
     while ((leaf << halvings) < count) ++halvings;
     std::size_t parts = 2;
-    for (std::size_t share = columns + (columns <= 3 ? 1 : columns); share <= halvings && parts < most_parts; share += columns) parts *= 2;
+    for (std::size_t share = columns + (columns <= 3 ? 1 : columns); share <= halvings && parts < most_parts;
+         share += columns)
+        parts *= 2;
     return (leaf << halvings) / parts;
 }
 
@@ -40,8 +42,8 @@ template <class T, std::size_t Width>
 class Ordering {
 public:
     Ordering(T* rows, std::int32_t* places, std::size_t count, std::size_t width, std::size_t leaf)
-        : width_(Width ? Width : width), leaf_(leaf), rows_(rows), places_(places), spare_rows_(aligned<T>(count * width_)),
-          spare_places_(aligned<std::int32_t>(count)), count_(count) {}
+        : width_(Width ? Width : width), leaf_(leaf), rows_(rows), places_(places),
+          spare_rows_(aligned<T>(count * width_)), spare_places_(aligned<std::int32_t>(count)), count_(count) {}
 
     void run(std::size_t threads) {
         // The first cut is made by all threads together; the next come one after the other, so that there are parts
@@ -131,7 +133,7 @@ private:
         // Values outside the range of the sample belong to the outermost bins.
         const auto bin_of = [&](std::size_t i) {
             const T place = (from.values[i * width() + column] - low) * scale;
-            return static_cast<std::int32_t>(std::min(std::max(place, T(0)), last_bin));
+            return static_cast<std::int32_t>(std::min(std::max(T(0), place), last_bin));  // what is no number, too
         };
         const std::size_t stretches = threads > 1 ? rounded_up(part.size(), shared) / shared : 1;
         const auto edge = [&](std::size_t s) { return part.first + part.size() * s / stretches; };
@@ -201,7 +203,10 @@ private:
         std::vector<T> values((last - first) * width());
         for (std::size_t i = 0; i < keys.size(); ++i) {
             const std::size_t from = part.first + first + i;
-            keys[i] = {rows.values[from * width() + column], rows.places[from], static_cast<std::uint32_t>(i)};
+            const T value = rows.values[from * width() + column];
+            // Sorting needs numbers: what is none comes first.
+            keys[i] = {value == value ? value : -std::numeric_limits<T>::infinity(), rows.places[from],
+                       static_cast<std::uint32_t>(i)};
             std::copy_n(rows.values + from * width(), width(), values.data() + i * width());
         }
         std::size_t done = first;
@@ -220,13 +225,13 @@ private:
     std::size_t width_, leaf_;
     T* rows_;
     std::int32_t* places_;
-    std::unique_ptr<T[], AlignedDelete<T>> spare_rows_;
-    std::unique_ptr<std::int32_t[], AlignedDelete<std::int32_t>> spare_places_;
+    Aligned<T> spare_rows_;
+    Aligned<std::int32_t> spare_places_;
     std::size_t count_;
 };
 
-// Orders rows in place and says where each stood; any `leaf` of them, from a multiple of it on, then lie in a small box,
-// and so do twice as many, and four times.
+// Orders rows in place and says where each stood; any `leaf` of them, from a multiple of it on, then lie in a small
+// box, and so do twice as many, and four times.
 template <class T>
 void order_in_space(T* rows, std::int32_t* places, std::size_t count, std::size_t width, std::size_t leaf,
                     std::size_t threads) {

@@ -10,12 +10,10 @@
 #include <utility>
 
 #include "centred_form.hpp"
+#include "chosen.hpp"
 #include "packing.hpp"
 
 namespace kmle {
-
-// Those of the instruction set in use.
-inline const Passes* chosen = nullptr;
 
 // Partial results of all tasks together stay below this.
 constexpr std::size_t partial_bytes = 64 << 20;
@@ -31,21 +29,26 @@ public:
     using Packing<T>::order;
     using Packing<T>::view;
 
-    std::int64_t hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
-                           const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
-                           const Vector<double>& counts, const Matrix<double>& sums,
+    std::int64_t hard_pass(const Natural& natural, const Bias& bias, const Vector<std::int32_t>& labels,
+                           const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
                            const std::optional<Vector<float>>& margins, const CentredForm* centred) {
         const nb::gil_scoped_release unlocked;
+        check(natural, bias, counts, sums, centred);
+        require_shape("labels", labels, {rows_});
+        require_shape("sizes", sizes, {natural.shape(0)});
+        if (margins) require_shape("margins", *margins, {rows_});
         const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
         const BoundedForm form(centred, 0, in_double.view());
         const Model<double> precise = in_double.view(form.view());
         // Where no row has a label yet, all are added up by the labels they are given.
-        const bool fresh = std::all_of(sizes.data(), sizes.data() + precise.components, [](auto size) { return size == 0; });
+        const bool fresh =
+            std::all_of(sizes.data(), sizes.data() + precise.components, [](auto size) { return size == 0; });
+        if (!fresh) require_below("labels", labels, precise.components, true);
         scored_ += static_cast<std::int64_t>(rows_ * precise.components);
-        return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums, margins,
-                     [&](HardTask& task) {
+        return moved(precise.components, tasks(precise.components * (order() + 1)), labels, sizes, counts, sums,
+                     margins, [&](HardTask& task) {
                          task.fresh = fresh;
                          if constexpr (sizeof(T) == 8)
                              chosen->hard64(view(), single, precise, task);
@@ -59,13 +62,19 @@ public:
     // A hard pass over stretches whose leads may be gone (see passes.hpp); returns changes, scores computed, and rows
     // looked at where several components have rows.
     std::tuple<std::int64_t, std::int64_t, std::int64_t> skipping_pass(
-        const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<std::int32_t>& labels,
-        const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
-        const Vector<float>& margins, std::size_t rows_each, const Matrix<float>& leads, const Vector<double>& limits,
-        const Vector<const std::int32_t>& homes, const Lines<1>& radii, const Lines<2>& change, const Lines<2>& apart,
-        float rounding, const Lines<2>& gained, const Lines<2>& reached, const Contiguous<1>& most_gained,
-        const Contiguous<1>& most_apart) {
+        const Natural& natural, const Bias& bias, const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
+        const Vector<double>& counts, const Matrix<double>& sums, const Vector<float>& margins, std::size_t rows_each,
+        const Matrix<float>& leads, const Vector<double>& limits, const Vector<const std::int32_t>& homes,
+        const Vector<const float>& radii, const Matrix<const float>& change, const Matrix<const float>& apart,
+        float rounding, const Matrix<const float>& gained, const Matrix<const float>& reached,
+        const Vector<const double>& most_gained, const Vector<const double>& most_apart) {
         const nb::gil_scoped_release unlocked;
+        check(natural, bias, counts, sums);
+        require_shape("labels", labels, {rows_});
+        require_shape("sizes", sizes, {natural.shape(0)});
+        require_shape("margins", margins, {rows_});
+        check_stretches(natural.shape(0), rows_each, leads, limits, homes, radii);
+        check_step(natural.shape(0), leads.shape(1), change, apart, gained, reached, most_gained, most_apart);
         const GroupedModel<float> in_single(natural, bias);
         const GroupedModel<double> in_double(natural, bias);
         const Model<float> single = in_single.view();
@@ -84,8 +93,10 @@ public:
         visits.resize(visited);
         stretches.visits = visits.data();
         // Setting out with many components costs as much as a few visits of each.
-        const std::size_t components = precise.components, worthwhile = visits.size() / (fewest_visits + components) + 1;
-        const std::size_t affordable = std::max<std::size_t>(2, partial_bytes / (sizeof(double) * components * (order() + 1)));
+        const std::size_t components = precise.components,
+                          worthwhile = visits.size() / (fewest_visits + components) + 1;
+        const std::size_t affordable =
+            std::max<std::size_t>(2, partial_bytes / (sizeof(double) * components * (order() + 1)));
         const std::size_t count = std::min({most_tasks, affordable, worthwhile});
         std::vector<std::size_t> edges;
         for (std::size_t t = 0; t <= count; ++t) edges.push_back(visits.size() * t / count);
@@ -104,12 +115,17 @@ public:
 
     // The evidence of components with which a skipping pass has just been made.
     std::pair<double, double> skipping_evidence(
-        const Matrix<const double>& natural, const Vector<const double>& bias, const Vector<const std::int32_t>& labels,
-        std::size_t rows_each, const Matrix<float>& leads, const Vector<double>& limits,
-        const Vector<const std::int32_t>& homes, const Lines<1>& radii, const Lines<2>& change, const Lines<2>& apart,
-        float rounding, const Lines<2>& gained, const Lines<2>& reached, const Contiguous<1>& most_gained,
-        const Contiguous<1>& most_apart) {
+        const Natural& natural, const Bias& bias, const Vector<const std::int32_t>& labels, std::size_t rows_each,
+        const Matrix<float>& leads, const Vector<double>& limits, const Vector<const std::int32_t>& homes,
+        const Vector<const float>& radii, const Matrix<const float>& change, const Matrix<const float>& apart,
+        float rounding, const Matrix<const float>& gained, const Matrix<const float>& reached,
+        const Vector<const double>& most_gained, const Vector<const double>& most_apart) {
         const nb::gil_scoped_release unlocked;
+        check(natural, bias);
+        require_shape("labels", labels, {rows_});
+        require_below("labels", labels, natural.shape(0), false);
+        check_stretches(natural.shape(0), rows_each, leads, limits, homes, radii);
+        check_step(natural.shape(0), leads.shape(1), change, apart, gained, reached, most_gained, most_apart);
         const GroupedModel<double> grouped(natural, bias);
         const Model<double> model = grouped.view();
         const Stretches stretches = {rows_each,    leads.shape(1), leads.data(), limits.data(),
@@ -119,7 +135,7 @@ public:
         const std::vector<std::size_t> edges = tasks(1, rows_each / block_rows<T>);
         std::vector<SoftTask> work(edges.size() - 1);
         Pool::run(work.size(), threads_, [&](std::size_t t) {
-            work[t] = {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0};
+            work[t] = {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0, 0};
             if constexpr (sizeof(T) == 8)
                 chosen->skipping_evidence64(view(), model, stretches, step, labels.data(), work[t]);
             else
@@ -128,17 +144,27 @@ public:
         return total_evidence(work);
     }
 
-    // Balls that hold one in so many stretches of rows (see passes.hpp), and squares of the statistics about the centres.
-    void balls(std::size_t rows_each, std::size_t every, const Contiguous<1>& scale, const Contiguous<2>& centres,
-               const Vector<const std::int32_t>& homes, const Vector<float>& radii,
+    // Balls that hold one in so many stretches of rows (see passes.hpp), and squares of the statistics about the
+    // centres.
+    void balls(std::size_t rows_each, std::size_t every, const Vector<const double>& scale,
+               const Matrix<const double>& centres, const Vector<const std::int32_t>& homes, const Vector<float>& radii,
                const std::optional<Vector<double>>& squares) const {
         const nb::gil_scoped_release unlocked;
+        const std::size_t stretches = stretch_count(rows_each);
+        require(every > 0, "every must be at least one.");
+        require_shape("scale", scale, {order()});
+        require_shape("centres", centres, {centres.shape(0), order()});
+        require_shape("homes", homes, {stretches});
+        require_below("homes", homes, centres.shape(0), false);
+        require_shape("radii", radii, {stretches});
+        if (squares) require_shape("squares", *squares, {order()});
         const Balls balls = {rows_each, every, scale.data(), centres.data(), homes.data(), radii.data()};
-        const std::size_t stretches = radii.shape(0), steps = rounded_up(stretches, every) / every;
+        const std::size_t steps = rounded_up(stretches, every) / every;
         const std::size_t tasks = std::min(steps, most_tasks);
         std::vector<double> partial(squares ? tasks * order() : 0, 0.0);
         Pool::run(tasks, threads_, [&](std::size_t t) {
-            const std::size_t first = steps * t / tasks * every, last = std::min(stretches, steps * (t + 1) / tasks * every);
+            const std::size_t first = steps * t / tasks * every,
+                              last = std::min(stretches, steps * (t + 1) / tasks * every);
             double* own = squares ? partial.data() + t * order() : nullptr;
             if constexpr (sizeof(T) == 8)
                 chosen->balls64(view(), balls, first, last, own);
@@ -152,7 +178,10 @@ public:
     void groups(std::size_t rows_each, const Matrix<double>& low, const Matrix<double>& high,
                 const Matrix<double>& totals) const {
         const nb::gil_scoped_release unlocked;
-        const std::size_t count = low.shape(0), step = 64;
+        const std::size_t count = stretch_count(rows_each), step = 64;
+        require_shape("low", low, {count, columns_});
+        require_shape("high", high, {count, columns_});
+        require_shape("totals", totals, {count, order() + 1});
         Pool::run(rounded_up(count, step) / step, threads_, [&](std::size_t task) {
             std::vector<double> columns(columns_ * rows_each), products(rows_each);
             for (std::size_t g = task * step; g < std::min(count, (task + 1) * step); ++g) {
@@ -184,9 +213,10 @@ public:
     }
 
     // A hard pass over rows in the order of a tree (see passes.hpp); returns how many labels changed.
-    std::int64_t pruned_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
-                             const std::vector<std::size_t>& rows_each, const std::vector<Contiguous<2>>& centres,
-                             const std::vector<Contiguous<2>>& halves, const std::vector<Contiguous<2>>& totals,
+    std::int64_t pruned_pass(const Natural& natural, const Bias& bias, const std::vector<std::size_t>& rows_each,
+                             const std::vector<Matrix<const double>>& centres,
+                             const std::vector<Matrix<const double>>& halves,
+                             const std::vector<Matrix<const double>>& totals,
                              const std::optional<Vector<const std::int64_t>>& starts,
                              const std::optional<Vector<const std::int32_t>>& candidates,
                              const std::optional<Vector<const std::int32_t>>& owners_before,
@@ -194,6 +224,16 @@ public:
                              const Vector<std::int32_t>& owners, const Vector<std::int32_t>& labels,
                              const Vector<double>& counts, const Matrix<double>& sums) {
         const nb::gil_scoped_release unlocked;
+        check(natural, bias, counts, sums);
+        check_levels(rows_each, centres, halves, totals);
+        check_lists(centres[0].shape(0), natural.shape(0), starts, candidates);
+        const std::size_t group_count = centres.back().shape(0);
+        require(owners_before.has_value() == labels_before.has_value(),
+                "owners_before and labels_before come together.");
+        if (owners_before) require_shape("owners_before", *owners_before, {group_count});
+        if (labels_before) require_shape("labels_before", *labels_before, {rows_});
+        require_shape("owners", owners, {group_count});
+        require_shape("labels", labels, {rows_});
         const GroupedModel<double> grouped(natural, bias);
         const Model<double> model = grouped.view();
         std::vector<Level> levels;
@@ -210,9 +250,15 @@ public:
         std::vector<PrunedTask> tasks(count);
         Pool::run(count, threads_, [&](std::size_t t) {
             double* own = partial.data() + t * cells;
-            tasks[t] = {stretches * t / count, stretches * (t + 1) / count,
-                        owners_before ? owners_before->data() : nullptr, labels_before ? labels_before->data() : nullptr,
-                        owners.data(), labels.data(), own, own + model.components, 0};
+            tasks[t] = {stretches * t / count,
+                        stretches * (t + 1) / count,
+                        owners_before ? owners_before->data() : nullptr,
+                        labels_before ? labels_before->data() : nullptr,
+                        owners.data(),
+                        labels.data(),
+                        own,
+                        own + model.components,
+                        0};
             if constexpr (sizeof(T) == 8)
                 chosen->pruned64(view(), model, tree, tasks[t]);
             else
@@ -227,15 +273,22 @@ public:
     }
 
     // Soft passes of several mixtures, each of as many components: [mixture][component]; scores are one per mixture.
-    void soft_passes(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t mixtures,
-                     std::size_t kept, const Vector<double>& counts, const Matrix<double>& sums,
-                     const Vector<double>& scores, const CentredForm* centred) {
+    void soft_passes(const Natural& natural, const Bias& bias, std::size_t mixtures, std::size_t kept,
+                     const Vector<double>& counts, const Matrix<double>& sums, const Vector<double>& scores,
+                     const CentredForm* centred) {
         const nb::gil_scoped_release unlocked;
+        check(natural, bias, counts, sums, centred);
+        require(mixtures > 0 && natural.shape(0) % mixtures == 0,
+                "mixtures must have the same number of components each.");
+        require_kept(kept, natural.shape(0) / mixtures);
+        require_shape("scores", scores, {mixtures});
         const std::size_t components = natural.shape(0) / mixtures, cells = components * (order() + 1);
         const std::vector<std::size_t> edges = tasks(cells);
-        const std::size_t pieces = edges.size() - 1, threads = rows_ * mixtures * cells < fewest_products ? 1 : threads_;
+        const std::size_t pieces = edges.size() - 1,
+                          threads = rows_ * mixtures * cells < fewest_products ? 1 : threads_;
         // As many mixtures at a time as their partial results leave room for.
-        const std::size_t at_once = std::clamp<std::size_t>(partial_bytes / (sizeof(double) * cells * pieces), 1, mixtures);
+        const std::size_t at_once =
+            std::clamp<std::size_t>(partial_bytes / (sizeof(double) * cells * pieces), 1, mixtures);
         for (std::size_t first = 0; first < mixtures; first += at_once) {
             const std::size_t count = std::min(at_once, mixtures - first);
             std::vector<GroupedModel<double>> models;
@@ -250,7 +303,7 @@ public:
             std::vector<SoftTask> work(count * pieces);
             Pool::run(work.size(), threads, [&](std::size_t t) {
                 double* own = partial.data() + t * cells;
-                work[t] = {edges[t % pieces], edges[t % pieces + 1], kept, own, own + components, 0.0, 0.0};
+                work[t] = {edges[t % pieces], edges[t % pieces + 1], kept, own, own + components, 0.0, 0.0, 0};
                 soft(models[t / pieces].view(forms[t / pieces].view()), work[t]);
             });
             for (std::size_t t = 0; t < work.size(); ++t) {
@@ -264,24 +317,31 @@ public:
     }
 
     // The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities.
-    std::pair<double, double> evidence(const Matrix<const double>& natural, const Vector<const double>& bias,
-                                       const CentredForm* centred) {
+    std::pair<double, double> evidence(const Natural& natural, const Bias& bias, const CentredForm* centred) {
         const nb::gil_scoped_release unlocked;
+        check(natural, bias, centred);
         const GroupedModel<double> grouped(natural, bias);
         const BoundedForm form(centred, 0, grouped.view());
         const Model<double> model = grouped.view(form.view());
         const std::vector<std::size_t> edges = tasks(1);
         std::vector<SoftTask> work(edges.size() - 1);
         Pool::run(work.size(), threads_, [&](std::size_t t) {
-            work[t] = {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0};
+            work[t] = {edges[t], edges[t + 1], model.components, nullptr, nullptr, 0.0, 0.0, 0};
             soft(model, work[t]);
         });
         return total_evidence(work);
     }
 
     // Counts and sums of given labels; without labels, all rows are those of the first component.
-    void label_sums(const std::optional<Names>& labels, const Vector<double>& counts, const Matrix<double>& sums) {
+    void label_sums(const std::optional<Vector<const std::int32_t>>& labels, const Vector<double>& counts,
+                    const Matrix<double>& sums) {
         const nb::gil_scoped_release unlocked;
+        require(counts.shape(0) > 0, "counts must have at least one component.");
+        require_totals(counts, sums, counts.shape(0), order());
+        if (labels) {
+            require_shape("labels", *labels, {rows_});
+            require_below("labels", *labels, counts.shape(0), true);
+        }
         const std::size_t components = counts.shape(0), cells = components * (order() + 1);
         const std::vector<std::size_t> edges = tasks(cells);
         std::vector<double> partial((edges.size() - 1) * cells, 0.0);
@@ -305,6 +365,79 @@ private:
     using Packing<T>::blocks;
 
     std::atomic<std::int64_t> scored_{0}, rescored_{0};
+
+    void check(const Natural& natural, const Bias& bias, const CentredForm* centred = nullptr) const {
+        require_components(natural, bias, order());
+        if (centred) centred->require_fit(natural.shape(0), columns_);
+    }
+
+    void check(const Natural& natural, const Bias& bias, const Vector<double>& counts, const Matrix<double>& sums,
+               const CentredForm* centred = nullptr) const {
+        check(natural, bias, centred);
+        require_totals(counts, sums, natural.shape(0), order());
+    }
+
+    // Stretches are whole blocks of rows.
+    std::size_t stretch_count(std::size_t rows_each) const {
+        require(rows_each > 0 && rows_each % look_rows == 0, "rows_each must be a multiple of 64.");
+        return rows_ / rows_each + (rows_ % rows_each > 0);
+    }
+
+    void check_stretches(std::size_t components, std::size_t rows_each, const Matrix<float>& leads,
+                         const Vector<double>& limits, const Vector<const std::int32_t>& homes,
+                         const Vector<const float>& radii) const {
+        const std::size_t count = stretch_count(rows_each);
+        require(leads.shape(1) >= components && leads.shape(1) % 16 == 0,
+                "lines of leads must be a multiple of 16 long, and not less than the components.");
+        require_shape("leads", leads, {count, leads.shape(1)});
+        require_shape("limits", limits, {count});
+        require_shape("homes", homes, {count});
+        require_below("homes", homes, components, false);
+        require_shape("radii", radii, {count});
+    }
+
+    static void check_step(std::size_t components, std::size_t width, const Matrix<const float>& change,
+                           const Matrix<const float>& apart, const Matrix<const float>& gained,
+                           const Matrix<const float>& reached, const Vector<const double>& most_gained,
+                           const Vector<const double>& most_apart) {
+        require_shape("change", change, {components, width});
+        require_shape("apart", apart, {components, width});
+        require_shape("gained", gained, {components, width});
+        require_shape("reached", reached, {components, width});
+        require_shape("most_gained", most_gained, {components});
+        require_shape("most_apart", most_apart, {components});
+    }
+
+    // Stretches of a level are whole numbers of those of the next, and those of the last are groups.
+    void check_levels(const std::vector<std::size_t>& rows_each, const std::vector<Matrix<const double>>& centres,
+                      const std::vector<Matrix<const double>>& halves,
+                      const std::vector<Matrix<const double>>& totals) const {
+        const std::size_t depth = rows_each.size();
+        require(depth > 0 && centres.size() == depth && halves.size() == depth && totals.size() == depth,
+                "every level must have centres, halves and totals.");
+        require(rows_each.back() == look_rows, "the last level must have stretches of 64 rows.");
+        for (std::size_t l = 0; l < depth; ++l) {
+            const std::size_t count = stretch_count(rows_each[l]);
+            require(l + 1 == depth || (rows_each[l + 1] > 0 && rows_each[l] % rows_each[l + 1] == 0),
+                    "rows_each of a level must be a multiple of that of the next.");
+            require_shape("centres", centres[l], {count, columns_});
+            require_shape("halves", halves[l], {count, columns_});
+            require_shape("totals", totals[l], {count, order() + 1});
+        }
+    }
+
+    static void check_lists(std::size_t stretches, std::size_t components,
+                            const std::optional<Vector<const std::int64_t>>& starts,
+                            const std::optional<Vector<const std::int32_t>>& candidates) {
+        require(starts.has_value() == candidates.has_value(), "starts and candidates come together.");
+        if (!starts) return;
+        require_shape("starts", *starts, {stretches + 1});
+        const std::int64_t *first = starts->data(), *last = first + stretches;
+        require(
+            *first >= 0 && std::is_sorted(first, last + 1) && *last <= static_cast<std::int64_t>(candidates->shape(0)),
+            "starts must not decrease, and lie within the candidates.");
+        require_below("candidates", *candidates, components, false);
+    }
 
     static double sum(const double* values, std::size_t size) {
         constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
@@ -349,7 +482,8 @@ private:
     // What the rows of a task add up to, which had no labels before.
     void add_fresh(HardTask& task, std::size_t components) const {
         add_up({task.first_block, task.last_block, components, task.labels, task.counts, task.sums});
-        const std::size_t first = task.first_block * block_rows<T>, last = std::min(rows_, task.last_block * block_rows<T>);
+        const std::size_t first = task.first_block * block_rows<T>,
+                          last = std::min(rows_, task.last_block * block_rows<T>);
         for (std::size_t i = first; i < last; ++i) ++task.sizes[task.labels[i]];
         task.changed = static_cast<std::int64_t>(last - first);
     }
@@ -365,8 +499,9 @@ private:
 
     // Runs the tasks of a hard pass and adds what they book; returns how many labels changed.
     template <class Work>
-    std::int64_t moved(std::size_t components, const std::vector<std::size_t>& edges, const Vector<std::int32_t>& labels,
-                       const Vector<std::int64_t>& sizes, const Vector<double>& counts, const Matrix<double>& sums,
+    std::int64_t moved(std::size_t components, const std::vector<std::size_t>& edges,
+                       const Vector<std::int32_t>& labels, const Vector<std::int64_t>& sizes,
+                       const Vector<double>& counts, const Matrix<double>& sums,
                        const std::optional<Vector<float>>& margins, const Work& work) {
         const std::size_t count = edges.size() - 1, cells = components * (order() + 1);
         std::vector<double> partial(count * cells, 0.0);
@@ -374,8 +509,18 @@ private:
         std::vector<HardTask> tasks(count);
         Pool::run(count, threads_, [&](std::size_t t) {
             double* own = partial.data() + t * cells;
-            tasks[t] = {edges[t], edges[t + 1], labels.data(), false, margins ? margins->data() : nullptr, own, own + components,
-                        partial_sizes.data() + t * components, 0, 0, 0};
+            tasks[t] = {edges[t],
+                        edges[t + 1],
+                        labels.data(),
+                        false,
+                        margins ? margins->data() : nullptr,
+                        own,
+                        own + components,
+                        partial_sizes.data() + t * components,
+                        0,
+                        0,
+                        0,
+                        0};
             work(tasks[t]);
         });
         std::int64_t changed = 0;

@@ -16,30 +16,29 @@ class Packing {
 public:
     Packing(std::size_t rows, std::size_t columns, int features, const std::optional<Vector<const double>>& weights,
             std::size_t threads)
-        : rows_(rows),
-          columns_(columns),
-          features_(static_cast<Features>(features)),
-          threads_(threads),
-          values_(aligned<T>(blocks() * columns_ * block_rows<T>)),
+        : rows_(checked_rows(rows, columns, features)), columns_(columns), features_(static_cast<Features>(features)),
+          threads_(threads), values_(aligned<T>(blocks() * columns_ * block_rows<T>)),
           largest_(blocks() * columns_, 0.0) {
         // Rows past the last are zero; the others are on their way.
         if (rows_ % block_rows<T>)
             std::fill_n(values_.get() + (blocks() - 1) * columns_ * block_rows<T>, columns_ * block_rows<T>, T(0));
         if (weights) {
-            weights_.resize(rows_);
-            for (std::size_t i = 0; i < rows_; ++i)
-                weights_[i] = weights->data()[static_cast<std::int64_t>(i) * weights->stride(0)];
+            require_shape("weights", *weights, {rows_});
+            weights_.assign(weights->data(), weights->data() + rows_);
         }
     }
 
     // Copies rows into their places, from row `first` on. Different blocks may be loaded by different threads.
-    void load(std::size_t first, const Matrix<const T>& rows) {
+    void load(std::size_t first, const Strided<const T, 2>& rows) {
         const nb::gil_scoped_release unlocked;
+        require_shape("rows", rows, {rows.shape(0), columns_});
+        require_room(first, rows.shape(0), rows_);
         for (std::size_t i = first; i < first + rows.shape(0);) {
             const T* row = rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0);
             if (i % block_rows<T> == 0 && i + block_rows<T> <= first + rows.shape(0)) {
                 for (std::size_t a = 0; a < columns_; ++a)
-                    place_column(i / block_rows<T>, a, row + static_cast<std::int64_t>(a) * rows.stride(1), rows.stride(0));
+                    place_column(i / block_rows<T>, a, row + static_cast<std::int64_t>(a) * rows.stride(1),
+                                 rows.stride(0));
                 i += block_rows<T>;
             } else {
                 place(i++, row, rows.stride(1));
@@ -50,8 +49,15 @@ public:
     // Takes all rows at once from a table, each column less its shift, in the order of the places where they are given.
     // The shift is taken off in double precision and the difference rounded, as NumPy does it.
     template <class From>
-    void load_shifted(const Matrix<const From>& table, const Contiguous<1>& shift, const std::optional<Names>& places) {
+    void load_shifted(const Strided<const From, 2>& table, const Vector<const double>& shift,
+                      const std::optional<Vector<const std::int32_t>>& places) {
         const nb::gil_scoped_release unlocked;
+        require_shape("table", table, {rows_, columns_});
+        require_shape("shift", shift, {columns_});
+        if (places) {
+            require_shape("places", *places, {rows_});
+            require_below("places", *places, rows_, false);
+        }
         constexpr std::size_t rows = block_rows<T>, step = 16, columns_at_once = 64;
         const std::int64_t row_stride = table.stride(0), stride = table.stride(1);
         const auto row_at = [&](std::size_t i, std::size_t a) {
@@ -81,7 +87,10 @@ public:
     }
 
     // The values of the only column: its blocks lie one after the other, so they are an array in the order of the rows.
-    T* column() { return values_.get(); }
+    T* column() {
+        require(columns_ == 1, "rows of several columns do not lie as one.");
+        return values_.get();
+    }
     std::size_t rows() const { return rows_; }
 
     // Takes what was written into the only column as loaded.
@@ -99,8 +108,8 @@ public:
             largest_[column] = largest_of(values_.get() + column * rows);
     }
 
-    // Puts some rows into the order of their keys (those of all rows), and these likewise; `measure_rows` is then due. The
-    // keys may be the only column itself.
+    // Puts some rows into the order of their keys (those of all rows), and these likewise; `measure_rows` is then due.
+    // The keys may be the only column itself.
     void sort_rows(std::size_t first, std::size_t last, T* keys) {
         if (keys == values_.get() && weights_.empty()) {
             sort_close(keys + first, last - first, [](T value) { return value; });
@@ -127,14 +136,15 @@ public:
     std::size_t order() const { return order_of(features_, columns_); }
 
     Packed<T> view() const {
-        return {values_.get(), largest_.data(), weights_.empty() ? nullptr : weights_.data(), rows_, columns_, order(),
-                features_};
+        return {values_.get(), largest_.data(), weights_.empty() ? nullptr : weights_.data(), rows_, columns_,
+                order(),       features_};
     }
 
     std::size_t threads() const { return threads_; }
 
     // The largest |value| of each column.
     void largest(const Vector<double>& out) const {
+        require_shape("out", out, {columns_});
         for (std::size_t b = 0; b < blocks(); ++b)
             for (std::size_t a = 0; a < columns_; ++a)
                 out.data()[a] = std::max(out.data()[a], largest_[b * columns_ + a]);
@@ -146,12 +156,19 @@ protected:
     std::size_t rows_, columns_;
     Features features_;
     std::size_t threads_;
-    std::unique_ptr<T[], AlignedDelete<T>> values_;
+    Aligned<T> values_;
     std::vector<double> largest_, weights_;
 
 private:
     // Rows so far ahead are fetched while others are taken.
     static constexpr std::size_t ahead = 32;
+
+    static std::size_t checked_rows(std::size_t rows, std::size_t columns, int features) {
+        require(columns > 0 && columns < 1u << 31, "columns must be at least one, and below 2**31.");
+        require(features >= 0 && features <= 2, "features must be 0, 1 or 2.");
+        table_size(rows, columns);
+        return rows;
+    }
 
     template <class From>
     static void shifted(const From* row, std::int64_t stride, const double* shift, std::size_t width, T* out) {

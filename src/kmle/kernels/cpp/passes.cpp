@@ -13,7 +13,8 @@ void hard(const Packed<T>&, const Model<float>&, const Model<double>&, HardTask&
 template <class T>
 void skipping(const Packed<T>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&, HardTask&);
 template <class T>
-void skipping_evidence(const Packed<T>&, const Model<double>&, const Stretches&, const Step&, const std::int32_t*, SoftTask&);
+void skipping_evidence(const Packed<T>&, const Model<double>&, const Stretches&, const Step&, const std::int32_t*,
+                       SoftTask&);
 void use_up(const Moves&, std::size_t, std::size_t);
 template <class T>
 void balls(const Packed<T>&, const Balls&, std::size_t, std::size_t, double*);
@@ -26,6 +27,10 @@ void soft(const Packed<T>&, const Model<double>&, SoftTask&);
 template <class T>
 void survey(const T*, std::size_t, std::size_t, Survey&);
 void locate(const double*, std::size_t, const double*, std::size_t, std::int32_t*);
+// In products.cpp, sparse.cpp and wide.cpp.
+void products(const CentredRows&, const Member*, std::size_t, std::size_t, double*);
+extern const SparsePasses sparse_passes;
+extern const WidePasses wide_passes;
 
 }  // namespace KMLE_INSTRUCTION_SET
 
@@ -51,6 +56,9 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &survey<double>,
         &survey<float>,
         &locate,
+        &products,
+        &sparse_passes,
+        &wide_passes,
     };
     return table;
 }

@@ -48,16 +48,16 @@ struct Packed {
 // Scores with packed statistics whose rounding may exceed so many nats are not good enough where there are others.
 constexpr double score_error = 1e-6;
 
-// Components as c_j - |L_j^T (x - m_j)|^2 / 2 + <y, l_j>, x being some of the packed columns and y others: scores without
-// products of columns.
+// Components as c_j - |L_j^T (x - m_j)|^2 / 2 + <y, l_j>, x being some of the packed columns and y others: scores
+// without products of columns.
 struct Centred {
-    const std::size_t* places;        // [column]: where x is among the packed columns
+    const std::size_t* places;         // [column]: where x is among the packed columns
     const std::size_t* linear_places;  // [linear]: and y
-    const double* mean;        // [component][column]
-    const double* linear;      // [component][linear]
-    const double* factor;      // [component]: the diagonal of L, or its lower triangle, column after column
-    const double* constant;    // [component]; -inf where inactive
-    const double* magnitudes;  // [1 + statistic][component], padded: |bias| and |natural|, zero where inactive
+    const double* mean;                // [component][column]
+    const double* linear;              // [component][linear]
+    const double* factor;              // [component]: the diagonal of L, or its lower triangle, column after column
+    const double* constant;            // [component]; -inf where inactive
+    const double* magnitudes;          // [1 + statistic][component], padded: |bias| and |natural|, zero where inactive
     // [1 + column][component], padded: lengths of the lines of L, the first their products with |mean| added up.
     const float* reach;
     std::size_t columns, length, linear_columns;
@@ -89,7 +89,8 @@ struct Model {
     std::size_t padded() const { return rounded_up(components, group); }
 };
 
-// A stretch of blocks (in skipping passes: of visits), and where to put what they add up to. Counts and sums start at zero.
+// A stretch of blocks (in skipping passes: of visits), and where to put what they add up to. Counts and sums start at
+// zero.
 struct HardTask {
     std::size_t first_block, last_block;
     std::int32_t* labels;  // read and written; negative: no label yet
@@ -104,8 +105,8 @@ struct HardTask {
     std::int64_t rescored;  // scores that were computed once more, in better precision
 };
 
-// Rows lie in the order of their places in space, so that neighbours share a box. Stretches of `blocks_each` blocks: the
-// boxes around their columns, and what their rows add up to.
+// Rows lie in the order of their places in space, so that neighbours share a box. Stretches of `blocks_each` blocks:
+// the boxes around their columns, and what their rows add up to.
 struct Level {
     std::size_t blocks_each;
     const double* centres;  // [stretch][column]
@@ -135,15 +136,16 @@ struct PrunedTask {
     std::int64_t changed;  // rows with another label than before
 };
 
-// What is certain of stretches of rows that belong together: by how much, at least, the component of each row leads over
-// every other one; and balls that hold the statistics of their rows, around the centre of the component they started in,
-// their home. A stretch all of whose rows are at home is settled. Its leads are written as if none had been used up since
-// the beginning, and there is a limit up to which none can be gone; the leads of others are as the last pass left them.
+// What is certain of stretches of rows that belong together: by how much, at least, the component of each row leads
+// over every other one; and balls that hold the statistics of their rows, around the centre of the component they
+// started in, their home. A stretch all of whose rows are at home is settled. Its leads are written as if none had been
+// used up since the beginning, and there is a limit up to which none can be gone; the leads of others are as the last
+// pass left them.
 struct Stretches {
     std::size_t rows_each;  // a multiple of `look_rows`, the last stretch perhaps excepted
-    std::size_t width;      // of a line of leads: components, rounded up; leads over those that do not exist are endless
-    float* leads;           // [stretch][width]; -inf or NaN: nothing is known
-    double* limits;         // [stretch]; -inf: not settled
+    std::size_t width;  // of a line of leads: components, rounded up; leads over those that do not exist are endless
+    float* leads;       // [stretch][width]; -inf or NaN: nothing is known
+    double* limits;     // [stretch]; -inf: not settled
     const std::int32_t* homes;  // [stretch]
     const float* radii;         // [stretch]: in units of a scale for each statistic
     const std::size_t* visits;  // those that a pass has to visit, as their limits are reached
@@ -178,13 +180,13 @@ struct Moves {
     const double* centres;  // [home][statistic]
     const double* scale;    // [statistic]: the unit of radii
     double rounding;
-    float *change, *apart;         // written
-    float *gained, *reached;       // added to
+    float *change, *apart;    // written
+    float *gained, *reached;  // added to
     double *most_gained, *most_apart;
 };
 
 // By how much any component may have gained on the home of a stretch since the beginning.
-inline double used_at_most(const Stretches& stretches, const Step& step, std::size_t s) {
+static inline double used_at_most(const Stretches& stretches, const Step& step, std::size_t s) {
     const std::size_t z = static_cast<std::size_t>(stretches.homes[s]);
     return step.most_gained[z] + static_cast<double>(stretches.radii[s]) * step.most_apart[z];
 }
@@ -205,8 +207,8 @@ struct SoftTask {
     std::size_t kept;  // how many responsibilities of a row count
     double* counts;    // null: neither counts nor sums are wanted
     double* sums;
-    double score;    // sum of weight * log sum exp(scores kept)
-    double entropy;  // sum of weight * entropy of the responsibilities; only where counts are not wanted
+    double score;           // sum of weight * log sum exp(scores kept)
+    double entropy;         // sum of weight * entropy of the responsibilities; only where counts are not wanted
     std::int64_t rescored;  // scores that were computed by differences to means
 };
 
@@ -215,6 +217,11 @@ struct Survey {
     double *lowest, *highest, *totals;  // [column]
     bool finite, whole;                 // whole: every value is a whole number below 2^51
 };
+
+struct CentredRows;  // see products.hpp
+struct Member;
+struct SparsePasses;  // see sparse.hpp
+struct WidePasses;    // see wide.hpp
 
 struct Passes {
     const char* name;
@@ -244,7 +251,13 @@ struct Passes {
     void (*survey64)(const double*, std::size_t rows, std::size_t columns, Survey&);
     void (*survey32)(const float*, std::size_t rows, std::size_t columns, Survey&);
     // How many of the cuts, in increasing order, lie at or below each value.
-    void (*locate)(const double* values, std::size_t count, const double* cuts, std::size_t cut_count, std::int32_t* places);
+    void (*locate)(const double* values, std::size_t count, const double* cuts, std::size_t cut_count,
+                   std::int32_t* places);
+    // Adds the products of members to the bands of one task, from band task * bands_at_once on. `sums` are the
+    // component's.
+    void (*products)(const CentredRows& rows, const Member* members, std::size_t count, std::size_t task, double* sums);
+    const SparsePasses* sparse;
+    const WidePasses* wide;
 };
 
 // One for each instruction set that was compiled (see passes.cpp).
@@ -254,7 +267,7 @@ const Passes& avx512_passes();
 
 // Statistics of one row in double, whatever T is; its columns lie `stride` apart.
 template <class T>
-void expand(Features features, std::size_t columns, const T* values, std::size_t stride, double* out) {
+static void expand(Features features, std::size_t columns, const T* values, std::size_t stride, double* out) {
     for (std::size_t a = 0; a < columns; ++a) out[a] = values[a * stride];
     if (features == Features::diagonal)
         for (std::size_t a = 0; a < columns; ++a) out[columns + a] = out[a] * out[a];
@@ -267,7 +280,7 @@ void expand(Features features, std::size_t columns, const T* values, std::size_t
 
 // Statistics of a packed row.
 template <class T>
-void row_statistics(const Packed<T>& packed, std::size_t i, double* out) {
+static void row_statistics(const Packed<T>& packed, std::size_t i, double* out) {
     expand(packed.features, packed.columns, packed.block(i / block_rows<T>) + i % block_rows<T>, block_rows<T>, out);
 }
 

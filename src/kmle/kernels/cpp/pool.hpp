@@ -1,4 +1,8 @@
-// A pool of threads that wait for work; safe to use in a forked child, which starts its own.
+// A pool of threads that wait for work and that all callers share.
+//
+// Every caller works on its own tasks, and threads of the pool help wherever cores are left. A forked child has the
+// memory of the pool but none of its threads, and a lock of it may have been held by a thread that does not exist
+// there: the child leaves the copy alone, locks included, and makes a pool of its own.
 
 #pragma once
 
@@ -6,8 +10,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -26,28 +32,56 @@ namespace kmle {
 class Pool {
 public:
     // Calls work(0) ... work(tasks - 1), on at most `threads` threads, the calling one included. Which thread does
-    // which task is left to chance, so tasks must not share what they write.
+    // which task is left to chance, so tasks must not share what they write. After an exception no further task is
+    // begun, and the first one is thrown again here, when no thread uses `work` any more.
     static void run(std::size_t tasks, std::size_t threads, const std::function<void(std::size_t)>& work) {
-        threads = std::min(threads, tasks);
-        if (threads <= 1) {
-            for (std::size_t task = 0; task < tasks; ++task) work(task);
-            return;
-        }
-        static std::mutex one_at_a_time;
-        const std::lock_guard<std::mutex> turn(one_at_a_time);
-        instance().share(tasks, threads - 1, work);
+        threads = std::min({threads, tasks, most_helpers + 1});
+        if (threads > 1) return instance().share(tasks, threads, work);
+        for (std::size_t task = 0; task < tasks; ++task) work(task);
     }
 
 private:
-    // A fork copies the pool but not its threads: the child leaves the copy alone and makes another.
-    static Pool& instance() {
-        static Pool* pool = nullptr;
-        static long owner = -1;
-        if (owner != process()) {
-            pool = new Pool;
-            owner = process();
+    static constexpr std::size_t most_helpers = 255;
+
+    // One call of `run`. What is not atomic is guarded by the pool's lock.
+    struct Job {
+        Job(const std::function<void(std::size_t)>& work, std::size_t tasks, std::size_t threads)
+            : work(work), tasks(tasks), threads(threads) {}
+
+        bool is_open() const { return next.load(std::memory_order_relaxed) < tasks; }
+
+        // Does tasks until there are none left.
+        void take() noexcept {
+            try {
+                for (std::size_t task = next++; task < tasks; task = next++) work(task);
+            } catch (...) {
+                next = tasks;
+                if (!has_failed.exchange(true)) failure = std::current_exception();
+            }
         }
-        return *pool;
+
+        const std::function<void(std::size_t)>& work;
+        const std::size_t tasks, threads;
+        std::atomic<std::size_t> next{0};
+        std::atomic<bool> has_failed{false};
+        std::exception_ptr failure;  // written by one thread, read when all have stopped
+        std::size_t helping = 0;
+        int caller = processor();
+        std::condition_variable done;
+    };
+
+    Pool() = default;
+
+    // That of this process. No lock is taken to find or make it: a fork could copy one that is held.
+    static Pool& instance() {
+        static std::atomic<Pool*> current{nullptr};
+        const long own = process();
+        for (Pool* pool = current.load(std::memory_order_acquire);;) {
+            if (pool && pool->owner_ == own) return *pool;
+            Pool* fresh = new Pool;
+            if (current.compare_exchange_strong(pool, fresh, std::memory_order_acq_rel)) return *fresh;
+            delete fresh;
+        }
     }
 
     static long process() {
@@ -67,8 +101,8 @@ private:
 #endif
     }
 
-    // Linux may wake a helper on the very processor of the thread that calls for help, and then leaves the two there, by
-    // turns, for many passes. Such a helper forbids itself that processor for a moment.
+    // Linux may wake a helper on the very processor of the thread that calls for help, and then leaves the two there,
+    // by turns, for many passes. Such a helper forbids itself that processor for a moment.
     static void make_way([[maybe_unused]] int caller) {
 #ifdef __linux__
         cpu_set_t allowed;
@@ -80,60 +114,104 @@ private:
 #endif
     }
 
-    void share(std::size_t tasks, std::size_t helpers, const std::function<void(std::size_t)>& work) {
-        while (workers_.size() < helpers) workers_.emplace_back([this, id = workers_.size()] { serve(id); });
+    void share(std::size_t tasks, std::size_t threads, const std::function<void(std::size_t)>& work) {
+        Job job(work, tasks, threads);
         bool met = false;
+        std::size_t wanted = 0;
         {
             const std::lock_guard<std::mutex> lock(mutex_);
-            work_ = &work;
-            tasks_ = tasks;
-            next_ = 0;
-            helpers_ = helpers;
-            busy_ = helpers;
-            caller_ = processor();
-            last_.resize(workers_.size(), -1);
-            met = std::find(last_.begin(), last_.end(), caller_) != last_.end();
-            ++round_;
+            join(job);
+            wanted = std::min({idle_, threads - 1, room_for(job)});
+            met = std::find(last_.begin(), last_.end(), job.caller) != last_.end();
         }
-        wake_.notify_all();
-        if (met) std::this_thread::yield();  // so that the helper that is likely to be woken here can make way
-        take(work, tasks);
-        std::unique_lock<std::mutex> lock(mutex_);
-        done_.wait(lock, [this] { return busy_ == 0; });
+        for (std::size_t helper = 0; helper < wanted; ++helper) wake_.notify_one();
+        if (wanted > 0 && met) std::this_thread::yield();  // so that a helper that is woken here can make way
+        job.take();
+        leave(job);
+        if (job.failure) std::rethrow_exception(job.failure);
     }
 
-    void take(const std::function<void(std::size_t)>& work, std::size_t tasks) {
-        for (std::size_t task = next_++; task < tasks; task = next_++) work(task);
+    void join(Job& job) {
+        jobs_.push_back(&job);
+        try {
+            start_workers();
+        } catch (...) {
+            jobs_.pop_back();
+            throw;
+        }
+    }
+
+    // No helper begins with the job any more, and those that have are waited for.
+    void leave(Job& job) {
+        std::unique_lock<std::mutex> lock(mutex_);
+        jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
+        if (!jobs_.empty() && idle_ > 0) wake_.notify_one();  // another job may have this thread's core
+        job.done.wait(lock, [&] { return job.helping == 0; });
+    }
+
+    // How many more threads fit beside the callers and helpers at work: cores are shared, but who asks for more threads
+    // than there are cores has them.
+    std::size_t room_for(const Job& job) const {
+        const std::size_t most = std::max(cores_, job.threads), at_work = jobs_.size() + helping_;
+        return most - std::min(most, at_work);
+    }
+
+    // As many as all jobs together ask for, up to the cores. Where a thread cannot be started, others do the work.
+    void start_workers() {
+        std::size_t wanted = 0, most = cores_;
+        for (const Job* job : jobs_) {
+            wanted += job->threads - 1;
+            most = std::max(most, job->threads);
+        }
+        wanted = std::min({wanted, most - std::min(most, jobs_.size()), most_helpers});
+        last_.resize(std::max(last_.size(), wanted), -1);
+        workers_.reserve(wanted);
+        while (workers_.size() < wanted && start_worker()) ++idle_;
+    }
+
+    bool start_worker() {
+        try {
+            workers_.emplace_back([this, id = workers_.size()] { serve(id); });
+            return true;
+        } catch (const std::system_error&) {  // the system has no thread to give
+            return false;
+        }
+    }
+
+    // A job that has tasks left and fewer threads than it asks for.
+    Job* job_to_help() const {
+        for (Job* job : jobs_)
+            if (job->is_open() && job->helping + 1 < job->threads && room_for(*job) > 0) return job;
+        return nullptr;
     }
 
     void serve(std::size_t id) {
-        unsigned long seen = 0;
+        std::unique_lock<std::mutex> lock(mutex_);
         for (;;) {
-            std::unique_lock<std::mutex> lock(mutex_);
-            wake_.wait(lock, [&] { return round_ != seen; });
-            seen = round_;
-            if (id >= helpers_) continue;
-            const std::function<void(std::size_t)>* work = work_;
-            const std::size_t tasks = tasks_;
-            const int caller = caller_;
+            Job* job = nullptr;
+            wake_.wait(lock, [&] { return (job = job_to_help()) != nullptr; });
+            --idle_;
+            ++helping_;
+            ++job->helping;
             lock.unlock();
-            make_way(caller);
-            take(*work, tasks);
+            make_way(job->caller);
+            job->take();
             lock.lock();
             last_[id] = processor();
-            if (--busy_ == 0) done_.notify_one();
+            ++idle_;
+            --helping_;
+            if (--job->helping == 0) job->done.notify_one();
         }
     }
 
-    std::vector<std::thread> workers_;  // never joined: they sleep until the process ends
+    const long owner_ = process();
     std::mutex mutex_;
-    std::condition_variable wake_, done_;
-    const std::function<void(std::size_t)>* work_ = nullptr;
-    std::atomic<std::size_t> next_{0};
-    std::size_t tasks_ = 0, helpers_ = 0, busy_ = 0;
-    unsigned long round_ = 0;
-    int caller_ = -1;        // the processor of the thread that calls for help
-    std::vector<int> last_;  // those the helpers were on when they had done their work
+    std::condition_variable wake_;
+    std::vector<std::thread> workers_;  // never joined: they sleep until the process ends
+    std::vector<Job*> jobs_;            // in the order of their calls
+    std::vector<int> last_;             // the processors the helpers were on when they had done their work
+    std::size_t helping_ = 0, idle_ = 0;
+    const std::size_t cores_ = std::max<std::size_t>(1, std::thread::hardware_concurrency());
 };
 
 }  // namespace kmle

@@ -20,7 +20,9 @@ struct MemberLists {
 
 class ProductTotals {
 public:
-    ProductTotals(const CentredRows& rows, std::size_t components, std::size_t threads, ProductSums* sum)
+    using ProductSums = decltype(Passes::products);
+
+    ProductTotals(const CentredRows& rows, std::size_t components, std::size_t threads, ProductSums sum)
         : rows_(rows), bands_{rows.columns}, components_(components), threads_(threads), sum_(sum),
           sums_(aligned<double>(components * bands_.size())) {
         std::fill_n(sums_.get(), components * bands_.size(), 0.0);
@@ -61,8 +63,8 @@ private:
     const CentredRows& rows_;
     Bands bands_;
     std::size_t components_, threads_;
-    ProductSums* sum_;
-    std::unique_ptr<double[], AlignedDelete<double>> sums_;
+    ProductSums sum_;
+    Aligned<double> sums_;
 };
 
 }  // namespace kmle

@@ -26,8 +26,8 @@ void centre(const T* from, const double* origin, std::size_t count, double* to) 
 class Gathered {
 public:
     Gathered(const CentredRows& rows, std::size_t first, std::size_t width, std::size_t left_width)
-        : rows_(rows), first_(first), width_(width), left_width_(left_width),
-          right_(gathered * width), left_(gathered * left_width) {}
+        : rows_(rows), first_(first), width_(width), left_width_(left_width), right_(gathered * width),
+          left_(gathered * left_width) {}
 
     void fill(const Member* members, std::size_t count) {
         const std::size_t columns = rows_.columns > first_ ? rows_.columns - first_ : 0;
@@ -89,11 +89,7 @@ void add_band(const Gathered& block, std::size_t skipped, std::size_t width, dou
 
 }  // namespace
 
-}  // namespace KMLE_INSTRUCTION_SET
-
-void KMLE_PRODUCTS_FUNCTION(const CentredRows& rows, const Member* members, std::size_t count, std::size_t task,
-                            double* sums) {
-    using namespace KMLE_INSTRUCTION_SET;
+void products(const CentredRows& rows, const Member* members, std::size_t count, std::size_t task, double* sums) {
     const Bands bands{rows.columns};
     const std::size_t first = task * bands_at_once, last = std::min(first + bands_at_once, bands.count());
     Gathered block(rows, first * band_rows, bands.width(first), (last - first) * band_rows);
@@ -104,4 +100,5 @@ void KMLE_PRODUCTS_FUNCTION(const CentredRows& rows, const Member* members, std:
     }
 }
 
+}  // namespace KMLE_INSTRUCTION_SET
 }  // namespace kmle

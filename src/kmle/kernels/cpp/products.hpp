@@ -45,9 +45,4 @@ struct Bands {
     std::size_t tasks() const { return rounded_up(count(), bands_at_once) / bands_at_once; }
 };
 
-// Adds the products of members to the bands of one task, from band task * bands_at_once on. `sums` are the component's.
-using ProductSums = void(const CentredRows& rows, const Member* members, std::size_t count, std::size_t task,
-                         double* sums);
-ProductSums baseline_products, avx2_products, avx512_products;
-
 }  // namespace kmle

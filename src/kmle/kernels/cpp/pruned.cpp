@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <memory>
-#include <vector>
 
 #include "group_labelling.hpp"
 #include "lane_sums.hpp"
@@ -34,7 +33,8 @@ public:
     void run() {
         for (std::size_t stretch = task_.first; stretch < task_.last; ++stretch) {
             if (tree_.starts)
-                take(static_cast<std::size_t>(tree_.starts[stretch]), static_cast<std::size_t>(tree_.starts[stretch + 1]),
+                take(static_cast<std::size_t>(tree_.starts[stretch]),
+                     static_cast<std::size_t>(tree_.starts[stretch + 1]),
                      [&](std::size_t c) { return static_cast<std::size_t>(tree_.candidates[c]); });
             descend(0, stretch);
         }
@@ -98,7 +98,8 @@ private:
         const Range inside = finest ? Range{0, 0} : parts(depth, stretch);
         for (std::size_t p = 0; p < Narrowing::some_places; ++p) {
             if (finest) {
-                const std::size_t i = stretch * group_rows + (2 * p + 1) * rows_of(stretch) / (2 * Narrowing::some_places);
+                const std::size_t i =
+                    stretch * group_rows + (2 * p + 1) * rows_of(stretch) / (2 * Narrowing::some_places);
                 place_in(box, packed_.block(i / rows) + i % rows, rows);
             } else {
                 const std::size_t s = std::min(inside.last - 1, inside.first + p);
@@ -111,7 +112,8 @@ private:
     // Statistics of a place in a box; columns lie `stride` apart.
     template <class Value>
     void place_in(const Box& box, const Value* columns, std::size_t stride) {
-        for (std::size_t a = 0; a < packed_.columns; ++a) place_[a] = box.place(a, static_cast<double>(columns[a * stride]));
+        for (std::size_t a = 0; a < packed_.columns; ++a)
+            place_[a] = box.place(a, static_cast<double>(columns[a * stride]));
         expand(packed_.features, packed_.columns, place_.data(), 1, statistics_.data());
     }
 
@@ -177,11 +179,11 @@ private:
     PrunedTask& task_;
     Narrowing narrowing_;
     GroupLabelling<T> labelling_;
-    std::vector<double> zeros_, ones_;
-    Candidates<double> all_;                // measured from zero, in units
-    std::vector<Candidates<float>> lists_;  // those left at each level
-    std::vector<double> place_, statistics_;
-    std::vector<float> places_;
+    List<double> zeros_, ones_;
+    Candidates<double> all_;         // measured from zero, in units
+    List<Candidates<float>> lists_;  // those left at each level
+    List<double> place_, statistics_;
+    List<float> places_;
     Buffer<double> block_statistics_;
     LaneSums<T> lanes_;
 };

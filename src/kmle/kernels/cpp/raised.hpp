@@ -16,9 +16,9 @@ class Raised {
 public:
     // Where labels are to be those of centred scores, their rounding counts too.
     explicit Raised(const Model<float>& model, const Centred* centred = nullptr)
-        : given_(model), centred_(centred), raised_(model), top_(*std::max_element(model.largest, model.largest + model.order)),
-          tops_(model.order), bias_(model.padded()), doubts_(model.padded()),
-          reach_(centred ? model.padded() : 0) {
+        : given_(model), centred_(centred), raised_(model),
+          top_(*std::max_element(model.largest, model.largest + model.order)), tops_(model.order),
+          bias_(model.padded()), doubts_(model.padded()), reach_(centred ? model.padded() : 0) {
         raised_.grouped_bias = bias_.get();
     }
 
@@ -41,12 +41,13 @@ public:
             for (std::size_t j = 0; j < padded; ++j) doubts[j] += top * magnitudes[j];
         }
         if (centred_) add_centred(largest);
-        // Every term of a score is rounded at most four times before it is added (coefficient, column, product, weight),
-        // the bias once when it is raised, and all of them once with every addition, by half an epsilon each; a quarter
-        // more is for the rounding of the bound itself. The rest is lost below the smallest number.
+        // Every term of a score is rounded at most four times before it is added (coefficient, column, product,
+        // weight), the bias once when it is raised, and all of them once with every addition, by half an epsilon each;
+        // a quarter more is for the rounding of the bound itself. The rest is lost below the smallest number.
         const float roundings = 0.625f * static_cast<float>(order + 6) * std::numeric_limits<float>::epsilon();
         // (Not below the smallest normal number: processors are slow with others.)
-        const float lost = std::max(static_cast<float>(lost_in_single(order, column, top_)), std::numeric_limits<float>::min());
+        const float lost =
+            std::max(static_cast<float>(lost_in_single(order, column, top_)), std::numeric_limits<float>::min());
         float most = 0.0f;
         bool bounded = true;
         for (std::size_t j = 0; j < padded; ++j) {
@@ -78,7 +79,8 @@ private:
         float *reach = reach_.get(), *doubts = doubts_.get();
         std::copy_n(centred_->reach, padded, reach);
         for (std::size_t a = 0; a < centred_->columns; ++a) {
-            const float *length = centred_->reach + (a + 1) * padded, top = static_cast<float>(largest[centred_->places[a]]);
+            const float *length = centred_->reach + (a + 1) * padded,
+                        top = static_cast<float>(largest[centred_->places[a]]);
             for (std::size_t j = 0; j < padded; ++j) reach[j] += top * length[j];
         }
         for (std::size_t j = 0; j < padded; ++j) doubts[j] += share * reach[j] * reach[j];

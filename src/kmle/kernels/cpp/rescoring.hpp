@@ -6,8 +6,6 @@
 
 #pragma once
 
-#include <vector>
-
 #include "centred.hpp"
 #include "evidence.hpp"
 
@@ -32,7 +30,8 @@ public:
     // For the rows of the next blocks, from `first` up to `last`.
     void open(std::size_t first, std::size_t last) {
         if (!centred_) return;
-        find_tops(first / block_rows<T>, rounded_up(std::min(first + rows_together, last), block_rows<T>) / block_rows<T>);
+        find_tops(first / block_rows<T>,
+                  rounded_up(std::min(first + rows_together, last), block_rows<T>) / block_rows<T>);
         double* errors = errors_.get();
         std::copy_n(centred_->magnitudes, padded_, errors);
         for (std::size_t f = 0; f < packed_.order; ++f) {
@@ -104,7 +103,7 @@ private:
         return any(counts);
     }
 
-    const double* replace(const std::vector<std::size_t>& chosen, const double* columns, double* scores,
+    const double* replace(const List<std::size_t>& chosen, const double* columns, double* scores,
                           std::int64_t& rescored) {
         for (const std::size_t j : chosen) centred_scores(*centred_, j, columns, space_.get(), scores + j * soft_rows);
         rescored += static_cast<std::int64_t>(chosen.size() * soft_rows);
@@ -117,7 +116,7 @@ private:
     const Centred* centred_;
     std::size_t components_, padded_;
     Buffer<double> tops_, errors_, space_, lifts_;
-    std::vector<std::size_t> active_, doubtful_, chosen_;
+    List<std::size_t> active_, doubtful_, chosen_;
 };
 
 }  // namespace KMLE_INSTRUCTION_SET

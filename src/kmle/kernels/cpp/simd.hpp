@@ -102,7 +102,8 @@ inline unsigned bits_of(IntVec<T> holds) {
 #if KMLE_VECTOR_BYTES == 64
     return sizeof(T) == 4 ? _mm512_movepi32_mask((__m512i)holds) : _mm512_movepi64_mask((__m512i)holds);
 #elif KMLE_VECTOR_BYTES == 32
-    return static_cast<unsigned>(sizeof(T) == 4 ? _mm256_movemask_ps((__m256)holds) : _mm256_movemask_pd((__m256d)holds));
+    return static_cast<unsigned>(sizeof(T) == 4 ? _mm256_movemask_ps((__m256)holds)
+                                                : _mm256_movemask_pd((__m256d)holds));
 #elif defined(__SSE2__)
     return static_cast<unsigned>(sizeof(T) == 4 ? _mm_movemask_ps((__m128)holds) : _mm_movemask_pd((__m128d)holds));
 #else
@@ -161,16 +162,16 @@ struct Exponential {
     static constexpr std::size_t exponent_at = 48;  // sixteenths stand four bits below the exponent
     // |r| <= log(2) / 32: interpolated at Chebyshev's nodes, which leaves 2e-17.
     static constexpr double coefficients[] = {0x1.6c17ed4cc4834p-10, 0x1.11123cf1dba3ap-7, 0x1.55555554e9468p-5,
-                                              0x1.555555547d378p-3, 0x1.0000000000001p-1, 0x1.0000000000003p+0};
+                                              0x1.555555547d378p-3,  0x1.0000000000001p-1, 0x1.0000000000003p+0};
 
     // 2^(i / 16) for the i in the lowest four bits, less what those bits will add above `exponent_at`.
     static IntVec<double> power(IntVec<double> whole) {
-        const __m512i low = _mm512_set_epi64(
-            0x3feeab07dd485429, 0x3feebfdad5362a27, 0x3feedea64c123422, 0x3fef06fe0a31b715,
-            0x3fef387a6e756238, 0x3fef72b83c7d517b, 0x3fefb5586cf9890f, 0x3ff0000000000000);
-        const __m512i high = _mm512_set_epi64(
-            0x3fefa4afa2a490da, 0x3fef5818dcfba487, 0x3fef199bdd85529c, 0x3feee89f995ad3ad,
-            0x3feec49182a3f090, 0x3feeace5422aa0db, 0x3feea11473eb0187, 0x3feea09e667f3bcd);
+        const __m512i low =
+            _mm512_set_epi64(0x3feeab07dd485429, 0x3feebfdad5362a27, 0x3feedea64c123422, 0x3fef06fe0a31b715,
+                             0x3fef387a6e756238, 0x3fef72b83c7d517b, 0x3fefb5586cf9890f, 0x3ff0000000000000);
+        const __m512i high =
+            _mm512_set_epi64(0x3fefa4afa2a490da, 0x3fef5818dcfba487, 0x3fef199bdd85529c, 0x3feee89f995ad3ad,
+                             0x3feec49182a3f090, 0x3feeace5422aa0db, 0x3feea11473eb0187, 0x3feea09e667f3bcd);
         return (IntVec<double>)_mm512_permutex2var_epi64(low, (__m512i)whole, high);
     }
 };
@@ -188,8 +189,8 @@ struct Exponential {
 };
 #endif
 
-// e^x for numbers x <= 0, zero below -708; within two units in the last place. Several vectors take each step together: a
-// single one would spend its time waiting for the step before.
+// e^x for numbers x <= 0, zero below -708; within two units in the last place. Several vectors take each step together:
+// a single one would spend its time waiting for the step before.
 template <std::size_t count>
 inline void exp_negative(Vec<double> (&x)[count]) {
     const Vec<double> shifter = broadcast(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to a whole number

@@ -2,7 +2,7 @@
 // components lead over each other one, at least; only components that may have caught up since are scored.
 
 #include <memory>
-#include <vector>
+#include <stdexcept>
 
 #include "leads.hpp"
 
@@ -17,8 +17,10 @@ public:
     Skipping(const Packed<T>& packed, const Model<float>& single, const Model<double>& precise,
              const Stretches& stretches, const Step& step, HardTask& task)
         : packed_(packed), single_(single), precise_(precise), stretches_(stretches), step_(step), task_(task),
-          in_single_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
-          in_double_{nullptr, packed.largest, packed.weights, packed.rows, packed.columns, packed.order, packed.features},
+          in_single_{nullptr,        packed.largest, packed.weights, packed.rows,
+                     packed.columns, packed.order,   packed.features},
+          in_double_{nullptr,        packed.largest, packed.weights, packed.rows,
+                     packed.columns, packed.order,   packed.features},
           refiner_(packed, precise, task), booking_(packed.order, single.components), look_(single),
           statistics_(packed.order * look_rows), leads_(stretches, step), last_seen_(stretches.width, 0),
           top_(*std::max_element(precise.largest, precise.largest + packed.order)) {}
@@ -71,6 +73,9 @@ private:
             std::fill(labels + count, labels + look_rows, labels[0]);
             for (std::uint64_t rest = ~std::uint64_t{0}; rest;) {
                 const std::int32_t label = labels[__builtin_ctzll(rest)];
+                if (static_cast<std::size_t>(label) >= single_.components)
+                    throw std::invalid_argument(
+                        "every row must have a label, and labels must lie below the components.");
                 for (std::size_t r = 0; r < look_rows; r += lanes<float>)
                     rest &= ~(std::uint64_t{bits_of<float>(taken<Names>(labels + r) == label)} << r);
                 if (last_seen_[static_cast<std::size_t>(label)] != s + 1) add_present(s, label);
@@ -124,7 +129,8 @@ private:
 
     // What is wanted soon is on its way meanwhile: little of it at once, the rows bit by bit.
     void fetch_stretch(std::size_t s) {
-        const std::size_t block = first_row(s) / rows, blocks = std::min(packed_.blocks() - block, stretches_.rows_each / rows);
+        const std::size_t block = first_row(s) / rows,
+                          blocks = std::min(packed_.blocks() - block, stretches_.rows_each / rows);
         look_.next.finish();
         look_.next = Fetching(packed_.block(block), blocks * packed_.columns * rows, fetching_steps);
         fetch(stretches_.leads + s * stretches_.width, stretches_.width);
@@ -194,7 +200,7 @@ private:
     Look look_;
     Buffer<float> statistics_;
     Leads leads_;
-    std::vector<std::size_t> last_seen_;  // one more than the stretch in which each component was present
+    List<std::size_t> last_seen_;  // one more than the stretch in which each component was present
     double top_;
     bool refined_ = false;  // whether rows of the stretch at hand are left to double precision
 };
@@ -207,8 +213,10 @@ void skipping(const Packed<T>& packed, const Model<float>& single, const Model<d
     std::make_unique<Skipping<T>>(packed, single, precise, stretches, step, task)->run();
 }
 
-template void skipping(const Packed<double>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&, HardTask&);
-template void skipping(const Packed<float>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&, HardTask&);
+template void skipping(const Packed<double>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&,
+                       HardTask&);
+template void skipping(const Packed<float>&, const Model<float>&, const Model<double>&, const Stretches&, const Step&,
+                       HardTask&);
 
 }  // namespace KMLE_INSTRUCTION_SET
 }  // namespace kmle

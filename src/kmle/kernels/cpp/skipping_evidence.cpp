@@ -1,7 +1,5 @@
 // The evidence of rows of whose leads something is known: components that are far behind add nothing to it.
 
-#include <vector>
-
 #include "evidence.hpp"
 
 namespace kmle {
@@ -15,11 +13,12 @@ constexpr double far = 1.01 - negligible;
 // Some components, grouped as the passes want them.
 class Few {
 public:
-    explicit Few(const Model<double>& model) : model_(model), grouped_(model.padded() * model.order), bias_(model.padded()) {}
+    explicit Few(const Model<double>& model)
+        : model_(model), grouped_(model.padded() * model.order), bias_(model.padded()) {}
 
     std::size_t count = 0;
 
-    void take(const std::vector<std::int32_t>& names) {
+    void take(const List<std::int32_t>& names) {
         count = names.size();
         for (std::size_t n = 0; n < rounded_up(count, group); ++n) {
             const std::size_t j = n < count ? static_cast<std::size_t>(names[n]) : 0;
@@ -42,8 +41,8 @@ private:
 };
 
 // The components whose scores come near the best of some row of a stretch.
-void name_near(const Stretches& stretches, const Step& step, std::size_t s, const std::int32_t* labels, std::size_t count,
-               std::size_t components, std::vector<std::int32_t>& names) {
+void name_near(const Stretches& stretches, const Step& step, std::size_t s, const std::int32_t* labels,
+               std::size_t count, std::size_t components, List<std::int32_t>& names) {
     const std::size_t z = static_cast<std::size_t>(stretches.homes[s]);
     const double radius = static_cast<double>(stretches.radii[s]), limit = stretches.limits[s];
     const bool settled = limit > -std::numeric_limits<double>::infinity();
@@ -53,7 +52,7 @@ void name_near(const Stretches& stretches, const Step& step, std::size_t s, cons
         return;
     }
     const float* leads = stretches.leads + s * stretches.width;
-    std::vector<char> is_near(components);
+    List<char> is_near(components);
     for (std::size_t j = 0; j < components; ++j) {
         const double used = static_cast<double>(step.gained[z * stretches.width + j]) +
                             radius * static_cast<double>(step.reached[z * stretches.width + j]);
@@ -67,10 +66,10 @@ void name_near(const Stretches& stretches, const Step& step, std::size_t s, cons
 }  // namespace
 
 template <class T>
-void skipping_evidence(const Packed<T>& packed, const Model<double>& model, const Stretches& stretches, const Step& step,
-                       const std::int32_t* labels, SoftTask& task) {
+void skipping_evidence(const Packed<T>& packed, const Model<double>& model, const Stretches& stretches,
+                       const Step& step, const std::int32_t* labels, SoftTask& task) {
     Buffer<double> statistics(packed.order * soft_rows), scores(model.padded() * soft_rows);
-    std::vector<std::int32_t> names, names_before;
+    List<std::int32_t> names, names_before;
     Few few(model);
     Evidence evidence;
     const std::size_t blocks_each = stretches.rows_each / block_rows<T>;
@@ -93,8 +92,10 @@ void skipping_evidence(const Packed<T>& packed, const Model<double>& model, cons
     evidence.finish(task);
 }
 
-template void skipping_evidence(const Packed<double>&, const Model<double>&, const Stretches&, const Step&, const std::int32_t*, SoftTask&);
-template void skipping_evidence(const Packed<float>&, const Model<double>&, const Stretches&, const Step&, const std::int32_t*, SoftTask&);
+template void skipping_evidence(const Packed<double>&, const Model<double>&, const Stretches&, const Step&,
+                                const std::int32_t*, SoftTask&);
+template void skipping_evidence(const Packed<float>&, const Model<double>&, const Stretches&, const Step&,
+                                const std::int32_t*, SoftTask&);
 
 }  // namespace KMLE_INSTRUCTION_SET
 }  // namespace kmle

@@ -158,7 +158,8 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
     Evidence evidence;
     Rescoring<T> rescoring(packed, model);
     Fetching next;
-    const std::size_t start = task.first_block * block_rows<T>, last = std::min(packed.rows, task.last_block * block_rows<T>);
+    const std::size_t start = task.first_block * block_rows<T>,
+                      last = std::min(packed.rows, task.last_block * block_rows<T>);
     for (std::size_t first = start; first < last; first += soft_rows) {
         const std::size_t count = std::min(soft_rows, last - first);
         double* t = statistics.get() + tiles.count * features * soft_rows;

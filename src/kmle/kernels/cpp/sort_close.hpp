@@ -14,8 +14,15 @@ namespace kmle {
 template <class Element, class Key>
 void sort_close(Element* elements, std::size_t count, const Key& key) {
     if (count < 2) return;
-    const auto [least, greatest] =
-        std::minmax_element(elements, elements + count, [&](const auto& a, const auto& b) { return key(a) < key(b); });
+    // What is not a number comes last: sorting needs an order of all values.
+    const auto is_before = [&](const Element& a, const Element& b) {
+        return key(a) < key(b) || (key(b) != key(b) && key(a) == key(a));
+    };
+    const auto [least, greatest] = std::minmax_element(elements, elements + count, is_before);
+    if (key(*greatest) != key(*greatest)) {
+        std::stable_sort(elements, elements + count, is_before);
+        return;
+    }
     const double low = static_cast<double>(key(*least)), width = static_cast<double>(key(*greatest)) - low;
     const double scale = static_cast<double>(count - 1) / width;
     // Neither holds where all are equal, or nearly so, or as far apart as numbers can be.

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
-#include "memory.hpp"
+#include "list.hpp"
 #include "simd.hpp"
 
 namespace kmle {
@@ -24,14 +23,16 @@ constexpr std::size_t entries_ahead = 12;
 
 // Scores of a row with the components of `count` vectors from `offset` on.
 template <std::size_t count, class Value, class Index>
-void add_entries(const SparseRows<Value, Index>& rows, std::size_t i, const SparseModel& model, std::size_t offset, double* out) {
+void add_entries(const SparseRows<Value, Index>& rows, std::size_t i, const SparseModel& model, std::size_t offset,
+                 double* out) {
     Vec<double> score[count];
     for (std::size_t v = 0; v < count; ++v) score[v] = load(model.bias + offset + v * lanes<double>);
     const std::size_t last = rows.first(i + 1), end = rows.first(rows.rows);
     for (std::size_t e = rows.first(i); e < last; ++e) {
         const double* line = model.table + static_cast<std::size_t>(rows.columns[e]) * model.width + offset;
         if (e + entries_ahead < end) {
-            const double* later = model.table + static_cast<std::size_t>(rows.columns[e + entries_ahead]) * model.width + offset;
+            const double* later =
+                model.table + static_cast<std::size_t>(rows.columns[e + entries_ahead]) * model.width + offset;
             for (std::size_t v = 0; v < count * lanes<double>; v += line_components) __builtin_prefetch(later + v);
         }
         const Vec<double> value = broadcast(static_cast<double>(rows.values[e]));
@@ -92,11 +93,12 @@ void score(const SparseRows<Value, Index>& rows, const SparseModel& model, std::
 }
 
 // Leaves the highest scores, the lowest indices among equals, and makes the others -inf.
-void keep(double* scores, std::size_t components, std::size_t kept, std::vector<std::size_t>& order) {
+void keep(double* scores, std::size_t components, std::size_t kept, List<std::size_t>& order) {
     order.resize(components);
     for (std::size_t j = 0; j < components; ++j) order[j] = j;
-    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
-                     [&](std::size_t a, std::size_t b) { return scores[a] > scores[b] || (scores[a] == scores[b] && a < b); });
+    std::nth_element(
+        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+        [&](std::size_t a, std::size_t b) { return scores[a] > scores[b] || (scores[a] == scores[b] && a < b); });
     for (std::size_t place = kept; place < components; ++place) scores[order[place]] = -infinity;
 }
 
@@ -129,7 +131,7 @@ Exponentials exponentials(double* scores, std::size_t width, double top) {
 template <class Value, class Index>
 void soften(const SparseRows<Value, Index>& rows, const SparseModel& model, SoftRows& task) {
     const auto own = aligned<double>(model.width);
-    std::vector<std::size_t> order;
+    List<std::size_t> order;
     task.score = task.entropy = 0.0;
     for (std::size_t i = task.first; i < task.last; ++i) {
         double* scores = task.shares ? task.shares + (i - task.first) * model.width : own.get();
@@ -176,17 +178,14 @@ void spread(const SparseRows<Value, Index>& rows, std::size_t first, std::size_t
 }
 
 template <class Value, class Index>
-constexpr SparsePasses<Value, Index> passes = {&label<Value, Index>, &score<Value, Index>, &soften<Value, Index>,
-                                               &spread<Value, Index>};
+constexpr SparsePassesOf<Value, Index> passes = {&label<Value, Index>, &score<Value, Index>, &soften<Value, Index>,
+                                                 &spread<Value, Index>};
 
 }  // namespace
+
+extern const SparsePasses sparse_passes;
+const SparsePasses sparse_passes = {passes<double, std::int32_t>, passes<double, std::int64_t>,
+                                    passes<float, std::int32_t>, passes<float, std::int64_t>};
+
 }  // namespace KMLE_INSTRUCTION_SET
-
-const SparsePassTable& KMLE_SPARSE_FUNCTION() {
-    using namespace KMLE_INSTRUCTION_SET;
-    static const SparsePassTable table = {passes<double, std::int32_t>, passes<double, std::int64_t>,
-                                          passes<float, std::int32_t>, passes<float, std::int64_t>};
-    return table;
-}
-
 }  // namespace kmle

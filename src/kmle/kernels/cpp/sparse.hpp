@@ -2,9 +2,9 @@
 // themselves. Nothing of them is copied.
 //
 // Components stand side by side: each stored entry adds its value times one line of parameters to the scores of all of
-// them. A score begins with the bias, and entries are added in the order they are stored in, each product rounded before
-// it is added (no fused multiply-add, see CMakeLists.txt). For entries in the order of their columns that is what
-// `exact_label` computes: labels are those of filled-in rows, on every instruction set.
+// them. A score begins with the bias, and entries are added in the order they are stored in, each product rounded
+// before it is added (no fused multiply-add, see CMakeLists.txt). For entries in the order of their columns that is
+// what `exact_label` computes: labels are those of filled-in rows, on every instruction set.
 
 #pragma once
 
@@ -46,10 +46,11 @@ struct SoftRows {
 };
 
 template <class Value, class Index>
-struct SparsePasses {
+struct SparsePassesOf {
     using Rows = SparseRows<Value, Index>;
     // The best component of each row from `first` to `last`, the lowest index on a tie; its score too unless null.
-    void (*label)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, std::int32_t* labels, double* best);
+    void (*label)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, std::int32_t* labels,
+                  double* best);
     // All scores, [row][component].
     void (*score)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, double* scores);
     void (*soften)(const Rows&, const SparseModel&, SoftRows&);
@@ -58,16 +59,11 @@ struct SparsePasses {
                    std::size_t low, std::size_t high, double* sums);
 };
 
-struct SparsePassTable {
-    SparsePasses<double, std::int32_t> double_short;
-    SparsePasses<double, std::int64_t> double_long;
-    SparsePasses<float, std::int32_t> single_short;
-    SparsePasses<float, std::int64_t> single_long;
+struct SparsePasses {
+    SparsePassesOf<double, std::int32_t> double_short;
+    SparsePassesOf<double, std::int64_t> double_long;
+    SparsePassesOf<float, std::int32_t> single_short;
+    SparsePassesOf<float, std::int64_t> single_long;
 };
-
-// One for each instruction set that was compiled (see sparse.cpp).
-const SparsePassTable& baseline_sparse();
-const SparsePassTable& avx2_sparse();
-const SparsePassTable& avx512_sparse();
 
 }  // namespace kmle

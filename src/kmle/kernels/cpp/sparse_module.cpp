@@ -1,18 +1,15 @@
-// The Python face of the passes over sparse rows, beside module.cpp and under its rules; but the places of entries are
-// checked here, as nothing else looks at all of them.
+// The Python face of the passes over sparse rows, beside module.cpp and under its rules.
 //
 // Work is cut into pieces that depend on the sizes alone, and what they say is added in order: nothing depends on the
 // threads.
 
 #include "sparse_module.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -20,19 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
+#include "chosen.hpp"
 #include "memory.hpp"
 #include "pool.hpp"
 #include "sparse.hpp"
 
-namespace nb = nanobind;
-
 namespace kmle {
 namespace {
-
-template <class T, std::size_t dimensions>
-using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
-
-const Passes* const* chosen = nullptr;
 
 constexpr std::size_t rows_a_piece = 256;
 // Waking a thread takes as long as so many products.
@@ -41,51 +33,46 @@ constexpr std::size_t fewest_products = 1 << 18;
 constexpr std::size_t held_bytes = 4 << 20;
 constexpr std::size_t most_tables = 4, spread_tasks = 16;
 
-const SparsePassTable& chosen_table() {
-#ifdef KMLE_X86
-    if (!std::strcmp((*chosen)->name, "avx2")) return avx2_sparse();
-    if (!std::strcmp((*chosen)->name, "avx512")) return avx512_sparse();
-#endif
-    return baseline_sparse();
-}
-
 template <class Value, class Index>
-const SparsePasses<Value, Index>& chosen_passes() {
-    const SparsePassTable& table = chosen_table();
+const SparsePassesOf<Value, Index>& chosen_passes() {
+    const SparsePasses& table = *chosen->sparse;
     constexpr bool single = std::is_same_v<Value, float>, is_long = std::is_same_v<Index, std::int64_t>;
-    if constexpr (single && is_long) return table.single_long;
-    else if constexpr (single) return table.single_short;
-    else if constexpr (is_long) return table.double_long;
-    else return table.double_short;
+    if constexpr (single && is_long)
+        return table.single_long;
+    else if constexpr (single)
+        return table.single_short;
+    else if constexpr (is_long)
+        return table.double_long;
+    else
+        return table.double_short;
 }
 
 // Components side by side.
 class LinedModel {
 public:
-    LinedModel(const Array<const double, 2>& natural, const Array<const double, 1>& bias, std::size_t threads)
-        : components_(bias.shape(0)),
-          width_(rounded_up(components_, line_components)),
-          bias_(aligned<double>(width_)),
+    LinedModel(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, std::size_t threads)
+        : components_(bias.shape(0)), width_(rounded_up(components_, line_components)), bias_(aligned<double>(width_)),
           table_(aligned<double>(natural.shape(1) * width_)) {
         constexpr double inactive = -std::numeric_limits<double>::infinity();
         std::fill_n(bias_.get(), width_, inactive);
         std::copy_n(bias.data(), components_, bias_.get());
         constexpr std::size_t step = 512;
         const std::size_t columns = natural.shape(1);
-        Pool::run(rounded_up(columns, step) / step, columns * width_ < fewest_products ? 1 : threads, [&](std::size_t piece) {
-            const std::size_t first = piece * step, last = std::min(columns, first + step);
-            std::fill(table_.get() + first * width_, table_.get() + last * width_, 0.0);
-            for (std::size_t j = 0; j < components_; ++j)
-                for (std::size_t c = first; bias_[j] > inactive && c < last; ++c)
-                    table_[c * width_ + j] = natural.data()[j * columns + c];
-        });
+        Pool::run(rounded_up(columns, step) / step, columns * width_ < fewest_products ? 1 : threads,
+                  [&](std::size_t piece) {
+                      const std::size_t first = piece * step, last = std::min(columns, first + step);
+                      std::fill(table_.get() + first * width_, table_.get() + last * width_, 0.0);
+                      for (std::size_t j = 0; j < components_; ++j)
+                          for (std::size_t c = first; bias_[j] > inactive && c < last; ++c)
+                              table_[c * width_ + j] = natural.data()[j * columns + c];
+                  });
     }
 
     SparseModel view() const { return {table_.get(), bias_.get(), components_, width_}; }
 
 private:
     std::size_t components_, width_;
-    std::unique_ptr<double[], AlignedDelete<double>> bias_, table_;
+    Aligned<double> bias_, table_;
 };
 
 // Places of rows by a label each, in order: those of label j stand from starts[j] to starts[j + 1].
@@ -108,19 +95,27 @@ public:
 template <class Value, class Index>
 class CompressedRows {
 public:
-    using Labels = Array<std::int32_t, 1>;
-    using Vector = Array<double, 1>;
-    using Matrix = Array<double, 2>;
+    using Labels = Contiguous<std::int32_t, 1>;
+    using Vector = Contiguous<double, 1>;
+    using Matrix = Contiguous<double, 2>;
 
-    CompressedRows(const Array<const Value, 1>& values, const Array<const Index, 1>& columns, const Array<const Index, 1>& starts,
-                   std::size_t n_columns, const std::optional<Array<const double, 1>>& weights, std::size_t threads)
-        : values_(values), columns_(columns), starts_(starts), weights_(weights), n_columns_(n_columns), threads_(threads) {
-        check();
+    CompressedRows(const Contiguous<const Value, 1>& values, const Contiguous<const Index, 1>& columns,
+                   const Contiguous<const Index, 1>& starts, std::size_t n_columns,
+                   const std::optional<Contiguous<const double, 1>>& weights, std::size_t threads)
+        : values_(values), columns_(columns), starts_(starts), weights_(weights), n_columns_(n_columns),
+          threads_(threads) {
+        check_entries();
+        if (weights) require_shape("weights", *weights, {rows()});
     }
 
-    std::int64_t hard_pass(const Array<const double, 2>& natural, const Array<const double, 1>& bias, const Labels& labels,
-                           const Array<std::int64_t, 1>& sizes, const Vector& counts, const Matrix& sums) const {
+    std::int64_t hard_pass(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+                           const Labels& labels, const Contiguous<std::int64_t, 1>& sizes, const Vector& counts,
+                           const Matrix& sums) const {
         const nb::gil_scoped_release unlocked;
+        check(natural, bias, counts, sums);
+        require_shape("labels", labels, {rows()});
+        require_below("labels", labels, bias.shape(0), true);
+        require_shape("sizes", sizes, {bias.shape(0)});
         std::vector<std::int32_t> found(rows());
         label(natural, bias, found.data(), nullptr);
         std::vector<std::size_t> moved;
@@ -138,8 +133,11 @@ public:
     }
 
     // Labels and the weighted sum of the best scores.
-    double best(const Array<const double, 2>& natural, const Array<const double, 1>& bias, const Labels& labels) const {
+    double best(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+                const Labels& labels) const {
         const nb::gil_scoped_release unlocked;
+        require_components(natural, bias, n_columns_);
+        require_shape("labels", labels, {rows()});
         std::vector<double> scores(rows());
         label(natural, bias, labels.data(), scores.data());
         double total = 0.0;
@@ -147,23 +145,30 @@ public:
         return total;
     }
 
-    void scores(const Array<const double, 2>& natural, const Array<const double, 1>& bias, const Matrix& out) const {
+    void scores(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+                const Matrix& out) const {
         const nb::gil_scoped_release unlocked;
+        require_components(natural, bias, n_columns_);
+        require_shape("out", out, {rows(), bias.shape(0)});
         const LinedModel model(natural, bias, threads_);
         in_pieces(0, rows(), model.view().width, [&](std::size_t, std::size_t first, std::size_t last) {
             chosen_passes<Value, Index>().score(view(), model.view(), first, last, out.data());
         });
     }
 
-    std::pair<double, double> evidence(const Array<const double, 2>& natural, const Array<const double, 1>& bias) const {
+    std::pair<double, double> evidence(const Contiguous<const double, 2>& natural,
+                                       const Contiguous<const double, 1>& bias) const {
         const nb::gil_scoped_release unlocked;
+        require_components(natural, bias, n_columns_);
         const LinedModel model(natural, bias, threads_);
         return softened(model.view(), 0, rows(), model.view().components, nullptr);
     }
 
-    double soft_pass(const Array<const double, 2>& natural, const Array<const double, 1>& bias, std::size_t kept,
-                     const Vector& counts, const Matrix& sums) const {
+    double soft_pass(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+                     std::size_t kept, const Vector& counts, const Matrix& sums) const {
         const nb::gil_scoped_release unlocked;
+        check(natural, bias, counts, sums);
+        require_kept(kept, bias.shape(0));
         const LinedModel model(natural, bias, threads_);
         const std::size_t width = model.view().width, size = n_columns_ * width;
         const std::size_t block = std::max(rows_a_piece, held_bytes / (8 * width) / rows_a_piece * rows_a_piece);
@@ -184,8 +189,11 @@ public:
         return score;
     }
 
-    void label_sums(const Array<const std::int32_t, 1>& labels, const Vector& counts, const Matrix& sums) const {
+    void label_sums(const Contiguous<const std::int32_t, 1>& labels, const Vector& counts, const Matrix& sums) const {
         const nb::gil_scoped_release unlocked;
+        require_totals(counts, sums, counts.shape(0), n_columns_);
+        require_shape("labels", labels, {rows()});
+        require_below("labels", labels, counts.shape(0), true);
         add_all(labels.data(), counts, sums, nullptr);
     }
 
@@ -196,17 +204,25 @@ private:
     }
     bool enough(std::size_t products) const { return products >= fewest_products; }
 
-    void check() const {
+    void check(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+               const Vector& counts, const Matrix& sums) const {
+        require_components(natural, bias, n_columns_);
+        require_totals(counts, sums, bias.shape(0), n_columns_);
+    }
+
+    void check_entries() const {
         const Index* starts = starts_.data();
         if (starts_.shape(0) == 0 || starts[0] != 0 || columns_.shape(0) != values_.shape(0) ||
-            static_cast<std::size_t>(starts[rows()]) != values_.shape(0) || !std::is_sorted(starts, starts + rows() + 1))
-            throw nb::value_error("indptr must begin with 0, never decrease, and end with the number of stored entries.");
+            static_cast<std::size_t>(starts[rows()]) != values_.shape(0) ||
+            !std::is_sorted(starts, starts + rows() + 1))
+            throw std::invalid_argument(
+                "indptr must begin with 0, never decrease, and end with the number of stored entries.");
         using Place = std::make_unsigned_t<Index>;  // negative places are beyond all others
         const Index* columns = columns_.data();
         Place largest = 0;
         for (std::size_t e = 0; e < columns_.shape(0); ++e) largest = std::max(largest, static_cast<Place>(columns[e]));
         if (columns_.shape(0) && static_cast<std::size_t>(largest) >= n_columns_)
-            throw nb::value_error("indices must lie below the number of columns, and none may be negative.");
+            throw std::invalid_argument("indices must lie below the number of columns, and none may be negative.");
     }
 
     // Calls work(piece, first, last) for pieces of the rows.
@@ -220,7 +236,8 @@ private:
         });
     }
 
-    void label(const Array<const double, 2>& natural, const Array<const double, 1>& bias, std::int32_t* labels, double* best) const {
+    void label(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
+               std::int32_t* labels, double* best) const {
         const LinedModel model(natural, bias, threads_);
         in_pieces(0, rows(), model.view().width, [&](std::size_t, std::size_t first, std::size_t last) {
             chosen_passes<Value, Index>().label(view(), model.view(), first, last, labels, best);
@@ -249,8 +266,10 @@ private:
         const std::size_t entries = view().first(last) - view().first(first);
         Pool::run(tables * ranges, enough(entries * width) ? threads_ : 1, [&](std::size_t task) {
             const std::size_t table = task / ranges, range = task % ranges;
-            const std::size_t begin = first + (last - first) * table / tables, end = first + (last - first) * (table + 1) / tables;
-            const std::size_t low = lines * range / ranges * line_components, high = lines * (range + 1) / ranges * line_components;
+            const std::size_t begin = first + (last - first) * table / tables,
+                              end = first + (last - first) * (table + 1) / tables;
+            const std::size_t low = lines * range / ranges * line_components,
+                              high = lines * (range + 1) / ranges * line_components;
             chosen_passes<Value, Index>().spread(view(), begin, end, shares + (begin - first) * width, width, low, high,
                                                  totals + table * n_columns_ * width);
         });
@@ -298,22 +317,24 @@ private:
         const std::size_t k = counts.shape(0);
         const ByLabel lost(moved.size(), k, [&](std::size_t place) { return before[moved[place]]; });
         const ByLabel gained(moved.size(), k, [&](std::size_t place) { return after[moved[place]]; });
-        Pool::run(k, enough(moved.size() * values_.shape(0) / std::max<std::size_t>(rows(), 1)) ? threads_ : 1, [&](std::size_t j) {
-            double *line = sums.data() + j * n_columns_, &count = counts.data()[j];
-            for (const ByLabel* events : {&lost, &gained}) {
-                const double sign = events == &lost ? -1.0 : 1.0;
-                for (std::size_t place = events->starts[j]; place < events->starts[j + 1]; ++place) {
-                    const std::size_t i = moved[events->order[place]];
-                    add_row(i, sign * view().weight(i), count, line);
-                }
-                sizes[j] += static_cast<std::int64_t>(sign) * static_cast<std::int64_t>(events->starts[j + 1] - events->starts[j]);
-            }
-        });
+        Pool::run(k, enough(moved.size() * values_.shape(0) / std::max<std::size_t>(rows(), 1)) ? threads_ : 1,
+                  [&](std::size_t j) {
+                      double *line = sums.data() + j * n_columns_, &count = counts.data()[j];
+                      for (const ByLabel* events : {&lost, &gained}) {
+                          const double sign = events == &lost ? -1.0 : 1.0;
+                          for (std::size_t place = events->starts[j]; place < events->starts[j + 1]; ++place) {
+                              const std::size_t i = moved[events->order[place]];
+                              add_row(i, sign * view().weight(i), count, line);
+                          }
+                          sizes[j] += static_cast<std::int64_t>(sign) *
+                                      static_cast<std::int64_t>(events->starts[j + 1] - events->starts[j]);
+                      }
+                  });
     }
 
-    Array<const Value, 1> values_;
-    Array<const Index, 1> columns_, starts_;
-    std::optional<Array<const double, 1>> weights_;
+    Contiguous<const Value, 1> values_;
+    Contiguous<const Index, 1> columns_, starts_;
+    std::optional<Contiguous<const double, 1>> weights_;
     std::size_t n_columns_, threads_;
 };
 
@@ -321,8 +342,9 @@ template <class Value, class Index>
 void define(nb::module_& module, const char* name) {
     using Rows = CompressedRows<Value, Index>;
     nb::class_<Rows>(module, name)
-        .def(nb::init<const Array<const Value, 1>&, const Array<const Index, 1>&, const Array<const Index, 1>&, std::size_t,
-                      const std::optional<Array<const double, 1>>&, std::size_t>(),
+        .def(nb::init<const Contiguous<const Value, 1>&, const Contiguous<const Index, 1>&,
+                      const Contiguous<const Index, 1>&, std::size_t, const std::optional<Contiguous<const double, 1>>&,
+                      std::size_t>(),
              nb::arg("values").noconvert(), nb::arg("columns").noconvert(), nb::arg("starts").noconvert(),
              nb::arg("n_columns"), nb::arg("weights").noconvert().none(), nb::arg("threads"))
         .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
@@ -333,16 +355,15 @@ void define(nb::module_& module, const char* name) {
         .def("scores", &Rows::scores, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("out").noconvert())
         .def("evidence", &Rows::evidence, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())
-        .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(), nb::arg("kept"),
-             nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
+        .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
+             nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
         .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert(), nb::arg("counts").noconvert(),
              nb::arg("sums").noconvert());
 }
 
 }  // namespace
 
-void define_sparse(nb::module_& module, const Passes* const& passes) {
-    chosen = &passes;
+void define_sparse(nb::module_& module) {
     define<double, std::int32_t>(module, "SparseRows64");
     define<double, std::int64_t>(module, "SparseRows64Long");
     define<float, std::int32_t>(module, "SparseRows32");

@@ -4,11 +4,9 @@
 
 #include <nanobind/nanobind.h>
 
-#include "passes.hpp"
-
 namespace kmle {
 
-// Defines SparseRows64 and SparseRows32. `passes` is the choice of module.cpp, read at every pass.
-void define_sparse(nanobind::module_& module, const Passes* const& passes);
+// Defines SparseRows64 and SparseRows32.
+void define_sparse(nanobind::module_& module);
 
 }  // namespace kmle

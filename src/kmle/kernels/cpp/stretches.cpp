@@ -1,7 +1,6 @@
 // Balls around the statistics of stretches of rows, in double precision whatever the rows are in.
 
 #include <cmath>
-#include <vector>
 
 #include "tile.hpp"
 
@@ -50,7 +49,7 @@ private:
 template <class T>
 void balls(const Packed<T>& packed, const Balls& balls, std::size_t first, std::size_t last, double* squares) {
     Stretch<T> stretch(packed, balls.rows_each);
-    std::vector<double> distances(balls.rows_each);
+    List<double> distances(balls.rows_each);
     for (std::size_t s = first; s < last; s += balls.every) {
         const std::size_t count = stretch.load(s);
         const double* centre = balls.centres + static_cast<std::size_t>(balls.homes[s]) * packed.order;
@@ -66,7 +65,8 @@ void balls(const Packed<T>& packed, const Balls& balls, std::size_t first, std::
                 for (std::size_t r = 0; r < rows; ++r) squares[f] += (values[r] - middle) * (values[r] - middle);
         });
         // Rounded up, so that no row is outside.
-        const double largest = std::sqrt(*std::max_element(distances.begin(), distances.begin() + static_cast<long>(count)));
+        const double largest =
+            std::sqrt(*std::max_element(distances.begin(), distances.begin() + static_cast<long>(count)));
         balls.radii[s] = static_cast<float>(largest * 1.000001);
     }
 }

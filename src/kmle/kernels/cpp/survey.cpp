@@ -89,7 +89,8 @@ void locate(const double* values, std::size_t count, const double* cuts, std::si
         for (std::size_t c = 0; c < cut_count; ++c) place -= x >= broadcast(cuts[c]);
         for (std::size_t lane = 0; lane < width; ++lane) places[i + lane] = static_cast<std::int32_t>(place[lane]);
     }
-    for (; i < count; ++i) places[i] = static_cast<std::int32_t>(std::upper_bound(cuts, cuts + cut_count, values[i]) - cuts);
+    for (; i < count; ++i)
+        places[i] = static_cast<std::int32_t>(std::upper_bound(cuts, cuts + cut_count, values[i]) - cuts);
 }
 
 template void survey(const double*, std::size_t, std::size_t, Survey&);

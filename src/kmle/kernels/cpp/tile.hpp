@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
 
+#include "list.hpp"
 #include "passes.hpp"
 #include "simd.hpp"
 
@@ -17,24 +17,6 @@ constexpr std::size_t strip = vector_bytes == 64 ? 4 : 2;
 
 // So many statistics of a block stay in the nearest cache while all components are scored with them.
 constexpr std::size_t statistics_at_once = 96;
-
-// Memory aligned for the widest vectors.
-template <class T>
-class Buffer {
-public:
-    explicit Buffer(std::size_t size)
-        : data_(static_cast<T*>(::operator new(std::max<std::size_t>(size, 1) * sizeof(T), std::align_val_t(64)))) {
-        std::fill_n(data_, size, T());
-    }
-    ~Buffer() { ::operator delete(data_, std::align_val_t(64)); }
-    Buffer(const Buffer&) = delete;
-    Buffer& operator=(const Buffer&) = delete;
-    T* get() { return data_; }
-    const T* get() const { return data_; }
-
-private:
-    T* data_;
-};
 
 // Memory that is wanted soon, fetched a little at each step of other work: all at once, its arrival would hold that up.
 class Fetching {
@@ -115,8 +97,8 @@ void score_all(const T* statistics, std::size_t rows, const Model<T>& model, T* 
             Vec<T> scores[group][strip];
             for (std::size_t g = 0; g < group; ++g)
                 for (std::size_t v = 0; v < strip; ++v)
-                    scores[g][v] = f == 0 ? broadcast(model.grouped_bias[j + g])
-                                          : load(out + (j + g) * width + v * lanes<T>);
+                    scores[g][v] =
+                        f == 0 ? broadcast(model.grouped_bias[j + g]) : load(out + (j + g) * width + v * lanes<T>);
             if (j == 0)  // what comes next is on its way while the other components are scored
                 for (std::size_t a = 0; a < count * rows; a += 64 / sizeof(T))
                     __builtin_prefetch(statistics + (f + statistics_at_once) * rows + a);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <vector>
 
+#include "list.hpp"
 #include "wide_panels.hpp"
 
 namespace kmle {
@@ -270,30 +270,30 @@ private:
     std::int32_t starts_[wide_chunk], winners_[wide_chunk];
     bool tied_[wide_chunk];
     Running running_;
-    std::vector<Candidate> candidates_;
+    List<Candidate> candidates_;
 };
 
 }  // namespace
 
+static std::int64_t hard(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels) {
+    return std::make_unique<Chunk>(data, model)->settle(chunk * wide_chunk, labels + chunk * wide_chunk);
+}
+
+static void evidence(const WideData& data, const WideModel& model, std::size_t chunk, const std::int32_t* labels,
+                     double* evidence, double* entropies) {
+    const std::size_t first = chunk * wide_chunk;
+    std::make_unique<Chunk>(data, model)->weigh(first, labels + first, evidence + first, entropies + first);
+}
+
+static double shares(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels,
+                     const double* weights, std::size_t kept, Member* members, std::uint32_t* edges) {
+    const std::size_t first = chunk * wide_chunk;
+    return std::make_unique<Chunk>(data, model)
+        ->share(first, labels + first, weights ? weights + first : nullptr, kept, members, edges);
+}
+
+extern const WidePasses wide_passes;
+const WidePasses wide_passes = {&hard, &evidence, &shares};
+
 }  // namespace KMLE_INSTRUCTION_SET
-
-std::int64_t KMLE_WIDE_FUNCTION(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels) {
-    const auto work = std::make_unique<KMLE_INSTRUCTION_SET::Chunk>(data, model);
-    return work->settle(chunk * wide_chunk, labels + chunk * wide_chunk);
-}
-
-void KMLE_WIDE_EVIDENCE_FUNCTION(const WideData& data, const WideModel& model, std::size_t chunk,
-                                 const std::int32_t* labels, double* evidence, double* entropies) {
-    const auto work = std::make_unique<KMLE_INSTRUCTION_SET::Chunk>(data, model);
-    const std::size_t first = chunk * wide_chunk;
-    work->weigh(first, labels + first, evidence + first, entropies + first);
-}
-
-double KMLE_WIDE_SHARES_FUNCTION(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels,
-                                 const double* weights, std::size_t kept, Member* members, std::uint32_t* edges) {
-    const auto work = std::make_unique<KMLE_INSTRUCTION_SET::Chunk>(data, model);
-    const std::size_t first = chunk * wide_chunk;
-    return work->share(first, labels + first, weights ? weights + first : nullptr, kept, members, edges);
-}
-
 }  // namespace kmle

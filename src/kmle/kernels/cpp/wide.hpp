@@ -59,20 +59,19 @@ struct WideModel {
 // multiply-add), then their squares in the order of the rows. wide_reference.py does the same. In wide_exact.cpp.
 double exact_wide_score(const WideModel& model, std::size_t j, const double* row);
 
-// Gives the rows of one chunk their best components; returns how many labels changed. A label says where to begin, a
-// negative one that there is none yet. One for each instruction set that was compiled (see wide.cpp).
-using WidePass = std::int64_t(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels);
-WidePass baseline_wide, avx2_wide, avx512_wide;
-
-// Log evidence and entropy of each row of one chunk; labels say where to begin.
-using WideEvidence = void(const WideData& data, const WideModel& model, std::size_t chunk, const std::int32_t* labels,
-                          double* evidence, double* entropies);
-WideEvidence baseline_wide_evidence, avx2_wide_evidence, avx512_wide_evidence;
-
-// Responsibilities of the rows of one chunk times their weights: of component j those from edges[j] to edges[j + 1]. At
-// most `kept` of each row count. Returns the weighted sum of the log evidence; labels become the best components.
-using WideShares = double(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels,
-                          const double* weights, std::size_t kept, Member* members, std::uint32_t* edges);
-WideShares baseline_wide_shares, avx2_wide_shares, avx512_wide_shares;
+// One for each instruction set that was compiled (see wide.cpp).
+struct WidePasses {
+    // Gives the rows of one chunk their best components; returns how many labels changed. A label says where to begin,
+    // a negative one that there is none yet.
+    std::int64_t (*hard)(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels);
+    // Log evidence and entropy of each row of one chunk; labels say where to begin.
+    void (*evidence)(const WideData& data, const WideModel& model, std::size_t chunk, const std::int32_t* labels,
+                     double* evidence, double* entropies);
+    // Responsibilities of the rows of one chunk times their weights: of component j those from edges[j] to edges[j +
+    // 1]. At most `kept` of each row count. Returns the weighted sum of the log evidence; labels become the best
+    // components.
+    double (*shares)(const WideData& data, const WideModel& model, std::size_t chunk, std::int32_t* labels,
+                     const double* weights, std::size_t kept, Member* members, std::uint32_t* edges);
+};
 
 }  // namespace kmle

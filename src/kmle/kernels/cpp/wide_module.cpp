@@ -2,63 +2,42 @@
 
 #include "wide_module.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/variant.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <limits>
 #include <memory>
-#include <new>
 #include <optional>
 #include <variant>
 #include <vector>
 
+#include "arrays.hpp"
+#include "chosen.hpp"
 #include "pool.hpp"
 #include "product_totals.hpp"
 #include "wide.hpp"
 
-namespace nb = nanobind;
-
 namespace kmle {
 namespace {
 
-template <class T, std::size_t dimensions>
-using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::device::cpu>;
+using Factors = Strided<const double, 3>;
+using Shifts = Strided<const double, 2>;
+using Constants = Strided<const double, 1>;
+using Labels = Vector<std::int32_t>;
 
-const Passes* const* chosen = nullptr;
-
-struct WidePasses {
-    WidePass* hard;
-    WideEvidence* evidence;
-    WideShares* shares;
-    ProductSums* products;
-};
-
-WidePasses chosen_wide() {
-#ifdef KMLE_X86
-    if (!std::strcmp((*chosen)->name, "avx2"))
-        return {&avx2_wide, &avx2_wide_evidence, &avx2_wide_shares, &avx2_products};
-    if (!std::strcmp((*chosen)->name, "avx512"))
-        return {&avx512_wide, &avx512_wide_evidence, &avx512_wide_shares, &avx512_products};
-#endif
-    return {&baseline_wide, &baseline_wide_evidence, &baseline_wide_shares, &baseline_products};
-}
-
-using Aligned = std::unique_ptr<double[], AlignedDelete<double>>;
-
-Aligned zeros(std::size_t size) {
-    Aligned data = aligned<double>(size);
+Aligned<double> zeros(std::size_t size) {
+    Aligned<double> data = aligned<double>(size);
     std::fill_n(data.get(), size, 0.0);
     return data;
 }
 
-using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using ConstNumbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Numbers = Vector<double>;
+using ConstNumbers = Vector<const double>;
+using Sums = Matrix<double>;
 template <class T>
-using Table = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+using Table = Strided<const T, 2>;
 
 // Rows as given: of any stride, but with the columns of a row side by side.
 using Given = std::variant<Table<double>, Table<float>>;
@@ -66,7 +45,12 @@ using Given = std::variant<Table<double>, Table<float>>;
 CentredRows centred(const Given& rows, const ConstNumbers& origin) {
     return std::visit(
         [&](const auto& table) {
-            CentredRows view{nullptr, nullptr, origin.data(), static_cast<std::size_t>(table.stride(0)), table.shape(1)};
+            require(table.shape(1) > 0 && table.shape(1) < 1u << 31, "rows must have at least one column.");
+            require(table.shape(1) == 1 || table.stride(1) == 1, "the columns of a row must lie side by side.");
+            require(table.shape(0) < 2 || table.stride(0) >= 0, "rows must lie in increasing order.");
+            require_shape("origin", origin, {table.shape(1)});
+            CentredRows view{nullptr, nullptr, origin.data(), static_cast<std::size_t>(table.stride(0)),
+                             table.shape(1)};
             if constexpr (std::is_same_v<std::decay_t<decltype(table)>, Table<double>>)
                 view.doubles = table.data();
             else
@@ -77,11 +61,19 @@ CentredRows centred(const Given& rows, const ConstNumbers& origin) {
 }
 
 // Members of all components, by a stable sort of the components of many rows.
-void product_sums(const Given& given, const ConstNumbers& origin, const Array<const std::int32_t, 1>& places,
-                  const Array<const std::int32_t, 1>& components, const ConstNumbers& shares, std::size_t threads,
+void product_sums(const Given& given, const ConstNumbers& origin, const Vector<const std::int32_t>& places,
+                  const Vector<const std::int32_t>& components, const ConstNumbers& shares, std::size_t threads,
                   const Numbers& counts, const Sums& sums) {
     const nb::gil_scoped_release unlocked;
     const std::size_t k = counts.shape(0), n = shares.shape(0);
+    const CentredRows rows = centred(given, origin);
+    const std::size_t row_count = std::visit([](const auto& table) { return table.shape(0); }, given);
+    require(n < std::numeric_limits<std::uint32_t>::max(), "shares must be fewer than 2**32.");
+    require_shape("places", places, {n});
+    require_below("places", places, row_count, false);
+    require_shape("components", components, {n});
+    require_below("components", components, k, false);
+    require_totals(counts, sums, k, order_of(Features::quadratic, rows.columns));
     std::vector<std::uint32_t> edges(k + 1, 0), next;
     for (std::size_t i = 0; i < n; ++i) ++edges[components.data()[i] + 1];
     for (std::size_t j = 0; j < k; ++j) edges[j + 1] += edges[j];
@@ -89,8 +81,7 @@ void product_sums(const Given& given, const ConstNumbers& origin, const Array<co
     std::vector<Member> members(n);
     for (std::size_t i = 0; i < n; ++i)
         members[next[components.data()[i]]++] = {static_cast<std::uint32_t>(places.data()[i]), shares.data()[i]};
-    const CentredRows rows = centred(given, origin);
-    ProductTotals totals(rows, k, threads, chosen_wide().products);
+    ProductTotals totals(rows, k, threads, chosen->products);
     totals.add({{members.data(), edges.data()}});
     totals.write(counts.data(), sums.data());
 }
@@ -98,8 +89,7 @@ void product_sums(const Given& given, const ConstNumbers& origin, const Array<co
 // Factors, shifts and constants in the form the pass wants.
 class PanelledModel {
 public:
-    PanelledModel(const Array<const double, 3>& factors, const Array<const double, 2>& shifts,
-                  const Array<const double, 1>& constants, std::size_t threads)
+    PanelledModel(const Factors& factors, const Shifts& shifts, const Constants& constants, std::size_t threads)
         : components_(constants.shape(0)), columns_(shifts.shape(1)) {
         const WideModel empty = view();
         factors_ = zeros(components_ * empty.factor_size());
@@ -115,8 +105,7 @@ public:
     }
 
 private:
-    void place(std::size_t j, const Array<const double, 3>& factors, const Array<const double, 2>& shifts,
-               const Array<const double, 1>& constants) {
+    void place(std::size_t j, const Factors& factors, const Shifts& shifts, const Constants& constants) {
         const WideModel model = view();
         constants_[j] = guesses_[j] = constants.data()[static_cast<std::int64_t>(j) * constants.stride(0)];
         if (!model.alive(j)) return;  // its factor may be anything and stays zero
@@ -141,23 +130,23 @@ private:
     }
 
     std::size_t components_, columns_;
-    Aligned factors_, shifts_;
+    Aligned<double> factors_, shifts_;
     std::vector<double> constants_, guesses_, norms_, shift_norms_;
 };
 
 class WideRows {
 public:
     WideRows(std::size_t rows, std::size_t columns, std::size_t threads)
-        : rows_(rows),
-          columns_(columns),
-          threads_(threads),
-          values_(zeros(rows * columns)),
-          leading_(zeros(padded() * view().lead())),
-          norms_(padded(), 0.0) {}
+        : rows_(rows), columns_(columns), threads_(threads), values_(zeros(table_size(rows, columns))),
+          leading_(zeros(padded() * view().lead())), norms_(padded(), 0.0) {
+        require(columns > 0 && columns < 1u << 31, "columns must be at least one, and below 2**31.");
+    }
 
     // Copies rows into their places, from row `first` on.
-    void load(std::size_t first, const Array<const double, 2>& rows) {
+    void load(std::size_t first, const Strided<const double, 2>& rows) {
         const nb::gil_scoped_release unlocked;
+        require_shape("rows", rows, {rows.shape(0), columns_});
+        require_room(first, rows.shape(0), rows_);
         const std::size_t lead = view().lead();
         for (std::size_t i = first; i < first + rows.shape(0); ++i) {
             const double* from = rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0);
@@ -173,41 +162,48 @@ public:
         }
     }
 
-    std::int64_t hard_pass(const Array<const double, 3>& factors, const Array<const double, 2>& shifts,
-                           const Array<const double, 1>& constants, const Array<std::int32_t, 1>& labels) {
+    std::int64_t hard_pass(const Factors& factors, const Shifts& shifts, const Constants& constants,
+                           const Labels& labels) {
         const nb::gil_scoped_release unlocked;
+        check(factors, shifts, constants, labels);
         const PanelledModel model(factors, shifts, constants, threads_);
         std::vector<std::int64_t> changed(view().chunks());
         Pool::run(changed.size(), threads_, [&](std::size_t chunk) {
-            changed[chunk] = chosen_wide().hard(view(), model.view(), chunk, labels.data());
+            changed[chunk] = chosen->wide->hard(view(), model.view(), chunk, labels.data());
         });
         std::int64_t total = 0;
         for (const std::int64_t part : changed) total += part;
         return total;
     }
 
-    void evidence(const Array<const double, 3>& factors, const Array<const double, 2>& shifts,
-                  const Array<const double, 1>& constants, const Array<const std::int32_t, 1>& labels,
-                  const Array<double, 1>& evidence, const Array<double, 1>& entropies) {
+    void evidence(const Factors& factors, const Shifts& shifts, const Constants& constants,
+                  const Vector<const std::int32_t>& labels, const Numbers& evidence, const Numbers& entropies) {
         const nb::gil_scoped_release unlocked;
+        check(factors, shifts, constants, labels);
+        require_shape("evidence", evidence, {rows_});
+        require_shape("entropies", entropies, {rows_});
         const PanelledModel model(factors, shifts, constants, threads_);
         Pool::run(view().chunks(), threads_, [&](std::size_t chunk) {
-            chosen_wide().evidence(view(), model.view(), chunk, labels.data(), evidence.data(), entropies.data());
+            chosen->wide->evidence(view(), model.view(), chunk, labels.data(), evidence.data(), entropies.data());
         });
     }
 
-    // Statistics by responsibility of rows given as they are; returns the weighted sum of the log evidence. The rows are
-    // treated in blocks, so that the responsibilities of few rows are held at a time.
-    double soft_pass(const Array<const double, 3>& factors, const Array<const double, 2>& shifts,
-                     const Array<const double, 1>& constants, const Array<std::int32_t, 1>& labels, const Given& given,
-                     const ConstNumbers& origin, const std::optional<ConstNumbers>& weights, std::size_t kept,
-                     const Numbers& counts, const Sums& sums) {
+    // Statistics by responsibility of rows given as they are; returns the weighted sum of the log evidence. The rows
+    // are treated in blocks, so that the responsibilities of few rows are held at a time.
+    double soft_pass(const Factors& factors, const Shifts& shifts, const Constants& constants, const Labels& labels,
+                     const Given& given, const ConstNumbers& origin, const std::optional<ConstNumbers>& weights,
+                     std::size_t kept, const Numbers& counts, const Sums& sums) {
         const nb::gil_scoped_release unlocked;
+        check(factors, shifts, constants, labels);
+        if (weights) require_shape("weights", *weights, {rows_});
+        std::visit([&](const auto& table) { require_shape("rows", table, {rows_, columns_}); }, given);
+        require_kept(kept, constants.shape(0));
+        require_totals(counts, sums, constants.shape(0), order_of(Features::quadratic, columns_));
         const PanelledModel model(factors, shifts, constants, threads_);
         const std::size_t k = constants.shape(0), chunks = view().chunks(), at_once = std::min(chunks, chunks_at_once);
         const CentredRows rows = centred(given, origin);
-        const WidePasses passes = chosen_wide();
-        ProductTotals totals(rows, k, threads_, passes.products);
+        const WidePasses& passes = *chosen->wide;
+        ProductTotals totals(rows, k, threads_, chosen->products);
         // Not initialised: pages that no member needs are never touched.
         const std::unique_ptr<Member[]> members(new Member[at_once * wide_chunk * k]);
         std::vector<std::uint32_t> edges(at_once * (k + 1));
@@ -233,18 +229,27 @@ private:
     // Chunks whose responsibilities are held together: enough for the threads of a large machine.
     static constexpr std::size_t chunks_at_once = 32;
 
+    template <class Given>
+    void check(const Factors& factors, const Shifts& shifts, const Constants& constants, const Given& labels) const {
+        const std::size_t k = constants.shape(0);
+        require(k > 0, "constants must have at least one component.");
+        require_shape("factors", factors, {k, columns_, columns_});
+        require_shape("shifts", shifts, {k, columns_});
+        require_shape("labels", labels, {rows_});
+        require_below("labels", labels, k, true);
+    }
+
     std::size_t padded() const { return rounded_up(rows_, wide_block); }
     WideData view() const { return {values_.get(), leading_.get(), norms_.data(), rows_, columns_}; }
 
     std::size_t rows_, columns_, threads_;
-    Aligned values_, leading_;
+    Aligned<double> values_, leading_;
     std::vector<double> norms_;
 };
 
 }  // namespace
 
-void define_wide(nb::module_& module, const Passes* const& passes) {
-    chosen = &passes;
+void define_wide(nb::module_& module) {
     nb::class_<WideRows>(module, "WideRows")
         .def(nb::init<std::size_t, std::size_t, std::size_t>(), nb::arg("rows"), nb::arg("columns"), nb::arg("threads"))
         .def("load", &WideRows::load, nb::arg("first"), nb::arg("rows").noconvert())

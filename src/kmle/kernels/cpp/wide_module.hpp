@@ -4,11 +4,9 @@
 
 #include <nanobind/nanobind.h>
 
-#include "passes.hpp"
-
 namespace kmle {
 
-// Defines WideRows. `passes` is the choice of module.cpp, read at every pass.
-void define_wide(nanobind::module_& module, const Passes* const& passes);
+// Defines WideRows.
+void define_wide(nanobind::module_& module);
 
 }  // namespace kmle

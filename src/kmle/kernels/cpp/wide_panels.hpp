@@ -54,8 +54,7 @@ void add_panel(const double* factor, const double* shift, std::size_t columns, c
 }
 
 // Sums of the squares of the first panel of residuals of a whole block.
-void first_panel(const double* leading, std::size_t columns, const double* factor, const double* shift,
-                 double* sums) {
+void first_panel(const double* leading, std::size_t columns, const double* factor, const double* shift, double* sums) {
     constexpr std::size_t width = lanes<double>;
     for (std::size_t i = 0; i < wide_block; i += strip * width) {
         Vec<double> squares[strip] = {};

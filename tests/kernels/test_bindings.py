@@ -1,0 +1,95 @@
+"""Whatever Python gives to the compiled module is checked: wrong arguments are refused, never memory of others used."""
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kmle import kernels
+from kmle.kernels.serving import compiled_module
+
+HERE = Path(__file__).parent
+# They say what there is, and take no arguments.
+NO_ARGUMENTS = {"instruction_set", "instruction_sets", "leaks"}
+# The same code for other types of values.
+COPIES = {"PackedRows32", "SparseRows32", "SparseRows32Long", "SparseRows64Long"}
+FORMS = {"strided", "reversed", "by columns"}
+SHAPES = {
+    "short",
+    "long",
+    "empty",
+    "narrow",
+    "broad",
+    "of another type",
+    "with another axis",
+    "without an axis",
+    "text",
+}
+RANGES = {"one too large", "one negative"}
+# Either precision will do.
+ANY_PRECISION = {("PackedRows64.load_shifted", "table"), ("WideRows.soft_pass", "rows"), ("product_sums", "rows")}
+
+
+@pytest.fixture
+def tried(version):
+    """What came of all wrong calls, by function, argument and what was wrong."""
+    if compiled_module() is None:
+        pytest.skip("only the compiled module can touch memory of others")
+    return wrong_calls(version)
+
+
+@cache
+def wrong_calls(version):
+    """Made in a process of their own, which a wrong use of memory would end."""
+    command = [sys.executable, str(HERE / "wrong_calls.py"), version]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=os.environ)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, (lines[-1:], done.stderr[-2000:])
+    assert lines[-1] == "done"
+    return {tuple(line.split("|")[:3]): line.split("|")[3] for line in lines[:-1]}
+
+
+def must_be_refused(name, argument, what):
+    from wrong_calls import INDICES, MAY
+
+    if (name, argument, what) in MAY or (what == "of another type" and (name, argument) in ANY_PRECISION):
+        return False
+    if what in RANGES:
+        # A label that is negative stands for none, unless a pass needs one for every row.
+        none = what == "one negative" and argument == "labels" and "skipping" not in name
+        return (name, argument) in INDICES and not none
+    return what in SHAPES or what == "number -1"
+
+
+def test_wrong_calls_are_refused(tried, monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE))
+    right = {key: came for key, came in tried.items() if key[2] == "as it should be"}
+    assert set(right.values()) == {"accepted"}, right
+    let_in = [key for key, came in tried.items() if came != "refused" and must_be_refused(*key)]
+    assert let_in == []
+    assert [key for key, came in tried.items() if came == "differs"] == []
+
+
+def test_all_functions_are_tried(tried):
+    compiled = compiled_module()
+    names = {name for name in vars(compiled) if not name.startswith("_")} - NO_ARGUMENTS - COPIES
+    for name in sorted(names):
+        member = getattr(compiled, name)
+        if isinstance(member, type):
+            names |= {f"{name}.{method}" for method in vars(member) if not method.startswith("_")}
+    names = {name.removesuffix("32") + "64" if name.endswith("32") else name for name in names}
+    assert names == {name for name, _, _ in tried}
+
+
+def test_counting_beyond_the_table_is_refused(version):
+    if compiled_module() is None:
+        pytest.skip("NumPy counts as far as values go")
+    for beyond in ([3.0, 5e8], [2.0, 3.0], [3.0, np.nan]):
+        with pytest.raises(ValueError, match="range of the table"):
+            kernels.tabulate(np.array(beyond), 3.0, 3)
+        with pytest.raises(ValueError, match="range of the table"):
+            kernels.look_up(np.array(beyond), 3.0, np.zeros(3, np.int32))

@@ -1,0 +1,133 @@
+"""Passes beside forks, and out of memory: parent and child go on, and Python is told."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from itertools import cycle
+
+import numpy as np
+import pytest
+
+from kmle import kernels
+from kmle.kernels import Clusters, PackedRows, Runs, SortedRows
+from kmle.kernels.serving import compiled_module
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+# The memory of AddressSanitizer has locks of its own, which a fork may copy.
+without_address = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer cannot fork")
+
+
+def dense(n=60_000):
+    """A pass over rows that two threads share."""
+    x = np.random.default_rng(0).normal(size=(n, 3))
+    rows = PackedRows(n, 3, "quadratic", n_threads=2)
+    rows.load(0, x)
+    natural = np.random.default_rng(1).normal(size=(8, rows.order)) * 0.1
+    clusters = Clusters.empty(n, 8, rows.order)
+    return lambda: rows.hard_pass(natural, np.zeros(8), clusters)
+
+
+def along_a_line(n=200_000):
+    """Passes along a line that put other runs in order every time."""
+    line = np.sort(np.random.default_rng(0).normal(size=n))
+    packed = PackedRows(n, 1, n_threads=2)
+    packed.load(0, line[:, None])
+    rows = SortedRows(packed, line, Runs.of_sorted(n))
+    means = cycle(np.random.default_rng(1).normal(size=(500, 9, 1)))  # a generator has a lock that a fork may copy
+
+    def run():
+        mean = next(means)
+        rows.hard_pass(mean, -0.5 * mean[:, 0] ** 2)
+
+    return run
+
+
+def wide(n=20_000):
+    """A pass over rows of many columns."""
+    rows = kernels.WideRows(n, 20, 2)
+    rows.load(0, np.random.default_rng(0).normal(size=(n, 20)))
+    labels = np.full(n, -1, dtype=np.int32)
+    shifts = np.random.default_rng(1).normal(size=(5, 20))
+    return lambda: rows.hard_pass(np.tile(np.eye(20), (5, 1, 1)), shifts, np.zeros(5), labels)
+
+
+def ends_soon(child):
+    """Whether a child ends well within ten seconds."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status == 0
+        time.sleep(0.002)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    return False
+
+
+@needs_fork
+@without_address
+@pytest.mark.parametrize("make", [dense, along_a_line, wide])
+def test_children_forked_during_a_pass_go_on(make, version):
+    if compiled_module() is None:
+        pytest.skip("NumPy's passes share no pool")
+    run, stop = make(), threading.Event()
+
+    def keep_running():
+        while not stop.is_set():
+            run()
+
+    busy = threading.Thread(target=keep_running)
+    busy.start()
+    try:
+        for _ in range(10):
+            time.sleep(0.003)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads is what this is about
+                child = os.fork()
+            if child == 0:
+                try:
+                    run()  # over the very rows that the parent works on
+                except BaseException:
+                    os._exit(1)
+                os._exit(0)
+            assert ends_soon(child)
+    finally:
+        stop.set()
+        busy.join()
+    run()
+
+
+OUT_OF_MEMORY = """
+import resource, sys
+import numpy as np
+from kmle import kernels
+
+kernels.use(sys.argv[1])
+n = 4_000_000
+row = np.zeros((1, n))
+table = np.broadcast_to(row, (4, n))  # a task for each row, each with room for all columns
+kernels.squares(table[:, :1000], np.zeros(1000), 2)
+with open("/proc/self/statm") as file:
+    now = int(file.read().split()[0]) * resource.getpagesize()
+# Room for the results of all tasks, the origin and the totals, but not for what a task needs.
+resource.setrlimit(resource.RLIMIT_AS, (now + 8 * n * 6 + (40 << 20), resource.RLIM_INFINITY))
+try:
+    kernels.squares(table, np.zeros(n), 2)
+except MemoryError:
+    print("out of memory")
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(kernels.squares(np.full((100_000, 3), 2.0), np.zeros(3), 2).tolist())
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs to know how much memory is taken")
+@pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="sanitizers take memory of their own")
+def test_running_out_of_memory_within_a_task_is_told(version):
+    if compiled_module() is None:
+        pytest.skip("NumPy's passes have no tasks")
+    done = subprocess.run([sys.executable, "-c", OUT_OF_MEMORY, version], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[:2] == ["out of memory", "[400000.0, 400000.0, 400000.0]"]
