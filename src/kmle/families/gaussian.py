@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Centred, gaussian_log_normalizer, gaussian_natural
+from ..kernels import Centred, gaussian_has_spread, gaussian_log_normalizer, gaussian_natural
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import (
     LARGE,
@@ -124,6 +124,9 @@ class Gaussian(ExponentialFamily):
         return natural
 
     def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
+        compiled = gaussian_has_spread(natural, spread, ROUNDING)
+        if compiled is not None:
+            return compiled
         _, precision = _split(natural)
         scaled = precision * (spread[:, None] * spread)
         # The largest eigenvalue may not exceed one; the trace, which bounds it, mostly does not.

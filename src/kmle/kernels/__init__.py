@@ -6,7 +6,7 @@ log-density plus log-weight, up to a term of x alone.
 
 from .centred import Centred, side_by_side
 from .columns import Survey, look_up, looking_once, squares, survey, tabulate
-from .gaussian import gaussian_log_normalizer, gaussian_natural
+from .gaussian import gaussian_has_spread, gaussian_log_normalizer, gaussian_natural
 from .packed import Clusters, PackedRows
 from .products import product_sums
 from .pruned import GroupLabels, Level, PrunedRows, spatial_order, spread_labels
@@ -35,6 +35,7 @@ __all__ = [
     "WideRows",
     "Work",
     "backend",
+    "gaussian_has_spread",
     "gaussian_log_normalizer",
     "gaussian_natural",
     "instruction_set",

@@ -16,7 +16,8 @@ from ..assignment.partition import Labelled, Partition, Remembered
 from ..assignment.problem import LearningProblem, Parameters
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
-from .state import Algorithm, HalfStep, Momentum, Remembering, Run, Starts, State
+from .acceleration import Acceleration
+from .state import Algorithm, HalfStep, Remembering, Run, Starts, State
 
 FORMAT = 2
 # Seconds between two writes: less than anyone minds to lose, much more than a write takes.
@@ -206,9 +207,8 @@ def _told(run: Run, name: str, arrays: dict[str, Any], with_labels: bool) -> dic
     arrays[f"{name}_history"] = np.array([half.objective for half in run.history])
     if with_labels and state.partition is not None:
         arrays[f"{name}_labels"] = state.partition.labels
-    if state.momentum is not None:
-        arrays[f"{name}_plain_natural"] = state.momentum.plain.natural
-        arrays[f"{name}_plain_log_weights"] = state.momentum.plain.log_weights
+    if state.acceleration is not None:
+        arrays.update({f"{name}_{what}": value for what, value in _acceleration_arrays(state.acceleration).items()})
     return {
         "n_iter": run.n_iter,
         "idle": run.idle,
@@ -220,7 +220,7 @@ def _told(run: Run, name: str, arrays: dict[str, Any], with_labels: bool) -> dic
         "finished": state.finished,
         "n_kept": state.n_kept,
         "softened": state.softened,
-        "streak": None if state.momentum is None else state.momentum.streak,
+        "acceleration": None if state.acceleration is None else _acceleration_numbers(state.acceleration),
     }
 
 
@@ -241,13 +241,24 @@ def _run(told: Mapping[str, Any], name: str, arrays: Mapping[str, Array]) -> Run
         finished=told["finished"],
         n_kept=told["n_kept"],
         softened=told["softened"],
-        momentum=_momentum(told, name, arrays),
+        acceleration=_acceleration(told, name, arrays),
     )
     return Run(state, history, told["n_iter"], told["idle"], told["seconds"])
 
 
-def _momentum(told: Mapping[str, Any], name: str, arrays: Mapping[str, Array]) -> Momentum | None:
-    if told["streak"] is None:
+def _acceleration_arrays(acceleration: Acceleration) -> dict[str, Array]:
+    plain = {"plain_natural": acceleration.plain.natural, "plain_log_weights": acceleration.plain.log_weights}
+    return plain if acceleration.residuals is None else plain | {"residuals": acceleration.residuals}
+
+
+def _acceleration_numbers(acceleration: Acceleration) -> dict[str, Any]:
+    return {what: getattr(acceleration, what) for what in ("streak", "pause", "refused", "left")}
+
+
+def _acceleration(told: Mapping[str, Any], name: str, arrays: Mapping[str, Array]) -> Acceleration | None:
+    numbers = told.get("acceleration")
+    if numbers is None:
         return None
     plain = Parameters(arrays[f"{name}_plain_natural"], arrays[f"{name}_plain_log_weights"])
-    return Momentum(plain, told["streak"])
+    residuals = arrays.get(f"{name}_residuals")
+    return Acceleration(plain, residuals=residuals, **{**numbers, "left": tuple(numbers["left"])})

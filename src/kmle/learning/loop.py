@@ -84,12 +84,12 @@ def _run(
                 reason = ITERATION_LIMIT
                 break
             pauses = tolerance.pauses(now.history)
-            following = algorithm.step(problem, now.state.without_momentum() if pauses else now.state)
+            following = algorithm.step(problem, now.state.paused() if pauses else now.state)
             gain = following.objective - now.state.objective
             now = now.after(following, idle=gain <= 0, seconds=before + time.perf_counter() - began)
             reason = following.finished
             if reason is None and algorithm.monotone:
-                ended = now.idle >= IDLE_STEPS or tolerance.reached(now.history, gain)
+                ended = now.idle >= IDLE_STEPS or tolerance.reached(now.history, gain, following.expected_gain)
                 reason = TOLERANCE_REACHED if ended else None
             if keep is not None:
                 keep(now, False)

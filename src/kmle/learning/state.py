@@ -14,6 +14,7 @@ from ..kernels import Work
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
+from .acceleration import Acceleration
 from .criteria import Criteria
 
 if TYPE_CHECKING:
@@ -38,17 +39,6 @@ class HalfStep:
 
 
 @dataclass(frozen=True)
-class Momentum:
-    """What an accelerated algorithm carries on: the latest plain estimate, and the steps since the last restart.
-
-    The next step has momentum if `streak` is positive.
-    """
-
-    plain: Parameters
-    streak: int
-
-
-@dataclass(frozen=True)
 class State:
     """Parameters and, for hard algorithms, the partition and statistics they produced; `trace` is the latest step's."""
 
@@ -62,7 +52,13 @@ class State:
     """How many responsibilities of a row count in soft statistics; None is all."""
     softened: bool = False
     """Whether the statistics are those of a full soft pass with these very parameters."""
-    momentum: Momentum | None = None
+    acceleration: Acceleration | None = None
+    """What accelerated steps carry on."""
+
+    @property
+    def expected_gain(self) -> float:
+        """What is left to gain, in nats, as accelerated steps estimate it; infinite where they do not."""
+        return np.inf if self.acceleration is None else self.acceleration.expected_gain
 
     def has_labels_of(self, other: "State") -> bool:
         """Whether no label differs between the two."""
@@ -72,9 +68,9 @@ class State:
         """The same state, finished."""
         return replace(self, finished=reason)
 
-    def without_momentum(self) -> "State":
+    def paused(self) -> "State":
         """The same state, from which a few plain steps come next: their gains tell how much is left to gain."""
-        return self if self.momentum is None else replace(self, momentum=replace(self.momentum, streak=-2))
+        return self if self.acceleration is None else replace(self, acceleration=self.acceleration.restarted())
 
     def unmoved(self, reason: str) -> "State":
         """The same state after a step that changed nothing, finished."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .lloyd import LABELS
-from .soft_em import ACCELERATED, PLAIN
+from .soft_em import ACCELERATED, NEGLIGIBLE, PLAIN
 from .state import HalfStep
 
 # "auto" stops where less than this is left to gain, in nats, for all rows together.
@@ -21,8 +21,8 @@ CAUTION = 20.0
 BLOCK = {ACCELERATED: 12, LABELS: 10}
 # Hard algorithms end by themselves when no label changes; only longer tails than this are cut.
 HARD_STEPS = 50
-# Plain steps in a slow direction gain next to nothing: only gains below this are believed before momentum was tried.
-NEGLIGIBLE = 1e-5
+# Plain steps in a slow direction gain next to nothing: only gains below NEGLIGIBLE are believed before acceleration
+# was tried.
 # Steps that together gain less than this, in nats, have arrived, whatever their kinds and rates: the rest is rounding.
 SETTLED, SETTLED_STEPS = 1e-6, 4
 # No rate is believed to be faster or slower than this.
@@ -41,17 +41,20 @@ class Tolerance:
     tol: float | str
     total: float
 
-    def reached(self, history: Sequence[HalfStep], gain: float = 0.0) -> bool:
-        """Whether to stop after these steps, the last of which gained so much."""
+    def reached(self, history: Sequence[HalfStep], gain: float = 0.0, expected: float = np.inf) -> bool:
+        """Whether to stop after these steps, the last of which gained so much.
+
+        `expected` is what accelerated steps estimate to be left to gain.
+        """
         if not isinstance(self.tol, str):
             return self.tol > 0 and gain <= self.tol * self.total
         if history[-1].kind in (PLAIN, ACCELERATED):
-            return self._arrived(history[-5:]) or _settled(history)
+            return CAUTION * expected < LEFT or self._arrived(history[-5:]) or _settled(history)
         return sum(step.kind == LABELS for step in history) >= HARD_STEPS and _few_left(history, LABELS)
 
     @staticmethod
     def _arrived(recent: Sequence[HalfStep]) -> bool:
-        """Whether three plain steps, after steps with momentum or of next to no gain, leave little to gain."""
+        """Whether three plain steps, after accelerated steps or of next to no gain, leave little to gain."""
         if len(recent) < 4 or any(step.kind != PLAIN for step in recent[-3:]):
             return False
         gains = _gains(recent)

@@ -14,7 +14,7 @@ from ..assignment.precise import PreciseEngine
 from ..assignment.problem import Parameters, Problem
 from ..assignment.rows import Rows
 from ..assignment.wide import WideEngine
-from ..learning.soft_em import DELAY, LARGEST
+from ..learning.acceleration import DELAY, LARGEST
 from ..numerics.arrays import Array
 from ..statistics import ClusterStatistics
 
@@ -191,22 +191,28 @@ class Learner:
         Those wait that gain next to nothing, or too little to catch up with the best: if every step, `later` ones
         included, gained as much as the last one, they would still be behind.
         """
+        active, places = batch, np.arange(len(batch))
         for step in range(steps):
             with np.errstate(invalid="ignore"):
-                reached = batch.objective + (steps - step + later) * batch.gain
-            moving = np.flatnonzero((batch.gain > SETTLED) & (reached >= batch.objective.max()))
-            if len(moving) == 0 or self._spent(batch, len(moving), limit):
+                reached = active.objective + (steps - step + later) * active.gain
+            best = max(active.objective.max(), batch.objective.max())
+            moving = np.flatnonzero((active.gain > SETTLED) & (reached >= best))
+            if len(moving) < len(active):
+                batch.put(places, active)
+                active, places = active.take(moving), places[moving]
+            if len(active) == 0 or self._spent(active, batch, limit):
                 break
-            if len(moving) == len(batch):
-                batch = self.stepped(batch)
-            else:
-                batch.put(moving, self.stepped(batch.take(moving)))
+            active = self.stepped(active)
+        if len(active) == len(batch):
+            return active
+        batch.put(places, active)
         return batch
 
-    def _spent(self, batch: Batch, moving: int, limit: float) -> bool:
-        """Whether the limit leaves no room for a step of so many; there is more while the best has not arrived."""
-        arrived = batch.gain[np.argmax(batch.objective)] <= SETTLED
-        return self.work + moving * self.cost(batch.natural.shape[1]) > limit * (1 if arrived else PATIENCE)
+    def _spent(self, active: Batch, batch: Batch, limit: float) -> bool:
+        """Whether the limit leaves no room for a step; there is more while the best mixture has not arrived."""
+        best = active if active.objective.max() >= batch.objective.max() else batch
+        arrived = best.gain[np.argmax(best.objective)] <= SETTLED
+        return self.work + len(active) * self.cost(active.natural.shape[1]) > limit * (1 if arrived else PATIENCE)
 
     def softly(self, batch: Batch, steps: int) -> Batch:
         """The mixtures after a few soft steps, seen with this learner's labels: these pass by many poor partitions."""

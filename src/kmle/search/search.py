@@ -6,13 +6,13 @@ never seconds, so the outcome is the same on every machine.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.problem import LearningProblem, Parameters
+from ..assignment.problem import LearningProblem, Parameters, Problem
 from ..learning import Starts
 from ..numerics.arrays import Array
 from .batch import Batch, Learner
@@ -29,11 +29,13 @@ FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
 MOST_STARTS, FEWEST_STARTS = 32, 4
 # Steps of all mixtures, and how many go on after them; then steps of those, and so on.
 Rounds: TypeAlias = tuple[tuple[int, int], ...]
-ROUNDS: Rounds = ((8, 8), (20, 3), (150, 1))
+ROUNDS: Rounds = ((6, 8), (14, 3), (150, 1))
 # The same where steps cost so much that there are few starts.
 FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
 # Where estimates cost more than passes and the budget is short, starts are compared after so many steps.
 SHORT_STEPS = 2
+# Values are compared to so many digits after the point: the last ones are rounding, and depend on the order of sums.
+DIGITS = 6
 # Two mixtures whose objectives differ by less, in nats, have reached the same optimum.
 SAME = 0.5
 # Trials of a round of moves, and the rounds of their steps.
@@ -50,6 +52,8 @@ CLEAR, CERTAIN = 1 / 3, 1 / 2
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
 FULL_STEPS = 10
+# The winner goes on on samples that grow by this factor, as long as all rows are so many times more, for some steps.
+GROWTH, REFINING_STEPS = 5, 100
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,26 @@ def search(
     kind: str | None = None,
 ) -> Found:
     """The best mixture found on a sample, from starts of one kind or of all."""
-    sample = representative(problem, sample_rows(problem, n_components), int(rng.integers(2**63)))
-    sample = sample.with_prior_strength(max(SEARCH_PRIOR, problem.prior_strength))
+    size, key = sample_rows(problem, n_components), int(rng.integers(2**63))
+    sample = _comparable(representative(problem, size, key))
     learner = Learner(sample, hard)
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
-    return Search(learner, tables(sample), n_components, budget, rng).run(kind)
+    found = Search(learner, tables(sample), n_components, budget, rng).run(kind)
+    while (size := GROWTH * size) * GROWTH <= problem.total and len(sample.rows) * GROWTH == size:
+        sample = _comparable(representative(problem, size, key))
+        found = replace(found, parameters=_refined(Learner(sample, hard), found.parameters))
+    return found
+
+
+def _comparable(sample: Problem) -> Problem:
+    """The sample with the prior under which starts are compared."""
+    return sample.with_prior_strength(max(SEARCH_PRIOR, sample.prior_strength))
+
+
+def _refined(learner: Learner, parameters: Parameters) -> Parameters:
+    """The parameters after steps on a larger sample: far fewer remain to be made on all rows."""
+    batch = learner.expected(parameters.natural[np.newaxis], parameters.log_weights[np.newaxis])
+    return learner.run(batch, REFINING_STEPS).parameters(0)
 
 
 def single_start(
@@ -126,7 +145,7 @@ class Search:
         for kind in kinds:
             batch, _ = portfolio(self.learner, self.tables, [kind], self.k, self.rng)
             batch = self.learner.run(batch, SHORT_STEPS)
-            if best is not None and _alike(batch, 0, best, 0):
+            if best is not None and _same(batch, best):
                 agreeing += 1
             elif best is None or batch.objective[0] > best.objective[0]:
                 best, agreeing = batch, 1
@@ -183,36 +202,33 @@ def value(batch: Batch) -> Array:
 
 
 def _ordered(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:
-    """The mixtures in order of their values, each once, with their weights."""
-    order = np.argsort(-value(batch), kind="stable")
+    """The mixtures in order of their values, each once, with their weights; the first ones first among equals."""
+    order = np.argsort(-np.round(value(batch), DIGITS), kind="stable")
     return _merged(batch.take(order), weights[order])
 
 
 def _merged(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:
     """Mixtures in order of their objectives; of those that are the same only the first, with the weights of all."""
+    objectives, counts = batch.objective.tolist(), np.sort(batch.counts, axis=1)
+    allowed = (0.01 * counts.sum(axis=1)).tolist()
     kept: list[int] = []
     totals: list[int] = []
-    for place in range(len(batch)):
-        twin = next((i for i, other in enumerate(kept) if _same(batch, other, place)), None)
-        if twin is None:
+    for place, objective in enumerate(objectives):
+        for twin, other in enumerate(kept):
+            # As good, and with the same counts: the same but for the order of components.
+            as_good = abs(objectives[other] - objective) <= SAME
+            if as_good and np.abs(counts[other] - counts[place]).max() <= allowed[other]:
+                totals[twin] += int(weights[place])
+                break
+        else:
             kept.append(place)
             totals.append(int(weights[place]))
-        else:
-            totals[twin] += int(weights[place])
     return batch.take(np.array(kept)), np.array(totals)
 
 
-def _same(batch: Batch, one: int, other: int) -> bool:
-    """Whether two mixtures are the same but for the order of components: as good, and with the same counts."""
-    return _alike(batch, one, batch, other)
-
-
-def _alike(first: Batch, one: int, second: Batch, other: int) -> bool:
-    if abs(first.objective[one] - second.objective[other]) > SAME:
+def _same(first: Batch, second: Batch) -> bool:
+    """Whether the only mixtures of two batches are the same."""
+    if abs(first.objective[0] - second.objective[0]) > SAME:
         return False
-    counts, others = _sorted(first.counts[one]), _sorted(second.counts[other])
+    counts, others = np.sort(first.counts[0]), np.sort(second.counts[0])
     return bool(np.abs(counts - others).max() <= 0.01 * counts.sum())
-
-
-def _sorted(counts: Array) -> Array:
-    return np.sort(counts)

@@ -49,6 +49,7 @@ public:
         add(top, total);
         below_ += below / total;
     }
+    void add_best(double weight, double top) { rest_ += weight * top; }
     void add_row(double weight, double top, double total, double below = 0.0) {
         rest_ += weight * top;
         logs_.add(total, weight);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "widening.hpp"
 
 namespace kmle {
 namespace {
@@ -58,9 +59,10 @@ bool is_above(const double* a, const double* spread, std::size_t d, double* spac
     return !any || factor(space, d);
 }
 
-// Natural parameters of moments (m, D) of d columns. `safe` is 0 where a covariance is close to singular: it minus
-// diag(spread^2) is not positive definite, the square of a diagonal entry of its factor is at most `smallest` of the
-// variance, or a variance at most `rounding` of the second moment. Those are left to the caller.
+// Natural parameters of moments (m, D) of d columns. Covariances narrower than a positive spread are widened to it.
+// `safe` is 0 where one is close to singular: it minus diag(spread^2) is not positive definite and a spread is zero,
+// the square of a diagonal entry of its factor is at most `smallest` of the variance, or a variance at most `rounding`
+// of the second moment. Those are left to the caller.
 void natural(const Matrix<const double>& moments, const Vector<const double>& spread, double smallest, double rounding,
              const Matrix<double>& out, const Vector<std::uint8_t>& safe) {
     const nb::gil_scoped_release unlocked;
@@ -70,6 +72,8 @@ void natural(const Matrix<const double>& moments, const Vector<const double>& sp
     require_shape("safe", safe, {moments.shape(0)});
     std::vector<double> matrix(d * d), space(d * d), variances(d);
     double* a = matrix.data();
+    bool all_spread = true;
+    for (std::size_t i = 0; i < d; ++i) all_spread = all_spread && spread.data()[i] > 0.0;
     for (std::size_t m = 0; m < moments.shape(0); ++m) {
         const double *mean = moments.data() + m * order, *second = mean + d;
         bool good = true;
@@ -77,8 +81,12 @@ void natural(const Matrix<const double>& moments, const Vector<const double>& sp
             for (std::size_t j = i; j < d; ++j) a[j * d + i] = *second++ - mean[i] * mean[j];
             good = good && a[i * d + i] > rounding * (a[i * d + i] + mean[i] * mean[i]);
         }
+        if (good && !is_above(a, spread.data(), d, space.data())) {
+            good = all_spread;
+            if (good) widen(a, spread.data(), d, space);
+        }
         for (std::size_t i = 0; i < d; ++i) variances[i] = a[i * d + i];
-        good = good && is_above(a, spread.data(), d, space.data()) && factor(a, d);
+        good = good && factor(a, d);
         for (std::size_t i = 0; good && i < d; ++i) good = a[i * d + i] * a[i * d + i] > smallest * variances[i];
         safe.data()[m] = good;
         if (!good) continue;
@@ -93,6 +101,26 @@ void natural(const Matrix<const double>& moments, const Vector<const double>& sp
                 if (i != j) linear[j] += precision * mean[i];
                 *packed++ = i == j ? -0.5 * precision : -precision;
             }
+    }
+}
+
+// Which natural parameters (m, D) have covariances no narrower than the spread: identity minus the precision, in units
+// of the spread, is positive semidefinite but for rounding.
+void has_spread(const Matrix<const double>& natural, const Vector<const double>& spread, double rounding,
+                const Vector<std::uint8_t>& wide) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t d = spread.shape(0), order = natural.shape(1);
+    require_shape("natural", natural, {natural.shape(0), order_of(d)});
+    require_shape("wide", wide, {natural.shape(0)});
+    std::vector<double> matrix(d * d);
+    double* a = matrix.data();
+    for (std::size_t m = 0; m < natural.shape(0); ++m) {
+        const double* packed = natural.data() + m * order + d;
+        for (std::size_t i = 0; i < d; ++i)
+            for (std::size_t j = i; j < d; ++j, ++packed)
+                a[j * d + i] = (i == j ? 1.0 + rounding + 2.0 * *packed * spread.data()[i] * spread.data()[j]
+                                       : *packed * spread.data()[i] * spread.data()[j]);
+        wide.data()[m] = factor(a, d);
     }
 }
 
@@ -130,6 +158,8 @@ void log_normalizer(const Matrix<const double>& natural, std::size_t d, const Ve
 void define_gaussian(nb::module_& module) {
     module.def("gaussian_natural", &natural, nb::arg("moments").noconvert(), nb::arg("spread").noconvert(),
                nb::arg("smallest"), nb::arg("rounding"), nb::arg("natural").noconvert(), nb::arg("safe").noconvert());
+    module.def("gaussian_has_spread", &has_spread, nb::arg("natural").noconvert(), nb::arg("spread").noconvert(),
+               nb::arg("rounding"), nb::arg("wide").noconvert());
     module.def("gaussian_log_normalizer", &log_normalizer, nb::arg("natural").noconvert(), nb::arg("columns"),
                nb::arg("values").noconvert());
 }

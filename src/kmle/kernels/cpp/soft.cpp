@@ -1,4 +1,4 @@
-// Soft passes: responsibilities of all components, or of the largest few, and what they add up to.
+// Soft passes: responsibilities of all components, or of the largest few or the best one, and what they add up to.
 
 #include "rescoring.hpp"
 
@@ -25,6 +25,41 @@ void keep_largest(double* scores, std::size_t components, std::size_t kept, doub
             ++above;
         else
             score = minus_infinity;
+    }
+}
+
+// The best component of each of `soft_rows` rows, the lowest index on a tie, and its score.
+void find_best(const double* scores, std::size_t components, std::int32_t* labels, double* tops) {
+    constexpr std::size_t width = lanes<double>;
+    for (std::size_t r = 0; r < soft_rows; r += width) {
+        Vec<double> top = load(scores + r);
+        IntVec<double> label{};
+        for (std::size_t j = 1; j < components; ++j) {
+            const Vec<double> score = load(scores + j * soft_rows + r);
+            const IntVec<double> better = score > top;
+            top = better ? score : top;
+            label = better ? IntVec<double>{} + static_cast<std::int64_t>(j) : label;
+        }
+        store(tops + r, top);
+        for (std::size_t lane = 0; lane < width; ++lane) labels[r + lane] = static_cast<std::int32_t>(label[lane]);
+    }
+}
+
+// Adds rows to the counts and sums of their best components, and their best scores, too low by `lifts` where there are
+// any, to the evidence.
+void add_to_best(const double* scores, const double* statistics, std::size_t components, std::size_t order,
+                 const double* weights, std::size_t count, const double* lifts, Evidence& evidence, SoftTask& task) {
+    alignas(64) double tops[soft_rows];
+    std::int32_t labels[soft_rows];
+    find_best(scores, components, labels, tops);
+    for (std::size_t r = 0; r < count; ++r) {
+        const double weight = weights ? weights[r] : 1.0;
+        evidence.add_best(weight, lifts ? tops[r] + lifts[r] : tops[r]);
+        if (!task.counts) continue;
+        const std::size_t j = static_cast<std::size_t>(labels[r]);
+        task.counts[j] += weight;
+        double* own = task.sums + j * order;
+        for (std::size_t f = 0; f < order; ++f) own[f] += weight * statistics[f * soft_rows + r];
     }
 }
 
@@ -157,9 +192,9 @@ template <class T>
 void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
     const std::size_t order = packed.order, components = model.components;
     const std::size_t features = order + 1;  // one more statistic, always one, gathers the counts
-    const bool wanted = task.counts != nullptr;
+    const bool wanted = task.counts != nullptr, best_only = task.kept == 1 && !task.rows;
     Buffer<double> statistics(tiles_at_once * features * soft_rows), scores(tiles_at_once * components * soft_rows);
-    Buffer<double> scratch(components), sums(wanted ? components * features * lanes<double> : 0);
+    Buffer<double> scratch(components), sums(wanted && !best_only ? components * features * lanes<double> : 0);
     for (std::size_t tile = 0; tile < tiles_at_once; ++tile)
         std::fill_n(statistics.get() + (tile * features + order) * soft_rows, soft_rows, 1.0);
     Tiles tiles{scores.get(), statistics.get(), components, features, 0};
@@ -184,9 +219,13 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
         if ((first - start) % Rescoring<T>::rows_together == 0) rescoring.open(first, last);
         if (!rescoring.replaces_all()) score_rows(t, order, model.grouped, model.grouped_bias, components, s, next);
         const double* lifts = rescoring.improve(t, s, task.rescored);
+        const double* weights = packed.weights ? packed.weights + first : nullptr;
+        if (best_only) {
+            add_to_best(s, t, components, order, weights, count, lifts, evidence, task);
+            continue;
+        }
         if (task.kept < components)
             for (std::size_t r = 0; r < count; ++r) keep_largest(s + r, components, task.kept, scratch.get());
-        const double* weights = packed.weights ? packed.weights + first : nullptr;
         if (task.rows) {
             report(s, components, first, count, lifts, *task.rows);
             continue;
@@ -201,7 +240,7 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
         tiles.count = 0;
     }
     evidence.finish(task);
-    if (!wanted) return;
+    if (!wanted || best_only) return;
     for (std::size_t j = 0; j < components; ++j)
         for (std::size_t f = 0; f <= order; ++f)
             (f < order ? task.sums[j * order + f] : task.counts[j]) =
