@@ -30,9 +30,14 @@ def model_of(kind, family, **settings):
 
 
 def assert_same(one, other):
-    """The same labels, and parameters to ten digits."""
-    np.testing.assert_array_equal(np.asarray(one.labels_), np.asarray(other.labels_))
+    """The same labels after as many iterations, and parameters to ten digits."""
     assert one.n_iter_ == other.n_iter_
+    assert_same_optimum(one, other)
+
+
+def assert_same_optimum(one, other):
+    """The same labels, and parameters to ten digits: where no row is in doubt, rounding decides on one more step."""
+    np.testing.assert_array_equal(np.asarray(one.labels_), np.asarray(other.labels_))
     np.testing.assert_allclose(one.weights_, other.weights_, rtol=1e-10)
     for name, value in one.mixture_.source.items():
         np.testing.assert_allclose(value, other.mixture_.source[name], rtol=1e-10, atol=1e-10)

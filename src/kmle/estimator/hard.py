@@ -146,7 +146,7 @@ class HardEstimator(MixtureEstimator):
                 self.partial_fit(chunk.X, sample_weight=chunk.weights)
             rows = self._legal(self._table(chunk.X, self.family_, reset=False))
             joint = self.mixture_.log_joint(rows)
-            weights = np.ones(len(rows)) if chunk.weights is None else chunk.weights
+            weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
             densities += weights @ np.column_stack([scipy.special.logsumexp(joint, axis=1), joint.max(axis=1)])
             n += float(weights.sum())
             if known:

@@ -87,6 +87,7 @@ class MixtureEstimator(FittedEstimator):
                 assignment=self.assignment,
                 sampling=sampling,
                 resolution=self._asked_resolution(),
+                hard=self._hard,
             ), generators
         n_threads = threads_of(self.n_jobs)
         with looking_once(n_threads):

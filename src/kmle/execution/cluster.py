@@ -15,8 +15,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from ..families import ExponentialFamily
-from ..families.checking import as_rows, check_weights
-from .batches import Chunk
+from .batches import Chunk, as_chunk
 from .piece import Piece, Settings, Task
 from .problem import Chunks
 
@@ -57,7 +56,7 @@ class DaskChunks(Chunks):
         firsts = np.concatenate([[0], np.cumsum(self._lengths)])
         blocks = list(table.to_delayed().ravel())
         weights = _blocks_of_weights(sample_weight, self._lengths, firsts)
-        make = delayed(partial(_chunk, family=family), pure=False)
+        make = delayed(partial(as_chunk, family=family), pure=False)
         blocks_and_weights = zip(self._lengths, blocks, weights, firsts[:-1].tolist(), strict=True)
         self._chunks: list[Delayed] = [make(*block) for length, *block in blocks_and_weights if length]
         self._pieces: list[Delayed] = []
@@ -132,11 +131,6 @@ def as_table(X: Any, lengths: bool | None) -> Any:
     if lengths and any(np.isnan(length) for length in table.chunks[0]):
         table = table.compute_chunk_sizes()
     return table
-
-
-def _chunk(X: Any, weights: Any, first_row: int, family: ExponentialFamily) -> Chunk:
-    rows = as_rows(family, X)
-    return Chunk(rows, None if weights is None else check_weights(weights, len(rows), first_row), first_row)
 
 
 def _blocks_of_weights(sample_weight: Any, lengths: Sequence[int], firsts: Any) -> list[Any]:

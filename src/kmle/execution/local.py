@@ -41,8 +41,8 @@ class StreamedChunks(Chunks):
         for chunk in chunks_of(self._batches, self._family):
             answer = function(chunk)
             total = answer if total is None else add(total, answer)
-            self._seen.append((len(chunk.X), chunk.checksum))
-            self._bytes += chunk.X.nbytes
+            self._seen.append((len(chunk), chunk.checksum))
+            self._bytes += chunk.nbytes
         assert total is not None  # a stream without rows is refused
         return total
 
@@ -68,7 +68,7 @@ class StreamedChunks(Chunks):
         assert self._settings is not None  # settled
         place = 0
         for chunk in chunks_of(self._batches, self._family):
-            if [(len(chunk.X), chunk.checksum)] != self._seen[place : place + 1]:
+            if [(len(chunk), chunk.checksum)] != self._seen[place : place + 1]:
                 break
             place += 1
             yield Piece(chunk, self._settings)
