@@ -22,7 +22,7 @@ from ..numerics.digest import merged
 from .notes import overfit_notes
 
 # Algorithms that go from row to row.
-AT_HAND_ONLY = ("hartigan", "exact", "online")
+AT_HAND_ONLY = ("hartigan", "exact")
 
 
 @dataclass(frozen=True)
@@ -148,12 +148,12 @@ def prepared_chunks(
     return PreparedChunks(looked, few, few=True)
 
 
-def check_algorithm(name: str, X: Any) -> None:
+def check_algorithm(name: str) -> None:
     """Refuses what chunks cannot do, before anything is read."""
-    if name in AT_HAND_ONLY and (name != "online" or is_dask(X)):
+    if name in AT_HAND_ONLY:
         raise ValueError(
             f"algorithm is {name!r}, which goes from row to row, so all must be in memory: on chunks use 'k-mle', "
-            "'hard-em' or 'swap'"
+            "'hard-em', 'swap' or 'online'"
         )
 
 

@@ -91,13 +91,21 @@ class DaskChunks(Chunks):
         task = delayed(function, pure=False)
         shared = _shared(arguments, len(self._pieces))
         own = [()] * len(self._pieces) if each is None else [(value,) for value in each]
-        answers = []
-        for piece, home, mine in zip(self._pieces, self._homes, own, strict=True):
-            # A scheduler may think that a piece is quickly moved; what its engine remembers would be lost. Where its
-            # home is gone, any other worker will do.
-            with annotate(workers=home, allow_other_workers=True) if home else nullcontext():
-                answers.append(task(piece, *shared, *mine))
+        answers = [self._asked(place, task, *shared, *mine) for place, mine in enumerate(own)]
         return cast(T, _summed(answers, self._client))
+
+    def at(self, place: int, function: Callable[..., T], *arguments: Any) -> T:
+        """function(piece, *arguments) for one piece."""
+        answer = self._asked(place, delayed(function, pure=False), *arguments)
+        return cast(T, _computed([answer], self._client)[0])
+
+    def _asked(self, place: int, task: Any, *arguments: Any) -> Delayed:
+        """A task on one piece, where that piece is."""
+        # A scheduler may think that a piece is quickly moved; what its engine remembers would be lost. Where its home
+        # is gone, any other worker will do.
+        home = self._homes[place]
+        with annotate(workers=home, allow_other_workers=True) if home else nullcontext():
+            return cast(Delayed, task(self._pieces[place], *arguments))
 
     def labels(self, task: Task, n_rows: Sequence[int]) -> Any:
         """The labels of all rows as a Dask array; they stay with the rows until they are asked for."""

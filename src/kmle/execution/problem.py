@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..assignment.objective import Parameters, without_extremes
 from ..assignment.partition import DIGEST_BYTES, Labels, Partition
-from ..assignment.precise_objective import PreciseProblem
+from ..assignment.parts import PartedProblem
 from ..assignment.problem import Problem, has_direct, sample_size
 from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
@@ -59,11 +59,15 @@ class Chunks(ABC):
         """The sum of function(piece, *arguments, each[i]) over the pieces, in their order."""
 
     @abstractmethod
+    def at(self, place: int, function: Callable[..., T], *arguments: Any) -> T:
+        """function(piece, *arguments) for one piece."""
+
+    @abstractmethod
     def labels(self, task: Task, n_rows: Sequence[int]) -> Any:
         """The labels of all rows, as an array of whatever kind the data came in."""
 
 
-class ChunkedProblem(PreciseProblem):
+class ChunkedProblem(PartedProblem):
     """A learning problem whose rows are elsewhere. `firsts` are the places of the pieces' first rows among all."""
 
     def __init__(
@@ -79,8 +83,8 @@ class ChunkedProblem(PreciseProblem):
         self.chunks = chunks
         self.n_rows = look.n_rows
         self.firsts = np.concatenate([[0], np.cumsum(look.n_weighty)[:-1]]).astype(int)
-        places = reservoir_places(sum(look.n_weighty), sample_size(settings.n_components), sampling)
-        sums: Sums = chunks.summed(Piece.sums, each=_split(places, self.firsts))
+        self._places = reservoir_places(sum(look.n_weighty), sample_size(settings.n_components), sampling)
+        sums: Sums = chunks.summed(Piece.sums, each=_split(self._places, self.firsts))
         self._sampled, self._settings, self._engines = sums.sampled, settings, sorted(sums.engines)
         facts, known, sampled = sums.facts, None, self._sampled_rows
         if isinstance(sampled, Rows):
@@ -152,6 +156,19 @@ class ChunkedProblem(PreciseProblem):
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         """The sum of what a function of rows, and of where they begin, says of all."""
         return self.chunks.summed(Piece.on_rows, function, each=self.firsts.tolist())
+
+    @property
+    def n_parts(self) -> int:
+        """How many chunks there are."""
+        return len(self.n_rows)
+
+    def over_part(self, part: int, function: Callable[[Rows | SparseRows, int], T]) -> T:
+        """What a function of rows, and of where they begin, says of one chunk."""
+        return self.chunks.at(part, Piece.on_rows, function, int(self.firsts[part]))
+
+    def places_in_parts(self, sampled: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Which rows of each chunk are the rows of `sample` with these indices, in ascending order."""
+        return _split(self._places[sampled], self.firsts)
 
 
 @dataclass(frozen=True, eq=False)
