@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
-from ..families.resolution import Asked, Resolution, resolution_of
+from ..families.resolution import Asked, Resolution, resolution_of, unknown_resolution
 from ..families.sparse import issparse
 from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
@@ -90,14 +90,13 @@ class Problem(PreciseProblem):
             facts = Facts(
                 self.rows.total, self.rows.mean_statistic, self.rows.largest_statistic, self.rows.sum_log_carrier()
             )
+            known: Resolution | None = None
             if isinstance(self.rows, Rows):
-                facts = without_extremes(facts, self._sampled_rows(self.rows))
-            super().__init__(family, facts, self.rows.origin, prior_strength, weights, self._resolution(resolution))
+                sampled = self._sampled_rows(self.rows)
+                facts = without_extremes(facts, sampled)
+                known = sampled_resolution(family, sampled.X, resolution)
+            super().__init__(family, facts, self.rows.origin, prior_strength, weights, known)
             self.has_direct = has_direct(self, self.rows)
-
-    def _resolution(self, asked: Asked) -> Resolution | None:
-        """The resolution of the sample's columns; sparse rows have none."""
-        return None if isinstance(self.rows, SparseRows) else resolution_of(self.rows.X[self._places], asked)
 
     def _sampled_rows(self, rows: Rows) -> Rows:
         """The rows of the sample, or all where they are few."""
@@ -220,6 +219,13 @@ class Problem(PreciseProblem):
         # It is a sample itself.
         part._sampling, part._sample_size, part._sample = np.random.default_rng(0), len(rows), None
         return part
+
+
+def sampled_resolution(family: ExponentialFamily, X: Array, asked: Asked) -> Resolution | None:
+    """The resolution of the columns of a sample (n, d), where components of the family can be narrow at all."""
+    if isinstance(asked, str) and family.smallest_spread(unknown_resolution(X.shape[1]), None) is None:
+        return None
+    return resolution_of(X, asked)
 
 
 def has_direct(problem: LearningProblem, rows: Rows | SparseRows) -> bool:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from ..assignment.objective import Parameters, without_extremes
 from ..assignment.partition import DIGEST_BYTES, Labels, Partition
 from ..assignment.parts import PartedProblem
-from ..assignment.problem import Problem, has_direct, sample_size
+from ..assignment.problem import Problem, has_direct, sample_size, sampled_resolution
 from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
-from ..families.resolution import Asked, resolution_of
+from ..families.resolution import Asked
 from ..families.sparse import issparse
 from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
@@ -88,7 +88,7 @@ class ChunkedProblem(PartedProblem):
         self._sampled, self._settings, self._engines = sums.sampled, settings, sorted(sums.engines)
         facts, known, sampled = sums.facts, None, self._sampled_rows
         if isinstance(sampled, Rows):
-            known = resolution_of(sampled.X, resolution)
+            known = sampled_resolution(settings.family, sampled.X, resolution)
             facts = without_extremes(facts, sampled)
         super().__init__(settings.family, facts, settings.origin, prior_strength, weights, known)
         self._sums_of_all = sums.statistic
