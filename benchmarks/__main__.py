@@ -76,7 +76,7 @@ def main(given: list[str] | None = None) -> int:
         book.text = text(settings.quick, settings.n_threads, settings.repeats)
         print("\n" + text_section(book), flush=True)
     if "ablation" in chosen.parts:
-        book.ablation = ablation(settings.quick, settings.n_threads, settings.repeats)
+        book.ablation = ablation(settings.quick, settings.n_threads, settings.repeats, memory=settings.memory)
         print("\n" + ablation_section(book), flush=True)
     if "limits" in chosen.parts:
         book.limits = limits(settings.quick, settings.n_threads)

@@ -204,7 +204,9 @@ def ablation_table(entries: list[dict[str, Any]]) -> str:
     by_line: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for entry in entries:
         by_line.setdefault((entry["case"], entry["kind"]), {})[entry["engine"]] = entry
-    engines = list(dict.fromkeys(entry["engine"] for entry in entries))
+    # In the order of the line that has most of them: some engines take only some data.
+    engines = list(max(by_line.values(), key=len))
+    engines += [name for name in dict.fromkeys(entry["engine"] for entry in entries) if name not in engines]
     rows = []
     for (case, kind), found in by_line.items():
         dense = found["dense"]
@@ -220,7 +222,7 @@ def engine_cell(entry: dict[str, Any] | None, dense: dict[str, Any]) -> str:
     parts = [seconds_text(entry["seconds"])]
     if entry["engine"] != "dense":
         parts[0] += f" ({bold_below_one(dense['seconds'], entry['seconds'])})"
-    parts.append(f"{entry['megabytes']:.0f} MB")
+    parts += [] if entry["megabytes"] is None else [f"{entry['megabytes']:.0f} MB"]
     parts += [] if entry["same"] else ["**other labels**"]
     parts += [entry["chosen"]] if entry["engine"] == "auto" else []
     return ", ".join(parts)

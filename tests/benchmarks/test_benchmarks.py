@@ -141,6 +141,9 @@ def test_every_engine_is_measured_against_the_dense_one():
     lines = lines_of(ablation_table(entries))
     assert [line.split("|")[1].strip() for line in lines] == ["W9, hard", "W9, soft"]
     assert "MB, sorted |" in lines[0]
+    by_engine = {entry["engine"]: entry["megabytes"] for entry in entries if entry["kind"] == "hard"}
+    # 60 000 rows in the kernels' layout are one megabyte.
+    assert 0.5 < by_engine["dense"] < 20
 
 
 def test_the_ratio_is_that_to_the_peer_hardest_to_beat():
