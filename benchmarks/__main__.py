@@ -6,9 +6,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from . import charts, machine
+from .ablation import ablation
 from .harness import CONTESTANTS, Settings, measure
 from .limits import limits, scaling
-from .markdown import page_part, put_into, text_section, workload_section
+from .markdown import ablation_section, page_part, put_into, text_section, workload_section
 from .results import Book
 from .structures import structures
 from .text import text
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURES = ROOT / "docs" / "pictures"
 BOOKS = Path(__file__).with_name("measured")
-OTHER_PARTS = ("Wtext", "limits", "structures", "scaling")
+OTHER_PARTS = ("Wtext", "ablation", "limits", "structures", "scaling")
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
@@ -74,6 +75,9 @@ def main(given: list[str] | None = None) -> int:
     if "Wtext" in chosen.parts:
         book.text = text(settings.quick, settings.n_threads, settings.repeats)
         print("\n" + text_section(book), flush=True)
+    if "ablation" in chosen.parts:
+        book.ablation = ablation(settings.quick, settings.n_threads, settings.repeats, memory=settings.memory)
+        print("\n" + ablation_section(book), flush=True)
     if "limits" in chosen.parts:
         book.limits = limits(settings.quick, settings.n_threads)
         print(*book.limits, sep="\n", flush=True)

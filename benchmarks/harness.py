@@ -214,7 +214,7 @@ def run_once(trial: Trial, workload: Workload) -> None:
 
 def judge(trial: Trial, workload: Workload, X: Array) -> None:
     """The likelihood reached, by the one function for all."""
-    if trial.outcome is None or trial.error or not trial.contestant.same_model:
+    if trial.outcome is None or trial.error or workload.floored or not trial.contestant.same_model:
         return
     try:
         mixture = trial.outcome.mixture()

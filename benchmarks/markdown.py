@@ -1,6 +1,7 @@
 """Results as Markdown."""
 
 from pathlib import Path
+from typing import Any
 
 from .machine import short_name
 from .results import Book, Result, Row
@@ -28,6 +29,16 @@ def ratio_text(peer: float | None, own: float | None) -> str:
     return f"{significant(peer / own)}x" if peer and own else EMPTY
 
 
+def bold_below_one(peer: float | None, own: float | None) -> str:
+    """The ratio, bold where the peer is ahead."""
+    return bold(ratio_text(peer, own), bool(peer and own and peer < own))
+
+
+def bold(text: str, chosen: bool) -> str:
+    """The text, bold where chosen: a number in which a peer is ahead."""
+    return f"**{text}**" if chosen and text != EMPTY else text
+
+
 def table(header: list[str], rows: list[list[str]]) -> str:
     """A Markdown table: the first column and notes to the left, numbers to the right."""
     lines = [header, ["---", *["---" if name == "notes" else "---:" for name in header[1:]]], *rows]
@@ -53,14 +64,15 @@ def row_cells(row: Row, result: Result) -> list[str]:
         there = None if highest is None else row.reached.get(highest.name)
     likelihood = EMPTY if row.log_likelihood is None else f"{row.log_likelihood:.4f}"
     memory = EMPTY if row.memory is None else f"{row.memory:.0f} MB"
+    ahead = result.ahead(row)
     return [
         name,
-        seconds_text(row.seconds_per_iteration),
+        bold(seconds_text(row.seconds_per_iteration), "iteration" in ahead),
         str(row.iterations),
-        end,
-        likelihood,
+        bold(end, "seconds" in ahead),
+        bold(likelihood, "likelihood" in ahead),
         seconds_text(there),
-        memory,
+        bold(memory, "memory" in ahead),
         "; ".join(notes),
     ]
 
@@ -68,10 +80,19 @@ def row_cells(row: Row, result: Result) -> list[str]:
 def workload_section(result: Result) -> str:
     """One workload: a heading and one line for each contestant."""
     n, d = result.shape
-    size = f"{n:,}".replace(",", " ") + f" x {d}, k = {result.n_components}"
+    size = f"{n:,}".replace(",", " ") + f" x {d} ({8e-6 * n * d:.0f} MB), k = {result.n_components}"
     quick = ", quick sizes" if result.quick else ""
     likelihood = "complete log-likelihood" if result.complete else "log-likelihood"
-    header = ["contestant", "an iteration", "iterations", "to the end", likelihood, "kmle to there", "memory", "notes"]
+    header = [
+        "contestant",
+        "an iteration",
+        "iterations",
+        "to the end",
+        likelihood,
+        "kmle to there",
+        "memory beside the data",
+        "notes",
+    ]
     return f"#### {result.name}: {result.title}\n\n{size}{quick}; {result.measured}.\n\n" + table(
         header, [row_cells(row, result) for row in result.rows]
     )
@@ -83,13 +104,16 @@ def summary(book: Book) -> str:
     for result in book.in_order():
         iteration, hardest = result.peer_iteration(), result.hardest_peer()
         quickest = None if hardest is None else result.quickest_to(hardest)
+        if hardest is None:
+            hardest, soft = result.quickest_peer(), result.ours("kmle soft")
+            quickest = None if soft is None or soft.seconds is None else (soft, soft.seconds)
         each = None if iteration is None else iteration.seconds_per_iteration
         variants = [
             result.ours("kmle k-means") or result.ours("kmle hard"),
             result.ours("kmle k-means float32") or result.ours("kmle hard float32"),
             result.ours("kmle soft"),
         ]
-        ratios = [ratio_text(each, row.seconds_per_iteration if row else None) for row in variants]
+        ratios = [bold_below_one(each, row.seconds_per_iteration if row else None) for row in variants]
         name = f"{result.name} (quick)" if result.quick else result.name
         lines.append(
             [
@@ -98,7 +122,7 @@ def summary(book: Book) -> str:
                 *ratios,
                 f"{hardest.name}, {seconds_text(hardest.seconds)}" if hardest else EMPTY,
                 f"{quickest[0].name}, {seconds_text(quickest[1])}" if quickest else EMPTY,
-                ratio_text(hardest.seconds, quickest[1]) if hardest and quickest else EMPTY,
+                bold_below_one(hardest.seconds, quickest[1]) if hardest and quickest else EMPTY,
             ]
         )
     header = ["workload", "cheapest iteration of a peer", "hard", "hard float32", "soft"]
@@ -163,6 +187,47 @@ def text_section(book: Book) -> str:
     return f"#### Wtext: sparse text{sizes}\n\n{intro}\n\n" + table(header, rows)
 
 
+def ablation_section(book: Book) -> str:
+    """Every engine against the dense one."""
+    if not book.ablation:
+        return ""
+    sizes = " (quick sizes)" if any(entry["quick"] for entry in book.ablation) else ""
+    intro = (
+        "Whole fits from the same start: seconds, how many times faster than dense (bold where slower), and memory "
+        'beside the data. All engines make the same labels, or the cell says so. "auto" names its choice.'
+    )
+    return f"#### Engines against dense{sizes}\n\n{intro}\n\n" + ablation_table(book.ablation)
+
+
+def ablation_table(entries: list[dict[str, Any]]) -> str:
+    """One line for each workload and kind of fit, one column for each engine."""
+    by_line: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    for entry in entries:
+        by_line.setdefault((entry["case"], entry["kind"]), {})[entry["engine"]] = entry
+    # In the order of the line that has most of them: some engines take only some data.
+    engines = list(max(by_line.values(), key=len))
+    engines += [name for name in dict.fromkeys(entry["engine"] for entry in entries) if name not in engines]
+    rows = []
+    for (case, kind), found in by_line.items():
+        dense = found["dense"]
+        cells = [engine_cell(found.get(engine), dense) for engine in engines]
+        rows.append([f"{case}, {kind}", str(dense["iterations"]), *cells])
+    return table(["workload", "iterations", *engines], rows)
+
+
+def engine_cell(entry: dict[str, Any] | None, dense: dict[str, Any]) -> str:
+    """Seconds, the ratio to dense and memory of one engine's fit."""
+    if entry is None:
+        return EMPTY
+    parts = [seconds_text(entry["seconds"])]
+    if entry["engine"] != "dense":
+        parts[0] += f" ({bold_below_one(dense['seconds'], entry['seconds'])})"
+    parts += [] if entry["megabytes"] is None else [f"{entry['megabytes']:.0f} MB"]
+    parts += [] if entry["same"] else ["**other labels**"]
+    parts += [entry["chosen"]] if entry["engine"] == "auto" else []
+    return ", ".join(parts)
+
+
 def page_part(books: list[Book]) -> str:
     """Everything between the markers: machine by machine."""
     return "\n\n".join(map(machine_section, books))
@@ -174,7 +239,7 @@ def machine_section(book: Book) -> str:
     facts = "\n".join(f"- {name}: {value}" for name, value in book.machine.items() if name != "Processor")
     picture = f"![How many times faster than the best peer](pictures/benchmarks-{short_name(processor)}.png)"
     parts = [f"### On {processor}", facts, picture, summary(book), *map(workload_section, book.in_order())]
-    parts += [text_section(book), limits_section(book), structures_section(book)]
+    parts += [text_section(book), ablation_section(book), limits_section(book), structures_section(book)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -1,6 +1,8 @@
 """Results as values: kept in a file, shown as Markdown."""
 
 import json
+import math
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,30 @@ class Result:
         done = [row for row in self.rows if row.is_peer and row.seconds_per_iteration is not None]
         return min(done, key=lambda row: row.seconds_per_iteration or 0.0, default=None)
 
+    def quickest_peer(self) -> Row | None:
+        """The peer that came first to its own end with the same model."""
+        done = [row for row in self.rows if row.is_peer and row.same_model and row.seconds is not None]
+        return min(done, key=lambda row: row.seconds or 0.0, default=None)
+
+    def ahead(self, row: Row) -> set[str]:
+        """In what a peer is ahead of every compiled variant of kmle: "iteration", "seconds", "likelihood", "memory"."""
+        own = [other for other in self.rows if not other.is_peer and not other.error and "NumPy" not in other.name]
+        soft = [other for other in own if "hard" not in other.name] or own
+        if not row.is_peer or row.error or not own:
+            return set()
+        if row.log_likelihood is None:
+            finished = [other.seconds for other in soft]
+        else:
+            finished = [other.reached.get(row.name) for other in own]
+        reached = [seconds for seconds in finished if seconds is not None]
+        better = {
+            "iteration": _below(row.seconds_per_iteration, [other.seconds_per_iteration for other in soft]),
+            "seconds": row.same_model and bool(reached) and _below(row.seconds, finished),
+            "likelihood": row.log_likelihood is not None and bool(self.rows) and not reached,
+            "memory": _below(row.memory, [other.memory for other in own]),
+        }
+        return {name for name, is_better in better.items() if is_better}
+
     def compared(self) -> list[Row]:
         """The peers whose likelihood kmle is to reach."""
         return [row for row in self.rows if row.is_peer and row.log_likelihood is not None]
@@ -81,6 +107,11 @@ class Result:
         return next((row for row in self.rows if row.name == name and not row.error), None)
 
 
+def _below(value: float | None, others: list[float | None]) -> bool:
+    known = [other for other in others if other is not None]
+    return value is not None and bool(known) and value < min(known)
+
+
 @dataclass
 class Book:
     """All results of one machine so far."""
@@ -93,6 +124,8 @@ class Book:
     """Proximity structures against the dense pass."""
     text: list[dict[str, Any]] = field(default_factory=list)
     """Default fits of sparse text."""
+    ablation: list[dict[str, Any]] = field(default_factory=list)
+    """Whole fits by every engine against the dense one."""
 
     @staticmethod
     def read(path: Path) -> "Book":
@@ -104,7 +137,7 @@ class Book:
             name: Result(**(entry | {"rows": [Row(**row) for row in entry["rows"]], "shape": tuple(entry["shape"])}))
             for name, entry in content["results"].items()
         }
-        later = {name: content.get(name, []) for name in ("structures", "text")}
+        later = {name: content.get(name, []) for name in ("structures", "text", "ablation")}
         return Book(content["machine"], content["limits"], results, **later)
 
     def write(self, path: Path) -> None:
@@ -118,5 +151,10 @@ class Book:
             self.results[result.name] = result
 
     def in_order(self) -> list[Result]:
-        """W1, W2, ... W10."""
-        return sorted(self.results.values(), key=lambda r: (int(r.name[1:].removesuffix("sep")), r.name))
+        """W1, W1out, W1raw, W2, ... W10, W50, ... Wadult."""
+
+        def place(result: Result) -> tuple[float, str]:
+            number = re.match(r"W(\d+)", result.name)
+            return (float(number[1]) if number else math.inf), result.name
+
+        return sorted(self.results.values(), key=place)

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from kmle import Mixture
 from kmle.families import ExponentialFamily, FixedCovarianceGaussian, resolve
 
-Array = NDArray[np.float64]
-Shape = tuple[int, int]
+from .raw import Array, Shape, census_rows, heavy_rows, photograph_rows, with_one_extreme_cell
 
 # Starts are found on this many rows at most, by k-means++ and three Lloyd steps.
 START_ROWS = 50_000
@@ -33,6 +31,9 @@ K_MEANS_PEERS = (
 )
 KMLE = ("kmle hard", "kmle hard float32", "kmle soft", "kmle hard then soft")
 KMLE_AND_TWIN = (*KMLE, "kmle soft float32", "kmle hard NumPy", "kmle soft NumPy")
+KMLE_RAW = ("kmle hard", "kmle soft", "kmle hard then soft")
+WIDE_PEERS = ("scikit-learn", "Armadillo")
+KMLE_WIDE = ("kmle hard", "kmle soft")
 KMLE_K_MEANS = ("kmle k-means", "kmle k-means float32")
 
 
@@ -55,6 +56,10 @@ class Workload:
     max_iter: int = 300
     k_means: bool = False
     """Whether components have equal weights and the complete likelihood (minus half the inertia) is compared."""
+    raw: bool = False
+    """Whether rows may be extreme: the start is found without those outside of the inner 99 % of a column."""
+    floored: bool = False
+    """Whether values repeat so often that likelihoods say how low a floor under variances is: they are not compared."""
 
     def data(self, quick: bool, seed: int = 0) -> Array:
         """The rows, in double precision."""
@@ -64,6 +69,9 @@ class Workload:
         """The mixture every contestant starts from: a law for each cluster of a short k-means."""
         rng = np.random.default_rng(seed)
         few = X[np.sort(rng.choice(len(X), START_ROWS, replace=False))] if len(X) > START_ROWS else X
+        if self.raw:
+            low, high = np.quantile(few, [0.005, 0.995], axis=0)
+            few = few[((few >= low) & (few <= high)).all(axis=1)]
         labels = KMeans(self.n_components, n_init=1, max_iter=3, random_state=seed).fit_predict(few)
         family = resolve(self.family).for_data(few)
         overall = family.mean_statistic(few)
@@ -97,6 +105,19 @@ def gaussian_rows(shape: Shape, seed: int, n_components: int, spread: float, sph
     weights = rng.dirichlet(np.full(n_components, 5.0))
     covariance = factor @ np.swapaxes(factor, 1, 2)
     return Mixture.from_source("gaussian", weights, mean=mean, covariance=covariance).sample(n, rng)
+
+
+def wide_rows(shape: Shape, seed: int, n_components: int, spread: float) -> Array:
+    """The same for many columns, drawn by matrix products alone."""
+    rng = np.random.default_rng(seed)
+    n, d = shape
+    rows = np.empty(shape)
+    which = rng.integers(n_components, size=n)
+    for j in range(n_components):
+        own = np.flatnonzero(which == j)
+        factor = np.eye(d) + 0.5 * rng.standard_normal((d, d)) / np.sqrt(d)
+        rows[own] = rng.standard_normal(d) * spread / np.sqrt(2 * d) + rng.standard_normal((len(own), d)) @ factor.T
+    return rows
 
 
 def univariate_gaussian_rows(shape: Shape, seed: int) -> Array:
@@ -236,6 +257,49 @@ WORKLOADS = {
         Workload(
             "W9", "positive reals, gamma", "gamma", 4,
             (1_000_000, 1), (60_000, 1), positive_rows, ("pomegranate float32",),
+        ),
+        Workload(
+            "W1raw", "pixels of a raw photograph (x, y, red, green, blue), full Gaussians", "gaussian", 32,
+            (273_280, 5), (17_120, 5), photograph_rows, GAUSSIAN_PEERS, KMLE_RAW, raw=True, floored=True,
+        ),
+        Workload(
+            "W1out", "pixels of a photograph, one cell of which is 1e6, full Gaussians", "gaussian", 32,
+            (273_280, 5), (17_120, 5), lambda shape, seed: with_one_extreme_cell(photograph_rows(shape, seed, True)),
+            GAUSSIAN_PEERS, KMLE_RAW, raw=True,
+        ),
+        Workload(
+            "W2int", "W2 in whole numbers, three to a standard deviation", "gaussian", 20,
+            (1_000_000, 10), (60_000, 10),
+            lambda shape, seed: np.round(3 * gaussian_rows(shape, seed, 20, OVERLAPPING)), GAUSSIAN_PEERS, KMLE_RAW,
+        ),
+        Workload(
+            "W3heavy", "clusters with Cauchy tails in the plane, full Gaussians", "gaussian", 10,
+            (1_000_000, 2), (60_000, 2), partial(heavy_rows, n_components=10, spread=SEPARATED),
+            GAUSSIAN_PEERS, KMLE_RAW, raw=True,
+        ),
+        Workload(
+            "W4round", "W4 rounded to 0.1", "gaussian", 8,
+            (10_000_000, 1), (500_000, 1),
+            lambda shape, seed: np.round(univariate_gaussian_rows(shape, seed), 1), GAUSSIAN_PEERS, KMLE_RAW,
+        ),
+        Workload(
+            "Wadult", "a table like UCI Adult: skewed, zero-inflated, mixed scales; full Gaussians", "gaussian", 8,
+            (500_000, 6), (30_000, 6), census_rows, GAUSSIAN_PEERS, KMLE_RAW, raw=True, floored=True,
+        ),
+        Workload(
+            "W50", "overlapping full Gaussians in 50 dimensions", "gaussian", 10,
+            (100_000, 50), (8_000, 50), partial(wide_rows, n_components=10, spread=OVERLAPPING),
+            WIDE_PEERS, KMLE_WIDE,
+        ),
+        Workload(
+            "W100", "overlapping full Gaussians in 100 dimensions", "gaussian", 10,
+            (50_000, 100), (4_000, 100), partial(wide_rows, n_components=10, spread=OVERLAPPING),
+            WIDE_PEERS, KMLE_WIDE,
+        ),
+        Workload(
+            "W200", "overlapping full Gaussians in 200 dimensions", "gaussian", 10,
+            (30_000, 200), (3_000, 200), partial(wide_rows, n_components=10, spread=OVERLAPPING),
+            WIDE_PEERS, KMLE_WIDE,
         ),
         Workload(
             "W10", "colour patches of 8 x 8 pixels with their position, full Gaussians", "gaussian", 32,

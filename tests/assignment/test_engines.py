@@ -10,7 +10,7 @@ from kmle.assignment.compression import compressed
 from kmle.assignment.dense import DenseEngine
 from kmle.assignment.pruned import PrunedEngine
 from kmle.assignment.rows import Rows
-from kmle.assignment.sorted import can_sort
+from kmle.assignment.sorted import can_sort, repeats
 from kmle.families import (
     Beta,
     Exponential,
@@ -351,13 +351,25 @@ def test_every_engine_learns_the_same_mixture(assignment):
     assert assignment in ("auto", model.fit_.engine)
 
 
+@pytest.mark.parametrize(("values", "expected"), [(0.05, True), (0.2, True), (1.0, False), (np.inf, False)])
+@pytest.mark.parametrize("n", [20_000, 1_000_000])
+def test_a_sample_tells_whether_values_repeat(n, values, expected):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(n, 1)) if np.isinf(values) else rng.integers(int(values * n), size=(n, 1)).astype(float)
+    assert repeats(Rows(Gaussian().for_data(x), x)) == expected
+
+
 def test_the_choice():
     x = np.random.default_rng(9).normal(size=(30_000, 1))
-    assert choose(Rows(Gaussian().for_data(x), x), 5, "auto").name == "sorted"
+    assert choose(Rows(Gaussian().for_data(x), x), 5, "auto", hard=True).name == "sorted"
+    # A soft fit makes one hard pass: order does not pay unless values repeat.
+    assert choose(Rows(Gaussian().for_data(x), x), 5, "auto").name == "dense"
+    rounded = np.round(x, 2)
+    assert choose(Rows(Gaussian().for_data(rounded), rounded), 5, "auto").name == "sorted"
     # For so many pairs rows are few; fits that are soft need not look at them often.
     assert choose(Rows(Gaussian().for_data(x), x), 12, "auto", hard=True).name == "dense"
-    assert choose(Rows(Gaussian().for_data(x), x), 12, "auto").name == "sorted"
-    assert choose(Rows(Gaussian().for_data(x), x), 500, "auto").name == "dense"
+    assert choose(Rows(Gaussian().for_data(rounded), rounded), 12, "auto").name == "sorted"
+    assert choose(Rows(Gaussian().for_data(rounded), rounded), 500, "auto").name == "dense"
     short = x[:1000]
     assert choose(Rows(Gaussian().for_data(short), short), 5, "auto").name == "dense"
     assert not can_sort(Rows(VonMises().for_data(x), x))

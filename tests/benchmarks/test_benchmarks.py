@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,12 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.contestants import Contestant  # noqa: E402
 from benchmarks.harness import CONTESTANTS, Settings, Trail, measure  # noqa: E402
-from benchmarks.markdown import CLOSING, OPENING, page_part, put_into, workload_section  # noqa: E402
+from benchmarks.markdown import CLOSING, OPENING, ablation_table, page_part, put_into, workload_section  # noqa: E402
 from benchmarks.results import Book, Result, Row  # noqa: E402
 from benchmarks.workloads import WORKLOADS  # noqa: E402
 
 from benchmarks import __main__ as command  # noqa: E402
-from benchmarks import command_line  # noqa: E402
+from benchmarks import ablation, command_line  # noqa: E402
 
 
 def lines_of(markdown):
@@ -102,6 +103,47 @@ def test_the_table_has_a_line_for_each_contestant():
     assert len(lines) == 5
     assert "a / b" in lines[2]
     assert len({line.count("|") for line in lines}) == 1
+
+
+def test_numbers_in_which_a_peer_is_ahead_are_bold():
+    result = invented()
+    rows = [replace(row, memory=50.0 if row.is_peer else 90.0) for row in result.rows]
+    quick = Row("a quick peer", True, seconds_per_iteration=1e-3, iterations=5, seconds=0.05, log_likelihood=-0.5)
+    result = replace(result, rows=[*rows, quick])
+    assert result.ahead(result.rows[0]) == {"memory"}
+    assert result.ahead(quick) == {"iteration", "likelihood"}
+    assert result.ahead(result.ours("kmle soft")) == set()
+    section = workload_section(result)
+    assert "| **50 MB** |" in section
+    assert "| **-0.5000** |" in section
+    assert "| **1 ms** |" in section
+    slow = replace(quick, log_likelihood=-1.0)
+    soft = replace(result.ours("kmle soft"), reached={"a quick peer": 0.3})
+    assert result.ahead(slow) == {"iteration", "likelihood"}
+    assert "seconds" in replace(result, rows=[slow, soft]).ahead(slow)
+    assert "| **0.167x** |" in page_part([Book({"Processor": "One"}, [], {"W5": replace(result, rows=[slow, soft])})])
+
+
+def test_results_without_likelihoods_are_compared_by_their_ends():
+    rows = [replace(row, log_likelihood=None, reached={}) for row in invented("Wadult").rows]
+    book = Book({"Processor": "One"}, [], {"Wadult": replace(invented("Wadult"), rows=rows), "W5": invented()})
+    text = page_part([book])
+    assert "| a poor peer, 4 s | kmle soft, 200 ms | 20x |" in text
+    assert [result.name for result in book.in_order()] == ["W5", "Wadult"]
+
+
+def test_every_engine_is_measured_against_the_dense_one():
+    entries = ablation.ablation(True, 1, 1, ("W9",))
+    assert {entry["engine"] for entry in entries} == {
+        "dense", "sorted", "skipping", "pruned", "ball-tree", "vp-tree", "compressed", "auto",
+    }  # fmt: skip
+    assert all(entry["same"] for entry in entries)
+    lines = lines_of(ablation_table(entries))
+    assert [line.split("|")[1].strip() for line in lines] == ["W9, hard", "W9, soft"]
+    assert "MB, sorted |" in lines[0]
+    by_engine = {entry["engine"]: entry["megabytes"] for entry in entries if entry["kind"] == "hard"}
+    # 60 000 rows in the kernels' layout are one megabyte.
+    assert 0.5 < by_engine["dense"] < 20
 
 
 def test_the_ratio_is_that_to_the_peer_hardest_to_beat():

@@ -114,7 +114,7 @@ def test_one_problem_a_family(monkeypatch):
     monkeypatch.setattr(preparation, "Problem", Counted)
     selection = select(X, ("gamma", "log-normal"), (1, 2, 3), random_state=0, n_jobs=1)
     assert built == ["gamma", "log-normal"]
-    assert {c.fit.engine for c in selection.candidates} == {"sorted"}
+    assert {c.fit.engine for c in selection.candidates} == {"dense"}
 
 
 def test_the_same_answer_for_any_number_of_threads():

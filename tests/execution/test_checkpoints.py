@@ -48,6 +48,7 @@ def cut_off_after(model, X, steps):
         ("hard", {"algorithm": "hartigan"}),
         ("hard", {"algorithm": "swap"}),
         ("hard", {"algorithm": "online", "batch_size": 100}),
+        ("hard", {"algorithm": "online", "batch_size": 700, "n_init": 2}),
         ("soft", {"tol": 1e-9}),
         ("soft", {"algorithm": "sparse-em", "n_init": 2, "tol": 1e-9}),
     ],

@@ -125,7 +125,78 @@ def test_bad_data_is_named_by_its_row(client):
     with pytest.raises(ValueError, match="row 1234, column 1 is missing"):
         model_of("hard", "gaussian").fit(blocks(X))
     with pytest.raises(ValueError, match="so all must be in memory"):
-        KMLE(2, algorithm="online").fit(blocks(X))
+        KMLE(2, algorithm="hartigan").fit(blocks(X))
+
+
+# Online ---------------------------------------------------------------------------------------------------------------
+
+
+def test_online_learns_from_every_row_once(client):
+    X = rows_of("gaussian")
+    model = model_of("hard", "gaussian", algorithm="online").fit(blocks(X))
+    assert model.fit_.stop_reason == "every batch seen"
+    assert model.n_iter_ == 8  # seven blocks, and the objective of all rows
+    best = model_of("hard", "gaussian").fit(X)
+    assert model.score(X) > best.score(X) - 0.05
+    assert is_dask(model.labels_)
+    np.testing.assert_array_equal(model.labels_.compute(), model.predict(X))
+    whole = model.complete_log_likelihood(X)
+    assert model.fit_.complete_log_likelihood == pytest.approx(whole, rel=1e-9)
+
+
+def test_online_counts_weights_and_does_not_depend_on_the_scheduler():
+    import dask
+
+    X = rows_of("gaussian", 6000)
+    weights = np.random.default_rng(1).integers(0, 3, size=6000).astype(float)
+    settings = {"algorithm": "online", "batch_size": 200}
+    with dask.config.set(scheduler="synchronous"):
+        one = model_of("hard", "gaussian", **settings).fit(blocks(X), sample_weight=weights)
+    with dask.config.set(scheduler="threads"):
+        other = model_of("hard", "gaussian", **settings).fit(blocks(X), sample_weight=weights)
+    np.testing.assert_array_equal(one.mixture_.natural, other.mixture_.natural)
+    assert one.fit_.n == weights.sum()
+
+
+def test_blocks_in_order_of_their_clusters_keep_all_components():
+    """A first block of one cluster only would leave the others without rows."""
+    X = rows_of("gaussian")
+    X = X[np.argsort(X[:, 0])]
+    model = model_of("hard", "gaussian", algorithm="online").fit(blocks(X, 12))
+    assert len(model.weights_) == 3
+    assert model.score(X) > model_of("hard", "gaussian").fit(X).score(X) - 0.1
+
+
+def test_online_has_several_starts(client):
+    X = rows_of("gaussian", 6000)
+    settings = {"algorithm": "online", "init": "random"}
+    several = model_of("hard", "gaussian", n_init=4, **settings).fit(blocks(X))
+    single = [
+        model_of("hard", "gaussian", n_init=1, **settings).set_params(random_state=seed).fit(blocks(X))
+        for seed in range(4)
+    ]
+    assert several.fit_.starts.n == 4
+    assert several.objective_ >= np.median([model.objective_ for model in single])
+
+
+@pytest.mark.parametrize("steps", [1, 4, 9])
+def test_online_goes_on_from_a_checkpoint(steps, tmp_path):
+    X = rows_of("gaussian", 6000)
+    settings = {"algorithm": "online", "init": "random", "n_init": 2, "batch_size": 200}
+    path = tmp_path / "fit.checkpoint"
+    whole = model_of("hard", "gaussian", **settings).fit(blocks(X, 5))
+    calls = []
+
+    def stop(iteration, objective):
+        calls.append(iteration)
+        if len(calls) == steps:
+            raise KeyboardInterrupt
+
+    with watched(stop), pytest.raises(KeyboardInterrupt):
+        model_of("hard", "gaussian", checkpoint=path, **settings).fit(blocks(X, 5))
+    resumed = model_of("hard", "gaussian", checkpoint=path, resume=True, **settings).fit(blocks(X, 5))
+    np.testing.assert_array_equal(resumed.mixture_.natural, whole.mixture_.natural)
+    assert resumed.objective_ == whole.objective_
 
 
 # Clusters that fail ---------------------------------------------------------------------------------------------------

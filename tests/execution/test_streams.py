@@ -120,6 +120,30 @@ def test_one_pass_of_online_learning():
     assert any("before it was learned" in note for note in model.notes_)
 
 
+def test_several_starts_of_a_stream_read_once():
+    X = rows_of("gaussian", 3000)
+    settings = {"algorithm": "online", "init": "random", "random_state": 3}
+    one, several = (KMLE(3, n_init=n, **settings).fit(iter(np.array_split(X, 3))) for n in (1, 8))
+    assert several.score(X) > one.score(X) + 0.01
+
+
+def test_a_stream_read_once_leaves_no_checkpoint(tmp_path):
+    with pytest.raises(ValueError, match="leaves no checkpoint: keep the model"):
+        KMLE(2, algorithm="online", checkpoint=tmp_path / "c").fit(iter([np.eye(2)] * 9))
+
+
+def test_one_chunk_of_a_stream_can_be_asked(read_again):
+    from kmle.estimator.chunks import looked, prepared_chunks
+    from kmle.families import Gaussian
+
+    X = rows_of("gaussian", 900)
+    found = looked(lambda: iter(np.array_split(X, 3)), None, Gaussian(), False)
+    settings = {"prior_strength": 0.0, "prescribed_weights": None, "n_threads": 1, "n_components": 2}
+    problem = prepared_chunks(found, assignment="auto", sampling=np.random.default_rng(0), **settings).problem
+    assert problem.n_parts == 3
+    assert problem.over_part(1, lambda rows, first: (first, len(rows))) == (300, 300)
+
+
 def test_predictions_of_a_stream_come_batch_by_batch():
     X = rows_of("gaussian", 3000)
     model = model_of("hard", "gaussian").fit(X)

@@ -303,3 +303,28 @@ def test_formats_that_are_not_written_in_batches(tmp_path):
     for name, words in (("t.npz", "NPZ"), ("t.parquet.gz", "gzipped PARQUET")):
         with pytest.raises(ValueError, match=f"{words} cannot be written batch by batch"):
             write_batches(str(tmp_path / name), iter(()))
+
+
+def test_a_large_row_group_is_not_decoded_again_for_every_batch(tmp_path, monkeypatch):
+    path, rows = tmp_path / "t.parquet", np.random.default_rng(0).standard_normal((20_000, 2))
+    pl.DataFrame(rows, schema=["a", "b"]).write_parquet(path, row_group_size=20_000)
+    collect, calls = pl.LazyFrame.collect, []
+
+    def counted(self, *arguments, **settings):
+        calls.append(1)
+        return collect(self, *arguments, **settings)
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", counted)
+    batches = list(open_stream(str(path), batch_rows=100))
+    assert [len(batch) for batch in batches] == [100] * 200
+    np.testing.assert_array_equal(np.concatenate(batches), rows)
+    assert len(calls) <= 2  # how many rows there are, and the rows
+
+
+def test_what_is_decoded_at_once_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("kmle.io.pieces.DECODED_BYTES", 8 * 2 * 1000)
+    path, rows = tmp_path / "t.parquet", np.random.default_rng(0).standard_normal((5_001, 2))
+    pl.DataFrame(rows, schema=["a", "b"]).write_parquet(path)
+    batches = list(open_stream(str(path), batch_rows=300))
+    assert [len(batch) for batch in batches] == [300] * 16 + [201]
+    np.testing.assert_array_equal(np.concatenate(batches), rows)

@@ -10,7 +10,7 @@ from .engine import Engine
 from .pruned import ORDER_FROM_WORK, PrunedEngine
 from .rows import Rows
 from .skipping import SkippingEngine
-from .sorted import SortedEngine, can_sort
+from .sorted import SortedEngine, can_sort, repeats
 from .sparse import SparseEngine, SparseRows
 from .wide import WideEngine, can_widen
 
@@ -19,7 +19,8 @@ from .wide import WideEngine, can_widen
 SORT_FROM_ROWS = 20_000
 SORT_FIRST_PAIRS = {1: 120, 2: 28}
 SORT_ROWS_A_PAIR = {1: 1_000, 2: 8_000}
-# Soft fits make few hard passes, and are far quicker on a line whose values repeat: so many times fewer rows will do.
+# Soft fits make few hard passes: they sort only a line whose values repeat, where they are far quicker. So many times
+# fewer rows will do.
 SORT_SOFTLY = 20
 
 # Pruning pays while boxes of neighbouring rows are small beside cells: few statistics, many rows, and the more columns
@@ -58,7 +59,7 @@ def choose(rows: Rows, n_components: int, assignment: str, hard: bool = False) -
         raise ValueError(f"assignment='wide' is for the full Gaussian family; {rows.family.name} is not: use 'auto'")
     if assignment != "auto":
         return ENGINES[assignment](rows)
-    if can_sort(rows) and len(rows) >= fewest_rows_to_sort(rows.order, n_components, hard):
+    if can_sort(rows) and len(rows) >= fewest_rows_to_sort(rows.order, n_components, hard) and (hard or repeats(rows)):
         return SortedEngine(rows)
     if can_widen(rows) and rows.X.shape[1] >= WIDE_FROM_COLUMNS:
         return WideEngine(rows)

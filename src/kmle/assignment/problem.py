@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
-from ..families.resolution import Asked, Resolution, resolution_of
+from ..families.resolution import Asked, Resolution, resolution_of, unknown_resolution
 from ..families.sparse import issparse
 from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
 from ..statistics import ClusterStatistics
 from .choose import choose, passing_engine, plain_engine
-from .direct import SCORE_ERROR, direct_fits, score_error
+from .direct import direct_fits
 from .engine import Engine
-from .objective import Evidence, Facts, LearningProblem, Parameters, undisturbed, without_extremes
-from .partition import Labels, Partition, Remembered
+from .objective import Facts, LearningProblem, Parameters, undisturbed, without_extremes
+from .partition import Labels, Partition
 from .precise import PreciseEngine
+from .precise_objective import PreciseProblem
 from .rows import Rows
 from .sparse import SparseEngine, SparseRows
 from .wide import WideEngine
@@ -51,7 +52,7 @@ def at_hand(problem: LearningProblem, algorithm: str) -> "Problem":
     )
 
 
-class Problem(LearningProblem):
+class Problem(PreciseProblem):
     """A learning problem with its rows in memory, and the engine that passes over them.
 
     `sampling` draws the rows of the sample that seeds are looked for in; without it the draw is always the same.
@@ -89,15 +90,14 @@ class Problem(LearningProblem):
             facts = Facts(
                 self.rows.total, self.rows.mean_statistic, self.rows.largest_statistic, self.rows.sum_log_carrier()
             )
+            known: Resolution | None = None
             if isinstance(self.rows, Rows):
-                facts = without_extremes(facts, self._sampled_rows(self.rows))
-            super().__init__(family, facts, self.rows.origin, prior_strength, weights, self._resolution(resolution))
+                sampled = self._sampled_rows(self.rows)
+                facts = without_extremes(facts, sampled)
+                known = sampled_resolution(family, sampled.X, resolution)
+            super().__init__(family, facts, self.rows.origin, prior_strength, weights, known)
             self.meter = self.rows.meter
             self.has_direct = has_direct(self, self.rows)
-
-    def _resolution(self, asked: Asked) -> Resolution | None:
-        """The resolution of the sample's columns; sparse rows have none."""
-        return None if isinstance(self.rows, SparseRows) else resolution_of(self.rows.X[self._places], asked)
 
     def _sampled_rows(self, rows: Rows) -> Rows:
         """The rows of the sample, or all where they are few."""
@@ -131,11 +131,8 @@ class Problem(LearningProblem):
 
     # Passes -----------------------------------------------------------------------------------------------------------
 
-    def _needs_precise(self, parameters: Parameters, bias: Array) -> bool:
-        """Whether packed scores are not good enough, and the family has better ones."""
-        if not self.has_direct or isinstance(self.engine, WideEngine):
-            return False
-        return not score_error(self.largest_statistic, parameters.natural, bias) <= SCORE_ERROR
+    def _loses_digits(self, parameters: Parameters, bias: Array) -> bool:
+        return not isinstance(self.engine, WideEngine) and super()._loses_digits(parameters, bias)
 
     @cached_property
     def _precise(self) -> PreciseEngine:
@@ -149,7 +146,7 @@ class Problem(LearningProblem):
         """Hard pass over all rows, or over others seen from the same origin: who belongs where, and the statistics."""
         bias = self.bias(parameters)
         rows = self.rows if batch is None else batch
-        if isinstance(rows, Rows) and self._needs_precise(parameters, bias):
+        if isinstance(rows, Rows) and self._loses_digits(parameters, bias):
             precise = self._precise if batch is None else PreciseEngine(rows)
             return precise.hard_pass(parameters.natural, bias, parameters.log_weights)
         engine = self.engine if batch is None else plain_engine(batch)
@@ -158,67 +155,21 @@ class Problem(LearningProblem):
     def soften(self, parameters: Parameters, n_kept: int | None = None) -> ClusterStatistics:
         """Soft pass: statistics by responsibility, of the `n_kept` largest a row or of all."""
         bias = self.bias(parameters)
-        if self._needs_precise(parameters, bias):
+        if self._loses_digits(parameters, bias):
             return self._precise.soft_pass(parameters.natural, bias, parameters.log_weights, n_kept)
         return self.engine.soft_pass(parameters.natural, bias, n_kept)
 
-    def evidence(self, parameters: Parameters) -> Evidence:
-        """The log-likelihood, and how much in doubt labels are; most engines need no responsibilities for that."""
+    def row_evidence(self, parameters: Parameters) -> tuple[float, float] | None:
+        """Sums over rows of log sum_j exp(score_j) and of posterior entropies; None where only a soft pass has them."""
         bias = self.bias(parameters)
-        found: tuple[float, float] | None
-        if self._needs_precise(parameters, bias):
-            found = self._precise.evidence(parameters.natural, bias, parameters.log_weights)
-        else:
-            found = self.engine.evidence(parameters.natural, bias)
-        if found is None:
-            return super().evidence(parameters)
-        score, entropy = found
-        return Evidence(score + self.sum_log_carrier, entropy / self.total)
+        if self._loses_digits(parameters, bias):
+            return self._precise.evidence(parameters.natural, bias, parameters.log_weights)
+        return self.engine.evidence(parameters.natural, bias)
 
-    def evidence_in(self, parameters: Parameters, softened: ClusterStatistics) -> Evidence:
-        """The evidence that a full soft pass with these parameters found."""
-        precise = self._needs_precise(parameters, self.bias(parameters))
-        return self.evidence(parameters) if precise else super().evidence_in(parameters, softened)
-
-    # Precise objectives -----------------------------------------------------------------------------------------------
-
-    def _labels_in(self, partition: Partition | None, statistics: ClusterStatistics, *naturals: Array) -> Labels | None:
-        """The labels, where statistics do not have the digits for these components and the rows do."""
-        if partition is None or isinstance(partition, Remembered) or not self.has_direct:
-            return None
-        occupied = statistics.counts > 0
-        means = np.abs(statistics.sums[occupied]) / statistics.counts[occupied, None]
-        sizes = [np.einsum("kd,kd->k", means, np.abs(natural[occupied])).max(initial=0.0) for natural in naturals]
-        return None if np.finfo(float).eps * max(sizes) <= SCORE_ERROR else partition.labels
-
-    def complete_objective(
-        self, parameters: Parameters, statistics: ClusterStatistics, partition: Partition | None = None
-    ) -> float:
-        labels = self._labels_in(partition, statistics, parameters.natural)
-        if labels is None or not isinstance(self.rows, Rows):
-            return super().complete_objective(parameters, statistics)
-        occupied = statistics.counts > 0
-        fit = direct_fits(self.rows, parameters.natural, labels)[occupied]
-        fit += statistics.counts[occupied] * parameters.log_weights[occupied]
-        return float(fit.sum()) + self.sum_log_carrier + self.penalty(parameters)
-
-    def updated_natural(
-        self,
-        parameters: Parameters,
-        statistics: ClusterStatistics,
-        partition: Partition | None = None,
-        surely: bool = False,
-    ) -> Array:
-        natural = super().updated_natural(parameters, statistics, None, surely)
-        occupied = statistics.counts > 0
-        labels = self._labels_in(partition, statistics, natural, parameters.natural)
-        if labels is None or not isinstance(self.rows, Rows):
-            return natural
-        before, after = (direct_fits(self.rows, theta, labels) for theta in (parameters.natural, natural))
-        with np.errstate(invalid="ignore"):
-            penalty = self.prior_strength * (self._about(natural).prior_fit - self._about(parameters.natural).prior_fit)
-            worse = occupied & (after + penalty < before)
-        return np.where(worse[:, None], parameters.natural, natural) if worse.any() else natural
+    def direct_fits(self, partition: Partition, *naturals: Array) -> Array:
+        """For each of several parameters (k, D) the sum of log p(x) - k(x) over the rows of each component, (m, k)."""
+        assert isinstance(self.rows, Rows)  # sparse rows have no direct densities
+        return np.array([direct_fits(self.rows, natural, partition.labels) for natural in naturals])
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         """What a function of rows, and of the place of their first one among all, says of all."""
@@ -270,6 +221,13 @@ class Problem(LearningProblem):
         # It is a sample itself.
         part._sampling, part._sample_size, part._sample = np.random.default_rng(0), len(rows), None
         return part
+
+
+def sampled_resolution(family: ExponentialFamily, X: Array, asked: Asked) -> Resolution | None:
+    """The resolution of the columns of a sample (n, d), where components of the family can be narrow at all."""
+    if isinstance(asked, str) and family.smallest_spread(unknown_resolution(X.shape[1]), None) is None:
+        return None
+    return resolution_of(X, asked)
 
 
 def has_direct(problem: LearningProblem, rows: Rows | SparseRows) -> bool:

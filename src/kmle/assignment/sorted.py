@@ -19,6 +19,8 @@ from .rows import Rows
 
 # Values that repeat are merged where at most this share of the line is left: the weights they then have take memory.
 MERGED_SHARE = 0.25
+# So many times the square root of the number of rows is a sample in which equal values meet.
+SAMPLED_ROOTS = 4
 # So many runs tell how often values repeat, about.
 SAMPLED_RUNS = 4
 
@@ -26,6 +28,17 @@ SAMPLED_RUNS = 4
 def can_sort(rows: Rows) -> bool:
     """Whether cells are intervals of a line: one column with one statistic, or with two that cross but twice."""
     return rows.X.shape[1] == 1 and (rows.order == 1 or (rows.order == 2 and rows.family.ordered_cells))
+
+
+def repeats(rows: Rows) -> bool:
+    """Whether values along a line repeat so often that most are merged, as far as a sample tells.
+
+    Of m rows m^2 / 2v pairs are equal where there are v values of equal weight: at least half as many are asked for.
+    """
+    n = len(rows)
+    drawn = np.unique(np.random.default_rng(0).integers(n, size=min(n, int(SAMPLED_ROOTS * np.sqrt(n)))))
+    equal = len(drawn) - count_distinct(rows.X[drawn, 0])
+    return equal >= len(drawn) ** 2 / (4 * MERGED_SHARE * n)
 
 
 class SortedEngine:

@@ -76,7 +76,7 @@ class CheckedEstimator(ABC):
 
     def _looked(self, X: Any, sample_weight: Any) -> Looked:
         """The first look at data in chunks; settles `family_` and what there is to know of the columns."""
-        check_algorithm(self._algorithm_name, X)
+        check_algorithm(self._algorithm_name)
         if not isinstance(self.init, str | Mixture):
             raise ValueError("init as labels needs the rows in memory: on chunks give a name or a Mixture")
         chunks = looked(X, sample_weight, resolve(self.family), self._may_compress())

@@ -14,6 +14,7 @@ from ..execution.piece import Task
 from ..families import ExponentialFamily
 from ..families.checking import relative_factor
 from ..families.resolution import Asked
+from ..families.sparse import check_sparse, issparse
 from ..learning import Fit
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -21,7 +22,7 @@ from ..numerics.digest import merged
 from .notes import overfit_notes
 
 # Algorithms that go from row to row.
-AT_HAND_ONLY = ("hartigan", "exact", "online")
+AT_HAND_ONLY = ("hartigan", "exact")
 
 
 @dataclass(frozen=True)
@@ -116,12 +117,15 @@ def prepared_chunks(
     assignment: str,
     sampling: np.random.Generator,
     resolution: Asked = None,
+    hard: bool = False,
 ) -> PreparedChunks:
     """The problem of the distinct rows where they are few, else of all chunks."""
     look, chunks = looked.look, looked.chunks
     engine = "auto" if assignment == "compressed" else assignment
     factor, threads = looked.weight_factor, chunks.threads(n_threads)
-    settings = Settings(look.family, look.origin, n_components, engine, threads, chunks.stays, factor, look.single)
+    settings = Settings(
+        look.family, look.origin, n_components, engine, threads, chunks.stays, factor, look.single, hard
+    )
     chunks.settle(settings)
     table = look.distinct if assignment in ("auto", "compressed") else None
     if table is None or table.X is None:
@@ -138,23 +142,26 @@ def prepared_chunks(
         n_components,
         engine,
         sampling,
-        resolution=resolution,
+        hard,
+        resolution,
     )
     return PreparedChunks(looked, few, few=True)
 
 
-def check_algorithm(name: str, X: Any) -> None:
+def check_algorithm(name: str) -> None:
     """Refuses what chunks cannot do, before anything is read."""
-    if name in AT_HAND_ONLY and (name != "online" or is_dask(X)):
+    if name in AT_HAND_ONLY:
         raise ValueError(
             f"algorithm is {name!r}, which goes from row to row, so all must be in memory: on chunks use 'k-mle', "
-            "'hard-em' or 'swap'"
+            "'hard-em', 'swap' or 'online'"
         )
 
 
-def of_block(mixture: Mixture, method: str, X: Array, first_row: int = 0) -> Array:
-    """What a mixture says of the rows of one block, after they have been checked."""
-    return getattr(mixture, method)(mixture.family.check(X, first_row=first_row))
+def of_block(mixture: Mixture, method: str, X: Any, first_row: int = 0) -> Array:
+    """What a mixture says of the rows of one block, dense or sparse, after they have been checked."""
+    family = mixture.family
+    rows = check_sparse(family, X, first_row) if issparse(X) else family.check(X, first_row=first_row)
+    return getattr(mixture, method)(rows)
 
 
 def opened(X: Any) -> Any:

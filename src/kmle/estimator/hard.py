@@ -135,7 +135,15 @@ class HardEstimator(MixtureEstimator):
         return with_large_first(chunks_of(opened(X), resolve(self.family)), needed)
 
     def _one_pass(self, X: Any) -> Self:
-        """Learns from a stream that is read once; its likelihoods are of each batch before it was learned from."""
+        """Learns from a stream that is read once; its likelihoods are of each batch before it was learned from.
+
+        Several starts are compared on the first batch, and the best one goes on.
+        """
+        if self.checkpoint is not None:
+            raise ValueError(
+                "a stream that is read once leaves no checkpoint: keep the model between calls of partial_fit, or give "
+                "the rows as a Dask array or in memory"
+            )
         for name in ("_online_state", "n_iter_"):
             self.__dict__.pop(name, None)
         began, n, densities = time.perf_counter(), 0.0, np.zeros(2)
@@ -145,7 +153,7 @@ class HardEstimator(MixtureEstimator):
                 self.partial_fit(chunk.X, sample_weight=chunk.weights)
             rows = self._legal(self._table(chunk.X, self.family_, reset=False))
             densities += self.mixture_.log_likelihoods(rows, chunk.weights, threads_of(self.n_jobs))
-            n += float(len(rows) if chunk.weights is None else chunk.weights.sum())
+            n += float(len(chunk) if chunk.weights is None else chunk.weights.sum())
             if known:
                 self.partial_fit(chunk.X, sample_weight=chunk.weights)
         state = self._online_state
@@ -189,8 +197,9 @@ class HardEstimator(MixtureEstimator):
             sampling=rng.spawn(1)[0],
             resolution=self._asked_resolution(),
         )
-        start = problem.with_prescribed(self._start(problem, rng).parameters)
-        self._online_state = warmed_up(problem, problem.rows, start)
+        starts = [self._start(problem, rng, restart=restart).parameters for restart in range(self._n_runs)]
+        states = [warmed_up(problem, problem.rows, problem.with_prescribed(start)) for start in starts]
+        self._online_state = max(states, key=lambda state: state.objective)
         self._online_problem = problem.without_rows()
         return self._take_online(rows)
 

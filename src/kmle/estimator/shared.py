@@ -31,8 +31,10 @@ from .rounding import rounded_columns
 
 AnyPrepared: TypeAlias = Prepared | PreparedChunks
 
-# Algorithms that do not depend on where they start, or go on from row to row.
-ONE_START = ("exact", "online")
+# Algorithms that do not depend on where they start.
+ONE_START = ("exact",)
+# Algorithms that make few passes: a search for the best start would make more.
+NO_SEARCH = ("exact", "online")
 # Algorithms in which a row belongs to one component.
 HARD = ("k-mle", "hard-em", "hartigan", "swap", "exact", "online")
 
@@ -87,6 +89,7 @@ class MixtureEstimator(FittedEstimator):
                 assignment=self.assignment,
                 sampling=sampling,
                 resolution=self._asked_resolution(),
+                hard=self._hard,
             ), generators
         n_threads = threads_of(self.n_jobs)
         with looking_once(n_threads):
@@ -235,7 +238,7 @@ class MixtureEstimator(FittedEstimator):
             assert isinstance(problem, Problem)  # labels are refused for rows that are not at hand
             return _given(self._from_labels(problem, np.asarray(self.init), seen))
         k, named = self.n_components, None if self.init == "auto" else self.init
-        if self.n_init == "auto" and k > 1 and not self._has_one_start:
+        if self.n_init == "auto" and k > 1 and not self._has_one_start and self._algorithm_name not in NO_SEARCH:
             return search(problem, k, rng, hard=self._hard, kind=named)
         if named is None:
             return single_start(problem, k, rng, restart, hard=self._hard)

@@ -6,9 +6,11 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 
 from ..families import ExponentialFamily
 from ..families.checking import as_rows, check_weights, unmasked, unmasked_weights
+from ..families.sparse import as_csr, check_takes_sparse, issparse
 from ..numerics.arrays import Array
 from ..numerics.digest import checksum
 
@@ -21,15 +23,29 @@ BATCH_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows that are at hand, with their weights if they have any; `first_row` is where they stand among all."""
+    """Rows in memory, dense or sparse, with their weights if they have any; `first_row` is their place among all."""
 
-    X: Array
+    X: Any
     weights: Array | None
     first_row: int = 0
 
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
     def __sizeof__(self) -> int:
-        # Schedulers weigh what it would cost to move it.
-        return int(self.X.nbytes)
+        # Schedulers compare what it costs to move it.
+        return self.nbytes
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the rows are in compressed sparse form."""
+        return issparse(self.X)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the rows."""
+        parts = (self.X.data, self.X.indices, self.X.indptr) if self.sparse else (self.X,)
+        return sum(int(part.nbytes) for part in parts)
 
     @cached_property
     def checksum(self) -> int:
@@ -49,8 +65,8 @@ class Batches:
     """Batches of rows that can be read again and again: what `fit` takes when the rows do not fit in memory.
 
     `source` is a function that opens the stream anew, a sequence of batches, any object that starts again with every
-    `iter`, or an array (a memory map, say) that is read in slices of `batch_rows`. A batch is an array (m, d), or a
-    pair of one and the weights of its rows.
+    `iter`, or an array (a memory map or a SciPy sparse array, say) that is read in slices of `batch_rows`. A batch is
+    an array (m, d), sparse where the family takes sparse rows, or a pair of one and the weights of its rows.
 
     >>> from kmle import KMLE
     >>> stream = Batches(lambda: ([[number], [40 * number]] for number in (1, 2, 3)))
@@ -74,22 +90,26 @@ class Batches:
         self._sample_weight = unmasked_weights(sample_weight)
 
     def __iter__(self) -> Iterator[Batch]:
-        if isinstance(self._source, np.ndarray) and self._source.ndim > 1:
+        if issparse(self._source) or (isinstance(self._source, np.ndarray) and self._source.ndim > 1):
             return self._slices(self._source)
         return iter(self._source() if callable(self._source) else self._source)
 
-    def _slices(self, X: Array) -> Iterator[Batch]:
-        step = self._batch_rows or max(1, BATCH_BYTES // (X.itemsize * int(np.prod(X.shape[1:]))))
-        for start in range(0, len(X), step):
+    def _slices(self, X: Any) -> Iterator[Batch]:
+        sparse = issparse(X)
+        X = scipy.sparse.csr_array(X) if sparse else X
+        row_bytes = 12 * X.nnz // max(1, X.shape[0]) if sparse else X.itemsize * int(np.prod(X.shape[1:]))
+        step = self._batch_rows or max(1, BATCH_BYTES // max(1, row_bytes))
+        for start in range(0, X.shape[0], step):
+            part = X[start : start + step]
             # A copy, so that the pages of a memory map are not held on to.
-            rows = np.array(X[start : start + step])
+            rows = part if sparse else np.array(part)
             weights = None if self._sample_weight is None else self._sample_weight[start : start + step]
             yield rows if weights is None else (rows, weights)
 
     @property
     def in_memory(self) -> bool:
-        """Whether the batches are held by a list or tuple anyway."""
-        return isinstance(self._source, Sequence)
+        """Whether the rows are in memory anyway: in a list or tuple, or as one sparse array."""
+        return isinstance(self._source, Sequence) or issparse(self._source)
 
 
 def is_streamed(X: Any) -> bool:
@@ -113,7 +133,7 @@ def with_large_first(chunks: Iterator[Chunk], n_rows: int) -> Iterator[Chunk]:
     gathered: list[Chunk] = []
     for chunk in chunks:
         gathered.append(chunk)
-        n_rows -= len(chunk.X)
+        n_rows -= len(chunk)
         if n_rows <= 0:
             yield _together(gathered)
             gathered = []
@@ -123,8 +143,14 @@ def with_large_first(chunks: Iterator[Chunk], n_rows: int) -> Iterator[Chunk]:
 
 def _together(chunks: list[Chunk]) -> Chunk:
     weights = [chunk.weights for chunk in chunks if chunk.weights is not None]
-    rows = np.concatenate([chunk.X for chunk in chunks])
-    return Chunk(rows, np.concatenate(weights) if weights else None, chunks[0].first_row)
+    return Chunk(
+        stacked([chunk.X for chunk in chunks]), np.concatenate(weights) if weights else None, chunks[0].first_row
+    )
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Rows one below the other: all dense or all sparse."""
+    return scipy.sparse.vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
 def as_batches(X: Any, sample_weight: Array | None) -> Batches:
@@ -137,27 +163,44 @@ def as_batches(X: Any, sample_weight: Array | None) -> Batches:
 
 
 def chunks_of(batches: Iterable[Batch], family: ExponentialFamily) -> Iterator[Chunk]:
-    """The batches as chunks: tables of numbers of one width, with weights everywhere or nowhere."""
-    first_row, width, weighted = 0, None, None
+    """The batches as chunks: tables of numbers of one width, all dense or all sparse, all or none with weights."""
+    first: Chunk | None = None
+    first_row = 0
     for batch in batches:
         table, given = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
         if np.shape(table)[:1] == (0,):
             continue
-        X = as_rows(family, unmasked(table, first_row))
-        weights = None if given is None else check_weights(given, len(X), first_row)
-        width = X.shape[1] if width is None else width
-        weighted = (weights is not None) if weighted is None else weighted
-        if X.shape[1] != width:
-            raise ValueError(
-                f"the batch that begins at row {first_row} has {X.shape[1]} columns, those before have {width}: every "
-                "batch needs the same columns"
-            )
-        if (weights is not None) != weighted:
-            raise ValueError(
-                f"the batch that begins at row {first_row} differs from those before in having weights or not: give "
-                "weights with every batch or with none"
-            )
-        yield Chunk(X, weights, first_row)
-        first_row += len(X)
-    if first_row == 0:
+        chunk = as_chunk(table, given, first_row, family)
+        first = chunk if first is None else first
+        _check_alike(chunk, first)
+        yield chunk
+        first_row += len(chunk)
+    if first is None:
         raise ValueError("there are no rows: at least one batch is needed")
+
+
+def as_chunk(table: Any, weights: Any, first_row: int, family: ExponentialFamily) -> Chunk:
+    """A batch of rows, dense or sparse, with their weights or None, as a chunk."""
+    if issparse(table):
+        check_takes_sparse(family)
+        X = as_csr(table)
+    else:
+        X = as_rows(family, unmasked(table, first_row))
+    return Chunk(X, None if weights is None else check_weights(weights, X.shape[0], first_row), first_row)
+
+
+def _check_alike(chunk: Chunk, first: Chunk) -> None:
+    """Refuses a batch that is not like the first one."""
+    begins = f"the batch that begins at row {chunk.first_row}"
+    if chunk.X.shape[1] != first.X.shape[1]:
+        raise ValueError(
+            f"{begins} has {chunk.X.shape[1]} columns, those before have {first.X.shape[1]}: every batch needs the "
+            "same columns"
+        )
+    if (chunk.weights is None) != (first.weights is None):
+        raise ValueError(
+            f"{begins} differs from those before in having weights or not: give weights with every batch or with none"
+        )
+    if chunk.sparse != first.sparse:
+        kinds = ("sparse", "dense") if chunk.sparse else ("dense", "sparse")
+        raise ValueError(f"{begins} is {kinds[0]}, those before are {kinds[1]}: give all batches in one form")

@@ -15,8 +15,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from ..families import ExponentialFamily
-from ..families.checking import as_rows, check_weights
-from .batches import Chunk
+from .batches import Chunk, as_chunk
 from .piece import Piece, Settings, Task
 from .problem import Chunks
 
@@ -57,7 +56,7 @@ class DaskChunks(Chunks):
         firsts = np.concatenate([[0], np.cumsum(self._lengths)])
         blocks = list(table.to_delayed().ravel())
         weights = _blocks_of_weights(sample_weight, self._lengths, firsts)
-        make = delayed(partial(_chunk, family=family), pure=False)
+        make = delayed(partial(as_chunk, family=family), pure=False)
         blocks_and_weights = zip(self._lengths, blocks, weights, firsts[:-1].tolist(), strict=True)
         self._chunks: list[Delayed] = [make(*block) for length, *block in blocks_and_weights if length]
         self._pieces: list[Delayed] = []
@@ -92,13 +91,21 @@ class DaskChunks(Chunks):
         task = delayed(function, pure=False)
         shared = _shared(arguments, len(self._pieces))
         own = [()] * len(self._pieces) if each is None else [(value,) for value in each]
-        answers = []
-        for piece, home, mine in zip(self._pieces, self._homes, own, strict=True):
-            # A scheduler may think that a piece is quickly moved; what its engine remembers would be lost. Where its
-            # home is gone, any other worker will do.
-            with annotate(workers=home, allow_other_workers=True) if home else nullcontext():
-                answers.append(task(piece, *shared, *mine))
+        answers = [self._asked(place, task, *shared, *mine) for place, mine in enumerate(own)]
         return cast(T, _summed(answers, self._client))
+
+    def at(self, place: int, function: Callable[..., T], *arguments: Any) -> T:
+        """function(piece, *arguments) for one piece."""
+        answer = self._asked(place, delayed(function, pure=False), *arguments)
+        return cast(T, _computed([answer], self._client)[0])
+
+    def _asked(self, place: int, task: Any, *arguments: Any) -> Delayed:
+        """A task on one piece, where that piece is."""
+        # A scheduler may think that a piece is quickly moved; what its engine remembers would be lost. Where its home
+        # is gone, any other worker will do.
+        home = self._homes[place]
+        with annotate(workers=home, allow_other_workers=True) if home else nullcontext():
+            return cast(Delayed, task(self._pieces[place], *arguments))
 
     def labels(self, task: Task, n_rows: Sequence[int]) -> Any:
         """The labels of all rows as a Dask array; they stay with the rows until they are asked for."""
@@ -132,11 +139,6 @@ def as_table(X: Any, lengths: bool | None) -> Any:
     if lengths and any(np.isnan(length) for length in table.chunks[0]):
         table = table.compute_chunk_sizes()
     return table
-
-
-def _chunk(X: Any, weights: Any, first_row: int, family: ExponentialFamily) -> Chunk:
-    rows = as_rows(family, X)
-    return Chunk(rows, None if weights is None else check_weights(weights, len(rows), first_row), first_row)
 
 
 def _blocks_of_weights(sample_weight: Any, lengths: Sequence[int], firsts: Any) -> list[Any]:

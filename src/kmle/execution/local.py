@@ -1,6 +1,8 @@
 """Chunks of this process: read again for every pass, or kept once they turn out to fit."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from itertools import islice
 from operator import add
 from typing import Any, TypeVar
 
@@ -41,8 +43,8 @@ class StreamedChunks(Chunks):
         for chunk in chunks_of(self._batches, self._family):
             answer = function(chunk)
             total = answer if total is None else add(total, answer)
-            self._seen.append((len(chunk.X), chunk.checksum))
-            self._bytes += chunk.X.nbytes
+            self._seen.append((len(chunk), chunk.checksum))
+            self._bytes += chunk.nbytes
         assert total is not None  # a stream without rows is refused
         return total
 
@@ -61,14 +63,14 @@ class StreamedChunks(Chunks):
         if settings.stays:
             self._kept = list(self._pieces())
 
-    def _pieces(self) -> Iterator[Piece]:
+    def _pieces(self) -> Generator[Piece, None, None]:
         if self._kept is not None:
             yield from self._kept
             return
         assert self._settings is not None  # settled
         place = 0
         for chunk in chunks_of(self._batches, self._family):
-            if [(len(chunk.X), chunk.checksum)] != self._seen[place : place + 1]:
+            if [(len(chunk), chunk.checksum)] != self._seen[place : place + 1]:
                 break
             place += 1
             yield Piece(chunk, self._settings)
@@ -89,6 +91,11 @@ class StreamedChunks(Chunks):
             total = answer if total is None else add(total, answer)
         assert total is not None  # there is at least one chunk
         return total
+
+    def at(self, place: int, function: Callable[..., T], *arguments: Any) -> T:
+        """function(piece, *arguments) for one piece; a stream is read up to there."""
+        with closing(self._pieces()) as pieces:
+            return function(next(islice(pieces, place, None)), *arguments)
 
     def labels(self, task: Task, n_rows: Sequence[int]) -> Labels:
         """The labels of all rows, or none where they would fill the memory."""

@@ -10,6 +10,7 @@ from ..assignment.compression import SHARE, compressed, distinct
 from ..assignment.precision import Extent, all_single, blocks_of, exact_origin, merged_origins, seen_exactly
 from ..families import ExponentialFamily
 from ..families.checking import check_learnable
+from ..families.sparse import check_sparse
 from ..kernels import looking_once
 from ..numerics.arrays import Array
 from .batches import Chunk
@@ -95,6 +96,8 @@ def look_at(chunk: Chunk, family: ExponentialFamily, columns: list[str] | None, 
 
 def _look_at(chunk: Chunk, family: ExponentialFamily, columns: list[str] | None, may_compress: bool) -> Look:
     settled = family.for_data(chunk.X)
+    if chunk.sparse:
+        return _look_at_sparse(Chunk(check_sparse(settled, chunk.X, chunk.first_row), chunk.weights), settled)
     X = settled.check(chunk.X, columns, chunk.first_row)
     check_learnable(settled, X, columns)
     weighty = Chunk(X, chunk.weights, chunk.first_row).weighty
@@ -102,11 +105,29 @@ def _look_at(chunk: Chunk, family: ExponentialFamily, columns: list[str] | None,
     n = len(weighty.X)
     if n == 0:
         return Look(settled, (len(X),), (0,), 0.0, None, Table(X[:0], np.zeros(0)), extent, (chunk.checksum,))
-    weight = float(n if weighty.weights is None else weighty.weights.sum())
+    weight = _weight(weighty)
     few = compressed(weighty.X, weighty.weights, share=1.0) if may_compress else None
     table = Table(None, None) if few is None or few.X.size > MOST_NUMBERS else Table(few.X, few.weights)
     middle = settled.origin(weighty.X.astype(float, copy=False), weighty.weights)
     return Look(settled, (len(X),), (n,), weight, middle, table, extent, (chunk.checksum,))
+
+
+def _look_at_sparse(chunk: Chunk, settled: ExponentialFamily) -> Look:
+    """Sparse rows are not centered, and not searched for distinct ones."""
+    weighty = chunk.weighty
+    return Look(
+        settled,
+        (len(chunk),),
+        (len(weighty),),
+        _weight(weighty),
+        None,
+        Table(None, None),
+        checksums=(chunk.checksum,),
+    )
+
+
+def _weight(chunk: Chunk) -> float:
+    return float(len(chunk) if chunk.weights is None else chunk.weights.sum())
 
 
 def look_at_all(looks: list[Look]) -> Look:

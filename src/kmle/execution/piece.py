@@ -1,6 +1,6 @@
 """One chunk made ready for passes, and what is asked of it. All answers add up over chunks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assignment.choose import choose, passing_engine
+from ..assignment.direct import direct_fits
 from ..assignment.engine import Engine
 from ..assignment.objective import Facts
 from ..assignment.partition import Labels, Partition
@@ -39,6 +40,8 @@ class Settings:
     """What the weights of rows are multiplied by, to count rows."""
     single: bool | None = None
     """Whether single precision holds what the kernels see of all rows; None: each chunk finds out."""
+    hard: bool = False
+    """Whether passes will be hard."""
 
 
 @dataclass(frozen=True)
@@ -104,28 +107,32 @@ class Piece:
 
     def __sizeof__(self) -> int:
         # The rows and their packed copy: schedulers weigh what it would cost to move or to make it.
-        return int(2 * self.chunk.X.nbytes)
+        return 2 * self.chunk.nbytes
 
     def __len__(self) -> int:
-        return len(self.rows.X)
+        return len(self.rows)
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> Rows | SparseRows:
         """The rows that have weight, measured from the common origin."""
         weighty, told = self.chunk.weighty, self.settings
         weights = None if weighty.weights is None else told.weight_factor * weighty.weights
+        if weighty.sparse:
+            return SparseRows(told.family, weighty.X, weights, told.n_threads)
         return Rows(told.family, weighty.X, weights, told.origin, told.n_threads, told.single)
 
     @cached_property
     def engine(self) -> Engine:
         """What passes over them."""
-        if self.settings.stays:
-            return choose(self.rows, self.settings.n_components, self.settings.assignment)
+        told = self.settings
+        if told.stays and isinstance(self.rows, Rows):
+            return choose(self.rows, told.n_components, told.assignment, told.hard)
         return passing_engine(self.rows)
 
     @cached_property
     def precise(self) -> PreciseEngine:
         """What passes over them where packed scores would lose too many digits."""
+        assert isinstance(self.rows, Rows)  # sparse rows have no better scores
         return PreciseEngine(self.rows, self.engine)
 
     def sums(self, places: NDArray[np.intp]) -> Sums:
@@ -168,17 +175,42 @@ class Piece:
             return self.precise.soft_pass(task.natural, task.bias, task.log_weights, n_kept)
         return self.engine.soft_pass(task.natural, task.bias, n_kept)
 
+    def evidence(self, task: Task) -> Array:
+        """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities, (2,)."""
+        if len(self) == 0:
+            return np.zeros(2)
+        if self._is_direct(task):
+            return np.array(self.precise.evidence(task.natural, task.bias, task.log_weights))
+        found = self.engine.evidence(task.natural, task.bias)
+        if found is not None:
+            return np.array(found)
+        softened, active = self.engine.soft_pass(task.natural, task.bias), np.isfinite(task.bias)
+        expected = np.einsum("kd,kd->", softened.sums[active], task.natural[active])
+        return np.array([softened.score, softened.score - expected - softened.counts[active] @ task.bias[active]])
+
+    def direct_fits(self, task: Task, naturals: Sequence[Array]) -> Array:
+        """For each of several parameters the sum of log p(x) - k(x) over the rows that a pass gives each component."""
+        if len(self) == 0:
+            return np.zeros((len(naturals), len(task.natural)))
+        assert isinstance(self.rows, Rows)  # sparse rows have no direct densities
+        labels = self._partition(task).labels
+        return np.array([direct_fits(self.rows, natural, labels) for natural in naturals])
+
     def _is_direct(self, task: Task) -> bool:
         return task.direct and not isinstance(self.engine, WideEngine)
 
     def labels(self, task: Task) -> Labels:
         """The component of every row of the chunk, also of those without weight."""
         chunk = self.chunk
-        if len(self) < len(chunk.X):
+        if len(self) < len(chunk):
             return Piece(Chunk(chunk.X, None, chunk.first_row), self.settings).labels(task)
+        return self._partition(task).labels
+
+    def _partition(self, task: Task) -> Partition:
+        """The outcome of a hard pass over the rows that have weight: that of the last one, where it was the same."""
         if self._last is None or not _same(self._last[0], task):
             self._last = task, self._hard(task)[0]
-        return self._last[1].labels
+        return self._last[1]
 
     def on_rows(self, function: Callable[[Rows | SparseRows, int], T], first: int) -> T:
         """What a function of rows says of these, the first of which is that many from the start."""

@@ -10,17 +10,18 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.direct import SCORE_ERROR, score_error
-from ..assignment.objective import LearningProblem, Parameters, without_extremes
+from ..assignment.objective import Parameters, without_extremes
 from ..assignment.partition import DIGEST_BYTES, Labels, Partition
-from ..assignment.problem import Problem, has_direct, sample_size
+from ..assignment.parts import PartedProblem
+from ..assignment.problem import Problem, has_direct, sample_size, sampled_resolution
 from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
-from ..families.resolution import Asked, resolution_of
+from ..families.resolution import Asked
+from ..families.sparse import issparse
 from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
 from ..statistics import ClusterStatistics
-from .batches import Chunk
+from .batches import Chunk, stacked
 from .look import Look
 from .piece import Piece, Settings, Sums, Task
 
@@ -58,11 +59,15 @@ class Chunks(ABC):
         """The sum of function(piece, *arguments, each[i]) over the pieces, in their order."""
 
     @abstractmethod
+    def at(self, place: int, function: Callable[..., T], *arguments: Any) -> T:
+        """function(piece, *arguments) for one piece."""
+
+    @abstractmethod
     def labels(self, task: Task, n_rows: Sequence[int]) -> Any:
         """The labels of all rows, as an array of whatever kind the data came in."""
 
 
-class ChunkedProblem(LearningProblem):
+class ChunkedProblem(PartedProblem):
     """A learning problem whose rows are elsewhere. `firsts` are the places of the pieces' first rows among all."""
 
     def __init__(
@@ -78,13 +83,16 @@ class ChunkedProblem(LearningProblem):
         self.chunks = chunks
         self.n_rows = look.n_rows
         self.firsts = np.concatenate([[0], np.cumsum(look.n_weighty)[:-1]]).astype(int)
-        places = reservoir_places(sum(look.n_weighty), sample_size(settings.n_components), sampling)
-        sums: Sums = chunks.summed(Piece.sums, each=_split(places, self.firsts))
+        self._places = reservoir_places(sum(look.n_weighty), sample_size(settings.n_components), sampling)
+        sums: Sums = chunks.summed(Piece.sums, each=_split(self._places, self.firsts))
         self._sampled, self._settings, self._engines = sums.sampled, settings, sorted(sums.engines)
-        known = resolution_of(self._sampled_rows.X, resolution)
-        facts = without_extremes(sums.facts, self._sampled_rows)
+        facts, known, sampled = sums.facts, None, self._sampled_rows
+        if isinstance(sampled, Rows):
+            known = sampled_resolution(settings.family, sampled.X, resolution)
+            facts = without_extremes(facts, sampled)
         super().__init__(settings.family, facts, settings.origin, prior_strength, weights, known)
-        self._has_direct = has_direct(self, self.sample.rows)
+        self._sums_of_all = sums.statistic
+        self.has_direct = has_direct(self, self.sample.rows)
 
     @property
     def engine_name(self) -> str:
@@ -92,10 +100,12 @@ class ChunkedProblem(LearningProblem):
         return f"{' and '.join(self._engines)} on {len(self.n_rows)} chunks of {self.chunks.name}"
 
     @cached_property
-    def _sampled_rows(self) -> Rows:
-        X = np.concatenate([chunk.X for chunk in self._sampled])
+    def _sampled_rows(self) -> Rows | SparseRows:
+        X = stacked([chunk.X for chunk in self._sampled])
         parts = [chunk.weights for chunk in self._sampled if chunk.weights is not None]
         settings, weights = self._settings, np.concatenate(parts) if parts else None
+        if issparse(X):
+            return SparseRows(settings.family, X, weights, settings.n_threads)
         return Rows(settings.family, X, weights, settings.origin, settings.n_threads)
 
     @cached_property
@@ -103,17 +113,21 @@ class ChunkedProblem(LearningProblem):
         """The problem on a random sample of its rows, held in memory; on all of them if they are few."""
         return Problem.like(self, self._sampled_rows)
 
+    @property
+    def row_values(self) -> float:
+        """How many numbers a pass reads for each row, on average: of sparse rows those that are stored."""
+        return self.sample.row_values
+
     def _task(self, parameters: Parameters) -> Task:
         bias = self.bias(parameters)
-        direct = self._has_direct and score_error(self.largest_statistic, parameters.natural, bias) > SCORE_ERROR
-        return Task(parameters.natural, parameters.log_weights, bias, direct)
+        return Task(parameters.natural, parameters.log_weights, bias, self._loses_digits(parameters, bias))
 
     def assign(self, parameters: Parameters) -> tuple[Partition, ClusterStatistics]:
         """Hard pass over all rows: who belongs where, and the statistics."""
         task = self._task(parameters)
         answer = self.chunks.summed(Piece.hard, task)
         self._check_unchanged(answer.statistics)
-        return Spread(answer.digests, partial(self.chunks.labels, task, self.n_rows)), answer.statistics
+        return Spread(answer.digests, partial(self.chunks.labels, task, self.n_rows), task), answer.statistics
 
     def soften(self, parameters: Parameters, n_kept: int | None = None) -> ClusterStatistics:
         """Soft pass: statistics by responsibility, of the `n_kept` largest a row or of all."""
@@ -121,25 +135,50 @@ class ChunkedProblem(LearningProblem):
         self._check_unchanged(statistics)
         return statistics
 
+    def row_evidence(self, parameters: Parameters) -> tuple[float, float]:
+        """Sums over rows of log sum_j exp(score_j) and of posterior entropies."""
+        score, entropy = self.chunks.summed(Piece.evidence, self._task(parameters))
+        return float(score), float(entropy)
+
+    def direct_fits(self, partition: Partition, *naturals: Array) -> Array:
+        """For each of several parameters (k, D) the sum of log p(x) - k(x) over the rows of each component, (m, k)."""
+        assert isinstance(partition, Spread)  # the only partitions of rows in chunks
+        return self.chunks.summed(Piece.direct_fits, partition.task, naturals)
+
     def _check_unchanged(self, statistics: ClusterStatistics) -> None:
         """Refuses statistics that are not of the rows that were there at first, where these are read again."""
         if self.chunks.stays:
             return
         scale = SAME_SUMS * self.total * self.largest_statistic
-        if (np.abs(statistics.sums.sum(axis=0) - self.total * self.prior_moment) > scale).any():
+        if (np.abs(statistics.sums.sum(axis=0) - self._sums_of_all) > scale).any():
             raise ValueError(f"the sums over the stream are not what they were at first: {SAME_EVERY_TIME}")
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         """The sum of what a function of rows, and of where they begin, says of all."""
         return self.chunks.summed(Piece.on_rows, function, each=self.firsts.tolist())
 
+    @property
+    def n_parts(self) -> int:
+        """How many chunks there are."""
+        return len(self.n_rows)
+
+    def over_part(self, part: int, function: Callable[[Rows | SparseRows, int], T]) -> T:
+        """What a function of rows, and of where they begin, says of one chunk."""
+        return self.chunks.at(part, Piece.on_rows, function, int(self.firsts[part]))
+
+    def places_in_parts(self, sampled: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Which rows of each chunk are the rows of `sample` with these indices, in ascending order."""
+        return _split(self._places[sampled], self.firsts)
+
 
 @dataclass(frozen=True, eq=False)
 class Spread(Partition):
-    """Labels that stay where the rows are; one digest a chunk tells whether they changed."""
+    """Labels that stay where the rows are; one digest per chunk tells whether they changed."""
 
     digests: tuple[bytes, ...]
     gather: Callable[[], Labels]
+    task: Task
+    """The pass that found them."""
 
     @property
     def labels(self) -> Labels:

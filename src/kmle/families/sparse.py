@@ -63,21 +63,26 @@ def row_sums(X: "csr_array", of: Callable[[Array], Array]) -> Array:
     return sums
 
 
-def check_sparse(family: FamilyContract, X: Any) -> "csr_array":
-    """Legal sparse rows, or one sentence naming the first row and column that are not."""
+def check_takes_sparse(family: FamilyContract) -> None:
+    """Refuses sparse rows where the family does not take them."""
     if not family.sparse:
         raise ValueError(f"{family.name} does not take sparse rows: give a dense array (X.toarray())")
+
+
+def check_sparse(family: FamilyContract, X: Any, first_row: int = 0) -> "csr_array":
+    """Legal sparse rows, or one sentence naming the first row and column that are not; rows count from `first_row`."""
+    check_takes_sparse(family)
     rows = as_csr(X)
     if rows.shape[0] == 0 or rows.shape[1] == 0:
         raise ValueError("there are no rows or no columns: at least one of each is needed")
     if family.n_features is not None and rows.shape[1] != family.n_features:
         raise ValueError(f"{family.name} was set up for {family.n_features} columns but the data has {rows.shape[1]}")
-    _check_entries(family, rows)
-    _check_sums(family, rows)
+    _check_entries(family, rows, first_row)
+    _check_sums(family, rows, first_row)
     return rows
 
 
-def _check_entries(family: FamilyContract, rows: "csr_array") -> None:
+def _check_entries(family: FamilyContract, rows: "csr_array", first_row: int) -> None:
     support, values = family.support.entries, rows.data[:, np.newaxis]
     # One look usually tells that all is well; only if not is the offender looked for.
     seen = survey(values)
@@ -93,7 +98,7 @@ def _check_entries(family: FamilyContract, rows: "csr_array") -> None:
         entry = int(np.argmax(bad))
         row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
         raise ValueError(
-            f"row {row}, column {rows.indices[entry]} holds {rows.data[entry]:.6g}; "
+            f"row {first_row + row}, column {rows.indices[entry]} holds {rows.data[entry]:.6g}; "
             f"{family.name} accepts {family.support.description}"
         )
 
@@ -107,12 +112,12 @@ def _check_size(family: FamilyContract, rows: "csr_array", largest: float) -> No
         )
 
 
-def _check_sums(family: FamilyContract, rows: "csr_array") -> None:
+def _check_sums(family: FamilyContract, rows: "csr_array", first_row: int) -> None:
     found = _wrong_sums(family.support, rows)
     if found is not None and found[1].any():
         row = int(np.argmax(found[1]))
         raise ValueError(
-            f"row {row} {found[2]} {found[0][row]:.6g}; {family.name} accepts {family.support.description}"
+            f"row {first_row + row} {found[2]} {found[0][row]:.6g}; {family.name} accepts {family.support.description}"
         )
 
 
@@ -127,4 +132,4 @@ def _wrong_sums(support: Support, rows: "csr_array") -> tuple[Array, NDArray[np.
     return None
 
 
-__all__ = ["as_csr", "check_sparse", "issparse", "row_sums"]
+__all__ = ["as_csr", "check_sparse", "check_takes_sparse", "issparse", "row_sums"]

@@ -15,6 +15,10 @@ from .text import read_blocks, sniff
 Batch = tuple[Array, Array | None]
 """Rows (m, d) and their weights."""
 
+# Compressed columns are decoded for about this many bytes of batches at a time: a row group of millions of rows would
+# otherwise be decoded again for every batch in it.
+DECODED_BYTES = 48 << 20
+
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
@@ -41,11 +45,14 @@ def pieces_of(source: Source, columns: list[str] | None, weights: str | None, ig
     empty = pl.DataFrame(schema=scan.collect_schema())
     n_rows = scan.select(pl.len()).collect().item()
 
-    def frame(names: list[str], start: int, count: int) -> pl.DataFrame:
-        # The streaming engine decodes what a slice needs; the other one decodes all that lies near it.
-        return scan.select(names).slice(start, count).collect(engine="streaming")
+    def frames(names: list[str], size: int) -> Iterator[pl.DataFrame]:
+        count = size * max(1, DECODED_BYTES // (8 * len(names) * size))
+        for start in range(0, n_rows, count):
+            # The streaming engine decodes what a slice needs; the other one decodes all that lies near it.
+            decoded = scan.select(names).slice(start, count).collect(engine="streaming")
+            yield from decoded.iter_slices(size)
 
-    return _of_frames(source, empty, n_rows, frame, columns, weights, ignore_text)
+    return _of_frames(source, empty, n_rows, frames, columns, weights, ignore_text)
 
 
 def _check_divisible(source: Source) -> None:
@@ -108,12 +115,12 @@ def _of_frames(
     source: Source,
     empty: pl.DataFrame,
     n_rows: int,
-    frame: Callable[[list[str], int, int], pl.DataFrame],
+    frames: Callable[[list[str], int], Iterator[pl.DataFrame]],
     columns: list[str] | None,
     weights: str | None,
     ignore_text: bool,
 ) -> Pieces:
-    """Named columns of which `frame(names, start, count)` reads some rows."""
+    """Named columns that `frames(names, size)` reads in frames of that many rows, from the first row on."""
     chosen = chosen_columns(source.name, empty.columns, columns, weights)
     chosen, notes = numeric_columns(source.name, empty, chosen, ignore_text)
     if weights is not None:
@@ -121,8 +128,7 @@ def _of_frames(
     wanted = list(dict.fromkeys([*chosen, *([] if weights is None else [weights])]))
 
     def batches(size: int) -> Generator[Batch, None, None]:
-        for start in range(0, n_rows, size):
-            yield _batch(frame(wanted, start, size), chosen, weights)
+        yield from (_batch(frame, chosen, weights) for frame in frames(wanted, size))
 
     return Pieces(tuple(chosen), batches, 8 * len(wanted), n_rows, notes=tuple(notes))
 
@@ -135,7 +141,7 @@ def _of_array(source: Source, columns: list[str] | None, weights: str | None, ig
     assert isinstance(array, np.ndarray)
     if array.dtype.names:
         empty = pl.DataFrame({name: np.empty(0, array.dtype[name]) for name in array.dtype.names})
-        return _of_frames(source, empty, len(array), _fields(source), columns, weights, ignore_text)
+        return _of_frames(source, empty, len(array), _fields(source, len(array)), columns, weights, ignore_text)
     none = from_array(source, array[:0] if array.ndim else array, columns, weights)
     n_rows = len(array)
 
@@ -150,11 +156,12 @@ def _of_array(source: Source, columns: list[str] | None, weights: str | None, ig
     return Pieces(none.columns, batches, none.rows.itemsize * len(none.columns), n_rows)
 
 
-def _fields(source: Source) -> Callable[[list[str], int, int], pl.DataFrame]:
-    """Reads some records of an array that has names."""
+def _fields(source: Source, n_rows: int) -> Callable[[list[str], int], Iterator[pl.DataFrame]]:
+    """Reads the records of an array that has names."""
 
-    def frame(names: list[str], start: int, count: int) -> pl.DataFrame:
-        records = loaded(source)[start : start + count]
-        return pl.DataFrame({name: np.array(records[name]) for name in names})
+    def frames(names: list[str], size: int) -> Iterator[pl.DataFrame]:
+        for start in range(0, n_rows, size):
+            records = loaded(source)[start : start + size]
+            yield pl.DataFrame({name: np.array(records[name]) for name in names})
 
-    return frame
+    return frames
