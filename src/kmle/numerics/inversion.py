@@ -19,9 +19,9 @@ Function = Callable[[Array], Array]
 
 MAX_STEPS = 200
 ACCURACY = 1e-11  # in Fisher norm: the distance to the answer in units of its standard deviation
-ACCEPTABLE = 1e-6
-# Relative rounding error of <theta, eta> - F(theta). Distances whose squares it hides are acceptable, and once they are,
-# a step that does not halve them is one of rounding.
+ACCEPTABLE, MOST_ACCEPTABLE = 1e-6, 1e-4
+# Relative rounding error of <theta, eta> - F(theta). Distances whose squares it hides are acceptable, within limits, and
+# once they are, a step that does not halve them is one of rounding.
 ROUNDING = 4 * np.finfo(float).eps
 # The share of what a quadratic would gain that a step must gain at least.
 SUFFICIENT = 0.1
@@ -106,7 +106,7 @@ class _Newton:
             direction, squared = self._direction(here, moment)
             current, size = self._objective(here, moment)
             after = distance[moving] = np.sqrt(squared)
-            acceptable[moving] = np.maximum(ACCEPTABLE, np.sqrt(ROUNDING * size))
+            acceptable[moving] = np.clip(np.sqrt(ROUNDING * size), ACCEPTABLE, MOST_ACCEPTABLE)
             arrived = (after <= ACCURACY) | ((before <= acceptable[moving]) & (after >= 0.5 * before))
             going = np.flatnonzero(~arrived)
             moving = moving[going]
