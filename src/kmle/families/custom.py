@@ -105,8 +105,9 @@ def from_functions(
 ) -> CustomFamily:
     """A family from t(X) -> (n, D), F(natural (..., D)) -> (...) and k(X) -> (n,), all vectorised.
 
-    `gradient` is that of F, natural (..., D) -> (..., D); without it differences of F are used. `start` is any legal natural parameter; without it one is looked for. F must be NaN or infinite outside its
-    domain. Run `check_family` on the result.
+    `gradient` is that of F, natural (..., D) -> (..., D); without it differences of F are used. `start` is any legal
+    natural parameter; without it one is looked for. F must be NaN or infinite outside its domain. Run `check_family` on
+    the result.
 
     >>> from kmle.families import from_functions
     >>> from kmle.families.support import POSITIVE

@@ -3,7 +3,8 @@
 Scores are lines in t(x), so the best clusters are intervals of sorted t whatever the weights. A cluster from the i-th
 to before the j-th distinct value is worth n F*(S/n) + n log w, read off prefix sums. With the weights held these worths
 obey the quadrangle inequality, so the best first cut moves monotonically with j and each layer costs O(m log m). With
-weights profiled the entropy term n log(n/N) breaks that, and all pairs are tried, O(k m^2), up to a stated size.
+weights profiled the entropy term n log(n/N) breaks that, and all pairs are tried, O(k m^2). Of many values only those
+are tried that the optimum may be cut at (`interval_search`).
 """
 
 from collections.abc import Callable
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 from ..assignment.partition import Labelled
 from ..assignment.problem import LearningProblem, Parameters, Problem, at_hand
 from ..numerics.arrays import Array
-from .state import GLOBAL_OPTIMUM, HalfStep, State
+from .interval_search import Intervals, best_cuts
+from .state import GLOBAL_OPTIMUM, HalfStep, State, near_optimum
 
-# Distinct values up to which profiled weights are solved exactly (about ten seconds).
-MAX_PROFILED = 8192
+# Distinct values up to which all cuts are tried.
+FEW_VALUES = 2048
 # Elementary steps up to which unequal prescribed weights are solved exactly, over all orders of the components.
 MAX_PRESCRIBED = 3e8
 
@@ -42,10 +44,11 @@ class Exact:
         problem = at_hand(problem, self.name)
         line = _Line(problem)
         k = min(len(parameters.natural), line.size)
+        owners, gap = None, 0.0
         if problem.weights is None:
-            cuts, owners = _profiled(line, k, self.exactly), None
+            cuts, gap = _profiled(line, k, self.exactly)
         elif np.ptp(problem.weights) == 0:
-            cuts, owners = _equal_weights(line, k), None
+            cuts = _equal_weights(line, k)
         else:
             cuts, owners = _prescribed(line, problem.weights)
         owners = np.arange(len(cuts) - 1) if owners is None else owners
@@ -56,7 +59,8 @@ class Exact:
         natural[living] = problem.estimate(statistics.moments()[living])
         found = Parameters(natural, problem.log_weights(statistics.weights()))
         objective = problem.complete_objective(found, statistics, Labelled(labels))
-        return State(found, objective, statistics, Labelled(labels), (HalfStep("optimum", objective),), GLOBAL_OPTIMUM)
+        reason = GLOBAL_OPTIMUM if gap == 0 else near_optimum(gap)
+        return State(found, objective, statistics, Labelled(labels), (HalfStep("optimum", objective),), reason)
 
     def step(self, problem: LearningProblem, state: State) -> State:
         return state
@@ -80,6 +84,12 @@ class _Line:
         self.count = np.concatenate([[0.0], np.cumsum(weights)])
         self.sum = np.concatenate([[0.0], np.cumsum(weights * values)])
 
+    def intervals(self, free: bool) -> Intervals:
+        """The line for a search; its weights free or prescribed."""
+        every = np.arange(self.size)
+        single = np.concatenate([[0.0], np.cumsum(self.worth(every, every + 1))])
+        return Intervals(self.worth, self.count, single, free)
+
     def worth(self, i: Indices, j: Indices) -> Array:
         """n F*(S/n) of the distinct values i..j-1; zero for values that carry no weight."""
         count, total = self.count[j] - self.count[i], self.sum[j] - self.sum[i]
@@ -95,7 +105,16 @@ def _backtracked(arguments: list[Indices], last: int) -> Indices:
 
 
 def _equal_weights(line: _Line, k: int) -> Indices:
-    """Cuts 0 = c_0 < ... < c_k = m that maximise the sum of worths: one monotone layer for each component."""
+    """Cuts 0 = c_0 < ... < c_k = m that maximise the sum of worths."""
+    if line.size > FEW_VALUES:
+        found = best_cuts(line.intervals(free=False), k)
+        if found is not None and found.gap == 0:
+            return found.places
+    return monotone_cuts(line, k)
+
+
+def monotone_cuts(line: _Line, k: int) -> Indices:
+    """The same by one monotone layer for each component."""
     every = np.arange(line.size + 1)
     best = np.where(every > 0, line.worth(np.zeros_like(every), every), -np.inf)
     arguments: list[Indices] = [np.zeros(line.size + 1, dtype=np.intp)]
@@ -138,14 +157,25 @@ def monotone_layer(previous: Array, worth: Worth, first: int, last: int, floor: 
     return best, argument
 
 
-def _profiled(line: _Line, k: int, exactly: bool) -> Indices:
-    """The best cuts into at most (or exactly) k clusters with weights n/N: every pair of cuts is tried."""
+def _profiled(line: _Line, k: int, exactly: bool) -> tuple[Indices, float]:
+    """The best cuts into at most (or exactly) k clusters with weights n/N, and how much better others may be."""
+    if line.size <= FEW_VALUES:
+        return profiled_cuts(line, k, exactly), 0.0
+    intervals = line.intervals(free=True)
+    found = best_cuts(intervals, k)
+    assert found is not None  # nothing is known yet
+    gap = found.gap
+    for fewer in range(k - 1, 0, -1) if not exactly else ():
+        other = best_cuts(intervals, fewer, found.objective)
+        if other is not None:
+            gap = max(other.gap, found.objective + gap - other.objective)
+            found = other
+    return found.places, gap
+
+
+def profiled_cuts(line: _Line, k: int, exactly: bool) -> Indices:
+    """The same with every pair of cuts tried."""
     m = line.size
-    if m > MAX_PROFILED:
-        raise ValueError(
-            f"algorithm='exact' with free weights takes at most {MAX_PROFILED} distinct values, here are {m}: "
-            "prescribe the weights (weights='uniform'), or use 'hartigan' or 'swap'"
-        )
     best = np.full((k + 1, m + 1), -np.inf)
     best[0, 0] = 0.0
     argument = np.zeros((k + 1, m + 1), dtype=np.intp)

@@ -20,7 +20,7 @@ Function = Callable[[Array], Array]
 MAX_STEPS = 200
 ACCURACY = 1e-11  # in Fisher norm: the distance to the answer in units of its standard deviation
 ACCEPTABLE, MOST_ACCEPTABLE = 1e-6, 1e-4
-# Relative rounding error of <theta, eta> - F(theta). Distances whose squares it hides are acceptable, within limits, and
+# Relative rounding error of <theta, eta> - F(theta). Distances whose squares it hides are acceptable, within limits;
 # once they are, a step that does not halve them is one of rounding.
 ROUNDING = 4 * np.finfo(float).eps
 # The share of what a quadratic would gain that a step must gain at least.
@@ -32,9 +32,7 @@ FEW_COORDINATES = 3
 BLOCK_NUMBERS = 1 << 20
 
 
-def invert_gradient(
-    log_normalizer: Function, moment: Array, start: Array, gradient: Function | None = None
-) -> Array:
+def invert_gradient(log_normalizer: Function, moment: Array, start: Array, gradient: Function | None = None) -> Array:
     """The natural parameters (k, D) whose mean of t is `moment` (k, D), from a legal `start` (D,).
 
     Without `gradient` that of F is found by differences. Raises ValueError, naming the component, where no such
