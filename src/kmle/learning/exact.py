@@ -17,6 +17,7 @@ from ..assignment.partition import Labelled
 from ..assignment.problem import LearningProblem, Parameters, Problem, at_hand
 from ..numerics.arrays import Array
 from .interval_search import Intervals, best_cuts
+from .monotone import monotone_maxima
 from .state import GLOBAL_OPTIMUM, HalfStep, State, near_optimum
 
 # Distinct values up to which all cuts are tried.
@@ -129,31 +130,13 @@ def monotone_cuts(line: _Line, k: int) -> Indices:
 def monotone_layer(previous: Array, worth: Worth, first: int, last: int, floor: Indices) -> tuple[Array, Indices]:
     """max_i previous[i] + worth(i, j) for j = first..last and the lowest best i, when that i grows with j.
 
-    Divide and conquer, all intervals of one depth at once. `floor` holds the best i of the layer before, below which
-    the best of this one cannot lie.
+    `floor` holds the best i of the layer before, below which the best of this one cannot lie.
     """
     best, argument = np.full(last + 1, -np.inf), np.zeros(last + 1, dtype=np.intp)
-    low_j, high_j = np.array([first]), np.array([last])
-    low_i, high_i = np.array([0]), np.array([last - 1])
-    while len(low_j):
-        middle = (low_j + high_j) // 2
-        start = np.minimum(np.maximum(low_i, floor[middle]), middle - 1)
-        stop = np.maximum(np.minimum(high_i, middle - 1), start)
-        sizes = stop - start + 1
-        offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        i = np.arange(sizes.sum()) + np.repeat(start - offsets, sizes)
-        values = previous[i] + worth(i, np.repeat(middle, sizes))
-        top = np.maximum.reduceat(values, offsets)
-        hits = np.flatnonzero(values == np.repeat(top, sizes))
-        chosen = i[hits[np.searchsorted(hits, offsets)]]
-        best[middle], argument[middle] = top, chosen
-        left, right = low_j < middle, middle < high_j
-        low_j, high_j, low_i, high_i = (
-            np.concatenate([low_j[left], middle[right] + 1]),
-            np.concatenate([middle[left] - 1, high_j[right]]),
-            np.concatenate([low_i[left], chosen[right]]),
-            np.concatenate([chosen[left], high_i[right]]),
-        )
+    reach = np.arange(first - 1, last)
+    best[first:], argument[first:] = monotone_maxima(
+        previous, lambda i, j: worth(i, j + first), reach, floor[first : last + 1]
+    )
     return best, argument
 
 

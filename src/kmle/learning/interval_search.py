@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
+from .monotone import monotone_maxima
 
 Indices = NDArray[np.intp]
 Worth = Callable[[Indices, Indices], Array]
@@ -26,6 +27,8 @@ BLOCKS = 1024
 PLACES = 1536
 # Rounds of dividing blocks.
 ROUNDS = 12
+# Pairs of blocks that are looked at together.
+PAIRS = 1 << 19
 # Relative rounding error of worths.
 ROUNDING = 1e-11
 
@@ -121,13 +124,12 @@ def best_cuts(intervals: Intervals, k: int, known: float = -np.inf) -> Cuts | No
 
 
 def _at_starts(intervals: Intervals, layers: list[_Blocks]) -> Cuts | None:
-    """The best cuts at the first places of blocks: a dynamic programme over all pairs."""
+    """The best cuts at the first places of blocks: a dynamic programme."""
     ends = [np.array([0]), *(layer.start for layer in layers), np.array([intervals.size])]
     best, came = np.zeros(1), []
     for before, after in zip(ends[:-1], ends[1:], strict=True):
-        values = best[:, None] + _pairs(intervals, before, after)
-        came.append(values.argmax(axis=0))
-        best = values[came[-1], np.arange(len(after))]
+        best, argument = _best_before(intervals, best, before, after, least=1)
+        came.append(argument)
     if not np.isfinite(best[0]):
         return None
     place, places = 0, []
@@ -137,12 +139,64 @@ def _at_starts(intervals: Intervals, layers: list[_Blocks]) -> Cuts | None:
     return Cuts(np.array(places[::-1]), float(best[0]), 0.0)
 
 
-def _pairs(intervals: Intervals, starts: Indices, ends: Indices, least: int = 1) -> Array:
-    """What the intervals from each start to each end are worth, -inf for those shorter than `least`."""
-    first, second = np.nonzero(ends - starts[:, None] >= least)
-    values = np.full((len(starts), len(ends)), -np.inf)
-    values[first, second] = intervals.value(starts[first], ends[second])
-    return values
+def _best_before(
+    intervals: Intervals, previous: Array, starts: Indices, ends: Indices, least: int
+) -> tuple[Array, Indices]:
+    """For each end the best previous[i] + value of start i to that end, no shorter than `least`, and the lowest i."""
+    reach = np.searchsorted(starts, ends - least, side="right") - 1
+    possible = np.flatnonzero(np.isfinite(previous))
+    best, argument = np.full(len(ends), -np.inf), np.zeros(len(ends), dtype=np.intp)
+    if len(possible) == 0:
+        return best, argument
+    first = int(possible[0])
+    some = np.flatnonzero(reach >= first)
+    if len(some) == 0:
+        return best, argument
+    # What can be reached at all begins at one place.
+    found = _maxima(
+        intervals.free,
+        previous[first:],
+        lambda i, j: intervals.value(starts[first + i], ends[some[j]]),
+        reach[some] - first,
+    )
+    best[some], argument[some] = found[0], found[1] + first
+    return best, argument
+
+
+def _best_after(intervals: Intervals, following: Array, starts: Indices, ends: Indices) -> Array:
+    """For each start the best following[j] + value of that start to end j, which may be empty."""
+    reach = len(ends) - 1 - np.searchsorted(ends, starts, side="left")[::-1]
+    backwards, last, top = following[::-1], len(starts) - 1, len(ends) - 1
+    best = np.full(len(starts), -np.inf)
+    some = np.flatnonzero(reach >= 0)
+    if len(some):
+        best[some] = _maxima(
+            intervals.free,
+            backwards,
+            lambda j, i: intervals.value(starts[last - some[i]], ends[top - j]),
+            reach[some],
+        )[0]
+    return best[::-1]
+
+
+def _maxima(
+    free: bool, previous: Array, value: Callable[[Indices, Indices], Array], reach: Indices
+) -> tuple[Array, Indices]:
+    """The maxima over i = 0..reach[j]; with free weights the best i need not grow with j, and all pairs are tried."""
+    if not free:
+        return monotone_maxima(previous, value, reach)
+    best, argument = np.empty(len(reach)), np.empty(len(reach), dtype=np.intp)
+    size = max(1, PAIRS // len(previous))
+    for start in range(0, len(reach), size):
+        j = np.arange(start, min(start + size, len(reach)))
+        every = np.arange(int(reach[j[-1]]) + 1)
+        legal = every <= reach[j][:, None]
+        row, i = np.nonzero(legal)
+        values = np.full(legal.shape, -np.inf)
+        values[row, i] = previous[i] + value(i, j[row])
+        argument[j] = values.argmax(axis=1)
+        best[j] = values.max(axis=1)
+    return best, argument
 
 
 class _Bounds:
@@ -153,32 +207,29 @@ class _Bounds:
         m = intervals.size
         self.first, self.last = _Blocks(np.array([0]), np.array([0])), _Blocks(np.array([m]), np.array([m]))
         self.layers = layers
+        # At first all cuts have the same blocks: what is the same is computed once.
         self._gains: dict[tuple[int, ...], Array] = {}
 
     def through(self) -> list[Array]:
         """For each cut and block the bound on partitions with the cut in that block."""
-        layers = self.layers
+        layers, intervals = self.layers, self.intervals
         own = [self._own(place) for place in range(len(layers))]
         whole = [self._whole(layer) for layer in layers]
-        steps = [self._between(a, b) for a, b in zip(layers[:-1], layers[1:], strict=True)]
-        forward = [self._between(self.first, layers[0])[0] + own[0]]
-        for place, (step, twins) in enumerate(zip(steps, self._twins(), strict=True)):
-            following = (forward[-1][:, None] + step).max(axis=0) + own[place + 1]
-            a, b = twins
-            both = forward[-1][a] - own[place][a] + whole[place][a]
-            following[b] = np.maximum(following[b], both)
+        twins = self._twins()
+        forward = [intervals.value(np.zeros_like(layers[0].start), layers[0].start) + own[0]]
+        for place, (a, b) in enumerate(twins):
+            before, after = layers[place], layers[place + 1]
+            following = _best_before(intervals, forward[-1], before.end, after.start, least=0)[0] + own[place + 1]
+            following[b] = np.maximum(following[b], forward[-1][a] - own[place][a] + whole[place][a])
             forward.append(following)
-        backward = [self._between(layers[-1], self.last)[:, 0]]
+        backward = [intervals.value(layers[-1].end, np.full_like(layers[-1].end, intervals.size))]
         for place in range(len(layers) - 2, -1, -1):
-            a, b = self._twins()[place]
-            before = (steps[place] + (own[place + 1] + backward[0])).max(axis=1)
-            before[a] = np.maximum(before[a], whole[place][a] - own[place][a] + backward[0][b])
-            backward.insert(0, before)
+            before, after = layers[place], layers[place + 1]
+            behind = _best_after(intervals, own[place + 1] + backward[0], before.end, after.start)
+            a, b = twins[place]
+            behind[a] = np.maximum(behind[a], whole[place][a] - own[place][a] + backward[0][b])
+            backward.insert(0, behind)
         return [ahead + behind for ahead, behind in zip(forward, backward, strict=True)]
-
-    def _between(self, before: _Blocks, after: _Blocks) -> Array:
-        """What lies surely between cuts in two blocks is worth, (a, b)."""
-        return _pairs(self.intervals, before.end, after.start, least=0)
 
     def _twins(self) -> list[tuple[Indices, Indices]]:
         """The blocks that two cuts in a row share."""
