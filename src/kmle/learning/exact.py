@@ -20,8 +20,9 @@ from .interval_search import Intervals, best_cuts
 from .monotone import monotone_maxima
 from .state import GLOBAL_OPTIMUM, HalfStep, State, near_optimum
 
-# Distinct values up to which all cuts are tried.
+# Distinct values up to which all cuts are tried: with prescribed weights, and with free ones (seconds).
 FEW_VALUES = 2048
+FEW_PROFILED = 8192
 # Elementary steps up to which unequal prescribed weights are solved exactly, over all orders of the components.
 MAX_PRESCRIBED = 3e8
 
@@ -109,7 +110,7 @@ def _equal_weights(line: _Line, k: int) -> Indices:
     """Cuts 0 = c_0 < ... < c_k = m that maximise the sum of worths."""
     if line.size > FEW_VALUES:
         found = best_cuts(line.intervals(free=False), k)
-        if found is not None and found.gap == 0:
+        if found.highest <= found.objective:
             return found.places
     return monotone_cuts(line, k)
 
@@ -142,18 +143,16 @@ def monotone_layer(previous: Array, worth: Worth, first: int, last: int, floor: 
 
 def _profiled(line: _Line, k: int, exactly: bool) -> tuple[Indices, float]:
     """The best cuts into at most (or exactly) k clusters with weights n/N, and how much better others may be."""
-    if line.size <= FEW_VALUES:
+    if line.size <= FEW_PROFILED:
         return profiled_cuts(line, k, exactly), 0.0
     intervals = line.intervals(free=True)
-    found = best_cuts(intervals, k)
-    assert found is not None  # nothing is known yet
-    gap = found.gap
-    for fewer in range(k - 1, 0, -1) if not exactly else ():
-        other = best_cuts(intervals, fewer, found.objective)
-        if other is not None:
-            gap = max(other.gap, found.objective + gap - other.objective)
-            found = other
-    return found.places, gap
+    places, known, highest = np.zeros(0, dtype=np.intp), -np.inf, -np.inf
+    for used in range(k if exactly else 1, k + 1):
+        found = best_cuts(intervals, used, known)
+        highest = max(highest, found.highest)
+        if len(found.places):
+            places, known = found.places, found.objective
+    return places, max(highest - known, 0.0)
 
 
 def profiled_cuts(line: _Line, k: int, exactly: bool) -> Indices:

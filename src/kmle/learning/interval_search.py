@@ -7,11 +7,13 @@ places, a dynamic programme over what is left finds the optimum.
 
 The bounds rest on two facts about worth(i, j) = n F*(S / n): dividing an interval never lowers it, and
 worth(i, j) + worth(e, f) <= worth(i, f) + worth(e, j) for i <= e <= f <= j (the quadrangle inequality). With free
-weights n log(n / N) is added, which is convex in n and so below its tangent at the largest n.
+weights n log(n / N) is added, which is convex in n: less any line, it is largest at an end.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +24,18 @@ from .monotone import monotone_maxima
 Indices = NDArray[np.intp]
 Worth = Callable[[Indices, Indices], Array]
 
-# Blocks at first, and places of a cut that are looked at one by one.
-BLOCKS = 1024
-PLACES = 1536
-# Rounds of dividing blocks.
-ROUNDS = 12
+NONE: Indices = np.zeros(0, dtype=np.intp)
+# Blocks at first, and places of a cut that are looked at one by one. With free weights all pairs of blocks are tried:
+# there are fewer.
+BLOCKS, FREE_BLOCKS = 1024, 512
+PLACES, FREE_PLACES = 1536, 768
+# Rounds of dividing blocks, which end where more than so many of them are left for a cut.
+ROUNDS = 16
+MOST_BLOCKS = 2
+# Sweeps over the cuts that move each to the best place near it.
+SWEEPS = 50
+# Intervals with a smaller share of the weight have this one when slopes are computed.
+EMPTY = 1e-9
 # Pairs of blocks that are looked at together.
 PAIRS = 1 << 19
 # Relative rounding error of worths.
@@ -54,17 +63,19 @@ class Intervals:
         value = self.worth(i, j)
         if not self.free:
             return value
-        share = (self.count[j] - self.count[i]) / self.count[-1]
-        return np.asarray(value + self.count[-1] * share * np.log(np.where(share > 0, share, 1.0)))
+        return np.asarray(value + _n_log(self.count[j] - self.count[i], self.count[-1]))
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """The best cuts found, 0 = c_0 < ... < c_k = m, their objective, and how much better others may be at most."""
+    """The best cuts found, 0 = c_0 < ... < c_k = m (none if nothing is better than what was known), and two objectives.
+
+    No cuts have more than `highest`; where they are the optimum, or what was known is, that is their own.
+    """
 
     places: Indices
     objective: float
-    gap: float
+    highest: float
 
 
 @dataclass(frozen=True)
@@ -91,44 +102,68 @@ class _Blocks:
         return _Blocks(start, end)
 
 
-def best_cuts(intervals: Intervals, k: int, known: float = -np.inf) -> Cuts | None:
-    """The best cuts into k intervals; None where none can be better than what is `known`."""
+def best_cuts(intervals: Intervals, k: int, known: float = -np.inf) -> Cuts:
+    """The best cuts into k intervals that are better than what is `known`."""
     m = intervals.size
     if k == 1:
-        ends = np.array([0]), np.array([m])
-        objective = float(intervals.value(*ends)[0])
-        return Cuts(np.array([0, m]), objective, 0.0) if objective > known else None
-    layers = [_Blocks(np.array([1]), np.array([m])).divided(BLOCKS)] * (k - 1)
-    best: Cuts | None = None
+        objective = float(intervals.value(np.array([0]), np.array([m]))[0])
+        return Cuts(np.array([0, m]), objective, objective) if objective > known else Cuts(NONE, known, known)
+    blocks, places = (FREE_BLOCKS, FREE_PLACES) if intervals.free else (BLOCKS, PLACES)
+    layers = [_Blocks(np.array([1]), np.array([m])).divided(blocks)] * (k - 1)
+    best, highest = Cuts(NONE, known, known), np.inf
     for _ in range(ROUNDS):
         found = _at_starts(intervals, layers)
-        if found is not None and (best is None or found.objective > best.objective):
-            best = found
+        if found is not None:
+            found = _polished(intervals, found.places, 2 * m // blocks)
+            best = found if found.objective > best.objective else best
         if max(int((layer.end - layer.start).max()) for layer in layers) == 1:
-            return best if best is not None and best.objective > known else None
-        least = max(known, -np.inf if best is None else best.objective)
-        least -= ROUNDING * (abs(least) + intervals.count[-1]) if np.isfinite(least) else 0.0
-        bounds = _Bounds(intervals, layers).through()
-        if max(float(bound.max()) for bound in bounds) < least:
-            return best if best is not None and best.objective > known else None
-        layers = [layer.take(bound >= least) for layer, bound in zip(layers, bounds, strict=True)]
-        left = max(int((layer.end - layer.start).sum()) for layer in layers)
-        widest = max(len(layer) for layer in layers)
-        parts = m if left <= PLACES else max(2, BLOCKS // widest)
-        if widest * parts > 4 * BLOCKS and left > PLACES:
+            highest = best.objective
             break
+        bounds = _Bounds(intervals, layers, _slopes(intervals, found, k)).through()
+        highest = max(float(bound.max()) for bound in bounds)
+        least = best.objective - ROUNDING * (abs(best.objective) + intervals.count[-1])
+        if highest < least:
+            break
+        layers = [layer.take(bound >= least) for layer, bound in zip(layers, bounds, strict=True)]
+        widest = max(len(layer) for layer in layers)
+        if widest > MOST_BLOCKS * blocks:
+            break
+        left = max(int((layer.end - layer.start).sum()) for layer in layers)
+        parts = m if left <= places else max(2, blocks // widest)
         layers = [layer.divided(parts) for layer in layers]
-    assert best is not None  # the first round has found some
-    gap = max(float(bound.max()) for bound in bounds) - best.objective
-    return Cuts(best.places, best.objective, max(gap, 0.0)) if best.objective > known else None
+    return Cuts(best.places, best.objective, max(highest, best.objective))
+
+
+def _polished(intervals: Intervals, places: Indices, width: int) -> Cuts:
+    """The cuts, each moved to its best place within `width` of it again and again until none moves."""
+    cuts = places.copy()
+    for _ in range(SWEEPS):
+        before = cuts.copy()
+        for place in range(1, len(cuts) - 1):
+            low, here, high = cuts[place - 1 : place + 2]
+            near = np.arange(max(low + 1, here - width), min(high, here + width + 1))
+            values = intervals.value(np.full_like(near, low), near) + intervals.value(near, np.full_like(near, high))
+            cuts[place] = near[values.argmax()]
+        if np.array_equal(cuts, before):
+            break
+    return Cuts(cuts, float(intervals.value(cuts[:-1], cuts[1:]).sum()), np.inf)
+
+
+def _slopes(intervals: Intervals, cuts: Cuts | None, k: int) -> Array:
+    """The slopes of n log(n / N) at the sizes of these intervals (k,); of equal ones without them."""
+    total = intervals.count[-1]
+    sizes = np.full(k, total / k) if cuts is None else np.diff(intervals.count[cuts.places])
+    return 1 + np.log(np.maximum(sizes, EMPTY * total) / total)
 
 
 def _at_starts(intervals: Intervals, layers: list[_Blocks]) -> Cuts | None:
     """The best cuts at the first places of blocks: a dynamic programme."""
     ends = [np.array([0]), *(layer.start for layer in layers), np.array([intervals.size])]
-    best, came = np.zeros(1), []
-    for before, after in zip(ends[:-1], ends[1:], strict=True):
-        best, argument = _best_before(intervals, best, before, after, least=1)
+    best: Array = np.zeros(1)
+    came: list[Indices] = []
+    for before, after in pairwise(ends):
+        reach = np.searchsorted(before, after, side="left") - 1
+        best, argument = _best_before(intervals.free, best, partial(_valued, intervals.value, before, after), reach)
         came.append(argument)
     if not np.isfinite(best[0]):
         return None
@@ -136,47 +171,31 @@ def _at_starts(intervals: Intervals, layers: list[_Blocks]) -> Cuts | None:
     for end, argument in zip(reversed(ends), reversed([np.zeros(1, dtype=np.intp), *came]), strict=True):
         places.append(int(end[place]))
         place = int(argument[place])
-    return Cuts(np.array(places[::-1]), float(best[0]), 0.0)
+    return Cuts(np.array(places[::-1]), float(best[0]), np.inf)
 
 
-def _best_before(
-    intervals: Intervals, previous: Array, starts: Indices, ends: Indices, least: int
-) -> tuple[Array, Indices]:
-    """For each end the best previous[i] + value of start i to that end, no shorter than `least`, and the lowest i."""
-    reach = np.searchsorted(starts, ends - least, side="right") - 1
+def _valued(value: Worth, starts: Indices, ends: Indices, i: Indices, j: Indices) -> Array:
+    return value(starts[i], ends[j])
+
+
+def _best_before(free: bool, previous: Array, value: Worth, reach: Indices) -> tuple[Array, Indices]:
+    """For each j the best previous[i] + value(i, j) over i = 0..reach[j], and the lowest best i."""
     possible = np.flatnonzero(np.isfinite(previous))
-    best, argument = np.full(len(ends), -np.inf), np.zeros(len(ends), dtype=np.intp)
-    if len(possible) == 0:
-        return best, argument
-    first = int(possible[0])
-    some = np.flatnonzero(reach >= first)
-    if len(some) == 0:
-        return best, argument
+    best, argument = np.full(len(reach), -np.inf), np.zeros(len(reach), dtype=np.intp)
     # What can be reached at all begins at one place.
-    found = _maxima(
-        intervals.free,
-        previous[first:],
-        lambda i, j: intervals.value(starts[first + i], ends[some[j]]),
-        reach[some] - first,
-    )
-    best[some], argument[some] = found[0], found[1] + first
+    first = int(possible[0]) if len(possible) else len(previous)
+    some = np.flatnonzero(reach >= first)
+    if len(some):
+        found = _maxima(free, previous[first:], lambda i, j: value(first + i, some[j]), reach[some] - first)
+        best[some], argument[some] = found[0], found[1] + first
     return best, argument
 
 
-def _best_after(intervals: Intervals, following: Array, starts: Indices, ends: Indices) -> Array:
-    """For each start the best following[j] + value of that start to end j, which may be empty."""
-    reach = len(ends) - 1 - np.searchsorted(ends, starts, side="left")[::-1]
-    backwards, last, top = following[::-1], len(starts) - 1, len(ends) - 1
-    best = np.full(len(starts), -np.inf)
-    some = np.flatnonzero(reach >= 0)
-    if len(some):
-        best[some] = _maxima(
-            intervals.free,
-            backwards,
-            lambda j, i: intervals.value(starts[last - some[i]], ends[top - j]),
-            reach[some],
-        )[0]
-    return best[::-1]
+def _best_after(free: bool, following: Array, value: Worth, first: Indices) -> Array:
+    """For each i the best value(i, j) + following[j] over j = first[i].. ."""
+    last, top = len(first) - 1, len(following) - 1
+    reach = (top - first)[::-1]
+    return _best_before(free, following[::-1], lambda j, i: value(last - i, top - j), reach)[0][::-1]
 
 
 def _maxima(
@@ -200,77 +219,93 @@ def _maxima(
 
 
 class _Bounds:
-    """Upper bounds on what partitions are worth whose cuts lie in given blocks."""
+    """Upper bounds on what partitions are worth whose cuts lie in given blocks.
 
-    def __init__(self, intervals: Intervals, layers: list[_Blocks]) -> None:
+    With free weights, values of a block that are part of an interval count `slopes` each, one for every interval; any
+    slopes give bounds, and those of n log(n / N) at the best partition known give good ones.
+    """
+
+    def __init__(self, intervals: Intervals, layers: list[_Blocks], slopes: Array) -> None:
         self.intervals = intervals
-        m = intervals.size
-        self.first, self.last = _Blocks(np.array([0]), np.array([0])), _Blocks(np.array([m]), np.array([m]))
         self.layers = layers
+        self.slopes = slopes
+        end = np.array([intervals.size])
+        self.all = [_Blocks(np.array([0]), np.array([0])), *layers, _Blocks(end, end)]
         # At first all cuts have the same blocks: what is the same is computed once.
-        self._gains: dict[tuple[int, ...], Array] = {}
+        self._gains: dict[tuple[float, ...], Array] = {}
 
     def through(self) -> list[Array]:
         """For each cut and block the bound on partitions with the cut in that block."""
-        layers, intervals = self.layers, self.intervals
-        own = [self._own(place) for place in range(len(layers))]
-        whole = [self._whole(layer) for layer in layers]
-        twins = self._twins()
-        forward = [intervals.value(np.zeros_like(layers[0].start), layers[0].start) + own[0]]
-        for place, (a, b) in enumerate(twins):
-            before, after = layers[place], layers[place + 1]
-            following = _best_before(intervals, forward[-1], before.end, after.start, least=0)[0] + own[place + 1]
+        free, blocks, last = self.intervals.free, self.all, len(self.layers)
+        own = [np.zeros(1), *(self._own(place) for place in range(1, last + 1)), np.zeros(1)]
+        whole = [self._whole(layer) for layer in blocks]
+        forward: list[Array] = [np.zeros(1)]
+        backward: list[Array] = [np.zeros(1)]
+        for place in range(last):
+            reach = np.searchsorted(blocks[place].end, blocks[place + 1].start, side="right") - 1
+            following = _best_before(free, forward[-1], partial(self._between, place), reach)[0] + own[place + 1]
+            a, b = self._twins(place)
             following[b] = np.maximum(following[b], forward[-1][a] - own[place][a] + whole[place][a])
             forward.append(following)
-        backward = [intervals.value(layers[-1].end, np.full_like(layers[-1].end, intervals.size))]
-        for place in range(len(layers) - 2, -1, -1):
-            before, after = layers[place], layers[place + 1]
-            behind = _best_after(intervals, own[place + 1] + backward[0], before.end, after.start)
-            a, b = twins[place]
+        for place in range(last, 0, -1):
+            first = np.searchsorted(blocks[place + 1].start, blocks[place].end, side="left")
+            behind = _best_after(free, own[place + 1] + backward[0], partial(self._between, place), first)
+            a, b = self._twins(place)
             behind[a] = np.maximum(behind[a], whole[place][a] - own[place][a] + backward[0][b])
             backward.insert(0, behind)
-        return [ahead + behind for ahead, behind in zip(forward, backward, strict=True)]
+        return [ahead + behind for ahead, behind in zip(forward[1:], backward[:-1], strict=True)]
 
-    def _twins(self) -> list[tuple[Indices, Indices]]:
-        """The blocks that two cuts in a row share."""
-        pairs = zip(self.layers[:-1], self.layers[1:], strict=True)
-        return [np.intersect1d(a.start, b.start, return_indices=True)[1:] for a, b in pairs]
+    def _between(self, place: int, i: Indices, j: Indices) -> Array:
+        """What lies surely between the cuts in blocks i and j of two layers is worth, whatever is added at its ends."""
+        intervals, before, after = self.intervals, self.all[place], self.all[place + 1]
+        worth = intervals.worth(before.end[i], after.start[j])
+        if not intervals.free:
+            return worth
+        count, total = intervals.count, intervals.count[-1]
+        inner, outer = count[after.start[j]] - count[before.end[i]], count[after.end[j]] - count[before.start[i]]
+        # n log(n / N) less a line is convex: it is largest with nothing added, or with all.
+        most = np.maximum(_n_log(inner, total), _n_log(outer, total) - self.slopes[place] * (outer - inner))
+        return np.asarray(worth + most)
+
+    def _twins(self, place: int) -> tuple[Indices, Indices]:
+        """The blocks that this cut and the next one share."""
+        before, after = self.all[place], self.all[place + 1]
+        shared = np.intersect1d(before.start, after.start, return_indices=True)[1:]
+        return shared if 0 < place < len(self.layers) else (shared[0][:0], shared[1][:0])
 
     def _whole(self, blocks: _Blocks) -> Array:
         """The most that the values of each block are worth, however they are divided."""
         intervals = self.intervals
         worth = intervals.single[blocks.end] - intervals.single[blocks.start]
-        return worth + (intervals.count[blocks.end] - intervals.count[blocks.start]) if intervals.free else worth
+        if not intervals.free:
+            return worth
+        # Intervals within a block have n log(n / N) <= 0.
+        highest = max(float(self.slopes.max()), 0.0)
+        return np.asarray(worth + highest * (intervals.count[blocks.end] - intervals.count[blocks.start]))
 
     def _own(self, place: int) -> Array:
         """The most that the values of each block add to the intervals on both sides of one cut in it."""
-        blocks = self.layers[place]
-        before = self.layers[place - 1] if place else self.first
-        after = self.layers[place + 1] if place + 1 < len(self.layers) else self.last
-        reach = int(before.start[0]), int(before.end[-1]), int(after.start[0]), int(after.end[-1])
-        key = (id(blocks), *reach)
+        low, high = int(self.all[place - 1].end[-1]), int(self.all[place + 1].start[0])
+        key = (id(self.all[place]), low, high, *self.slopes[place - 1 : place + 1])
         if key not in self._gains:
-            self._gains[key] = self._most_added(blocks, *reach)
+            self._gains[key] = self._most_added(place, low, high)
         return self._gains[key]
 
-    def _most_added(self, blocks: _Blocks, lowest: int, low: int, high: int, highest: int) -> Array:
-        intervals, sizes = self.intervals, blocks.end - blocks.start
+    def _most_added(self, place: int, low: int, high: int) -> Array:
+        intervals, start, end = self.intervals, self.all[place].start, self.all[place].end
+        sizes = end - start
         first = np.cumsum(sizes) - sizes
-        places = np.arange(sizes.sum()) + np.repeat(blocks.start - first, sizes)
-        start, end = blocks.start, blocks.end
-        left_from, right_to = np.minimum(low, start), np.maximum(high, end)
-        ends = (np.repeat(array, sizes) for array in (left_from, right_to))
-        left, right = next(ends), next(ends)
-        added = intervals.worth(left, places) + intervals.worth(places, right)
-        base = intervals.worth(left_from, start) + intervals.worth(end, right_to)
+        places = np.arange(sizes.sum()) + np.repeat(start - first, sizes)
+        left, right = np.minimum(low, start), np.maximum(high, end)
+        added = intervals.worth(np.repeat(left, sizes), places) + intervals.worth(places, np.repeat(right, sizes))
+        base = intervals.worth(left, start) + intervals.worth(end, right)
         if intervals.free:
-            count = intervals.count
-            # Slopes of n log(n / N) at the largest n there can be.
-            slopes = (
-                1 + np.log(np.maximum(count[end] - count[lowest], 1e-300) / count[-1]),
-                1 + np.log(np.maximum(count[highest] - count[start], 1e-300) / count[-1]),
-            )
-            lower, upper = (np.repeat(slope, sizes) for slope in slopes)
+            count, (lower, upper) = intervals.count, self.slopes[place - 1 : place + 1]
             added += lower * (count[places] - np.repeat(count[start], sizes))
             added += upper * (np.repeat(count[end], sizes) - count[places])
         return np.asarray(np.maximum.reduceat(added, first) - base)
+
+
+def _n_log(n: Array, total: float) -> Array:
+    """n log(n / total)."""
+    return np.asarray(n * np.log(np.where(n > 0, n, 1.0) / total))
