@@ -18,9 +18,7 @@ def clusters(family, seed, prior_strength=0.0, weights=None, held=None, floor=No
     X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2, (k, d))[rng.integers(k, size=n)]
     X = np.exp(X) if family is LogNormal else X
     sample_weight = None if weights is None else rng.uniform(0, 3, n).round(weights)
-    problem = Problem(
-        family(n_features=d), X, sample_weight, prior_strength, held, n_components=k, resolution=floor
-    )
+    problem = Problem(family(n_features=d), X, sample_weight, prior_strength, held, n_components=k, resolution=floor)
     labels = rng.integers(k, size=n).astype(np.int32)
     algorithm = HardEM()
     state = algorithm.init(problem, problem.first_parameters(problem.gather(labels, k)))
@@ -44,9 +42,7 @@ def test_bounds_lie_above_every_gain(family, options):
             weights = found.weights(places)
             bounds = screen.largest_gains(t, found.labels[places].astype(np.intp), weights, components)
             leaving = found.leaving(places, t)
-            gains = np.stack(
-                [found.moving(places, t, leaving, np.full(len(t), j)).gains for j in components], axis=1
-            )
+            gains = np.stack([found.moving(places, t, leaving, np.full(len(t), j)).gains for j in components], axis=1)
             assert np.all(bounds >= gains - 1e-12 * np.abs(gains, where=np.isfinite(gains), out=np.zeros_like(gains)))
             if family is Gaussian and not options:
                 legal = np.isfinite(gains) & np.isfinite(bounds)
