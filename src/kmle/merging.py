@@ -24,7 +24,9 @@ NEIGHBOURS = 16
 # Among more clusters a new one keeps its cheapest partners only, or one that grows and grows would know them all.
 PARTNERS = 48
 # And at most this share of the clusters is merged before the new ones are looked at, all at once.
-BATCH = 1 / 256
+BATCH = 1 / 16
+# Where shares count, merges of large clusters gain more: fewer are made at once.
+FREE_BATCH = 1 / 256
 # With so many coordinates at most, neighbours are looked for in trees, among so many times as many as are wanted.
 TREE_COORDINATES = 12
 TREE_CANDIDATES = 2
@@ -201,8 +203,10 @@ class _Forest:
         A round merges pairs that are each other's cheapest, the cheapest ones first and a small share of all.
         """
         losses = self._losses(*edges.T)
+        shares_count = bool(np.any(self.criterion.share_loss(np.ones(1), np.ones(1)) != 0))
+        batch = min(BATCH, FREE_BATCH) if shares_count else BATCH
         while len(edges) and len(self.alive) > n_clusters:
-            most = min(len(self.alive) - n_clusters, int(np.ceil(BATCH * len(self.alive))))
+            most = min(len(self.alive) - n_clusters, int(np.ceil(batch * len(self.alive))))
             chosen = _cheapest_for_both(edges, losses, most)
             into = np.arange(len(self.counts))
             for place in chosen.tolist():
