@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from .families import ExponentialFamily
 from .families.base import BLOCK_NUMBERS
@@ -22,8 +23,13 @@ COMPLETE_NUMBERS = 1 << 18
 NEIGHBOURS = 16
 # Among more clusters a new one keeps its cheapest partners only, or one that grows and grows would know them all.
 PARTNERS = 48
-# And this share of the clusters is merged before the new ones are looked at, all at once.
-BATCH = 1 / 512
+# And at most this share of the clusters is merged before the new ones are looked at, all at once.
+BATCH = 1 / 16
+# Where shares count, merges of large clusters gain more: fewer are made at once.
+FREE_BATCH = 1 / 256
+# With so many coordinates at most, neighbours are looked for in trees, among so many times as many as are wanted.
+TREE_COORDINATES = 12
+TREE_CANDIDATES = 2
 
 
 class Criterion(Protocol):
@@ -131,9 +137,9 @@ def agglomerate(criterion: Criterion, counts: Array, sums: Array, n_clusters: in
         complete = len(alive) ** 2 // 2 * sums.shape[1] <= COMPLETE_NUMBERS
         edges = np.column_stack(np.triu_indices(len(alive), 1)) if complete else forest.neighbours_of(alive)
         if complete:
-            forest.contract(alive[edges], n_clusters, n_partners=len(alive), batch=1)
+            forest.contract(alive[edges], n_clusters)
         else:
-            forest.contract(alive[edges], max(n_clusters, len(alive) // 2), PARTNERS, int(np.ceil(BATCH * len(alive))))
+            forest.contract_many(alive[edges], max(n_clusters, len(alive) // 2))
     merges = Merges(len(counts), np.array(forest.pairs, dtype=np.intp).reshape(-1, 2), np.array(forest.losses))
     return merges, forest.values[: len(counts)]
 
@@ -144,6 +150,7 @@ class _Forest:
     def __init__(self, criterion: Criterion, counts: Array, sums: Array) -> None:
         K = len(counts)
         self.criterion = criterion
+        self.n_leaves = K
         self.counts = np.concatenate([counts, np.empty(K - 1)])
         self.sums = np.concatenate([sums, np.empty((K - 1, sums.shape[1]))])
         self.values = np.concatenate([criterion.value(counts, sums), np.empty(K - 1)])
@@ -152,27 +159,15 @@ class _Forest:
         self.losses: list[float] = []
 
     def neighbours_of(self, alive: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Pairs (places in `alive`) of clusters that are near by the local form of the loss, block by block."""
+        """Pairs (places in `alive`) of clusters that are near by the local form of the loss."""
         counts = self.counts[alive]
         mean, slope = self.criterion.dual_points(counts, self.sums[alive])
-        own = np.einsum("kd,kd->k", mean, slope)
         n_near = min(NEIGHBOURS, len(alive) - 1)
-        size = max(1, BLOCK_NUMBERS // len(alive))
-        pairs = []
-        for start in range(0, len(alive), size):
-            rows = np.arange(start, min(start + size, len(alive)))
-            # n m / (n + m) <slope - slope', mean - mean'> / 2: the loss of a merge to second order.
-            distance = own - slope[rows] @ mean.T
-            distance -= mean[rows] @ slope.T
-            distance += own[rows, None]
-            distance *= 0.5 * counts[rows, None] * (counts / (counts[rows, None] + counts))
-            distance += self.criterion.share_loss(counts[rows, None], counts)
-            distance[np.arange(len(rows)), rows] = np.inf
-            near = np.argpartition(distance, n_near - 1, axis=1)[:, :n_near]
-            pairs.append(np.column_stack([np.repeat(rows, n_near), near.ravel()]))
-        ordered = np.sort(np.concatenate(pairs), axis=1)
-        keys = np.unique(ordered[:, 0] * len(alive) + ordered[:, 1])
-        return np.column_stack(np.divmod(keys, len(alive)))
+        near = _near_in_trees if mean.shape[1] <= TREE_COORDINATES else _near_among_all
+        first, second = near(self.criterion, counts, mean, slope, n_near)
+        ordered = np.sort(np.column_stack([first, second]), axis=1)
+        keys = np.sort(ordered[:, 0] * len(alive) + ordered[:, 1])
+        return np.column_stack(np.divmod(keys[np.diff(keys, prepend=-1) > 0], len(alive)))
 
     def _losses(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Array:
         """What merging each pair would cost, block by block."""
@@ -184,7 +179,7 @@ class _Forest:
             losses[start : start + size] -= together
         return losses
 
-    def contract(self, edges: NDArray[np.intp], n_clusters: int, n_partners: int, batch: int) -> None:
+    def contract(self, edges: NDArray[np.intp], n_clusters: int) -> None:
         """Merges along the edges, cheapest first, until `n_clusters` are left or there is no edge."""
         heap = list(zip(self._losses(*edges.T).tolist(), *edges.T.tolist(), strict=True))
         heapify(heap)
@@ -193,35 +188,50 @@ class _Forest:
             neighbours[a].add(b)
             neighbours[b].add(a)
         while heap and len(self.alive) > n_clusters:
-            made: list[int] = []
-            while heap and len(self.alive) > n_clusters and len(made) < batch:
-                loss, a, b = heappop(heap)
-                if a in self.alive and b in self.alive:
-                    made.append(self._merge(loss, a, b))
-                    _join(neighbours, a, b, made[-1])
-            self._look_around(made, neighbours, n_partners, heap)
+            loss, a, b = heappop(heap)
+            if a in self.alive and b in self.alive:
+                new = self._merge(loss, a, b)
+                _join(neighbours, a, b, new)
+                others = np.array(sorted(neighbours[new]), dtype=np.intp)
+                costs = self._losses(others, np.full_like(others, new)).tolist()
+                for cost, other in zip(costs, others.tolist(), strict=True):
+                    heappush(heap, (cost, other, new))
 
-    def _look_around(
-        self, made: list[int], neighbours: dict[int, set[int]], n_partners: int, heap: list[tuple[float, int, int]]
-    ) -> None:
-        """What merging each new cluster with those around it would cost, put on the heap."""
-        # Of two new neighbours the later one does the looking.
-        around = [np.array(sorted(other for other in neighbours[new] if other < new), dtype=np.intp) for new in made]
-        sizes = [len(others) for others in around]
-        if not sum(sizes):
-            return
-        ends = np.cumsum(sizes)
-        all_costs = self._losses(np.repeat(made, sizes), np.concatenate(around))
-        for new, others, costs in zip(made, around, np.split(all_costs, ends[:-1]), strict=True):
-            order = np.argsort(costs, kind="stable")
-            for other in others[order[n_partners:]].tolist():
-                neighbours[other].discard(new)
-                neighbours[new].discard(other)
-            for place in order[:n_partners].tolist():
-                heappush(heap, (float(costs[place]), int(others[place]), new))
+    def contract_many(self, edges: NDArray[np.intp], n_clusters: int) -> None:
+        """Merges along the edges in rounds, until `n_clusters` are left or there is no edge.
+
+        A round merges pairs that are each other's cheapest, the cheapest ones first and a small share of all.
+        """
+        losses = self._losses(*edges.T)
+        shares_count = bool(np.any(self.criterion.share_loss(np.ones(1), np.ones(1)) != 0))
+        batch = min(BATCH, FREE_BATCH) if shares_count else BATCH
+        while len(edges) and len(self.alive) > n_clusters:
+            most = min(len(self.alive) - n_clusters, int(np.ceil(batch * len(self.alive))))
+            chosen = _cheapest_for_both(edges, losses, most)
+            into = np.arange(len(self.counts))
+            for place in chosen.tolist():
+                a, b = edges[place].tolist()
+                into[[a, b]] = self._merge(float(losses[place]), a, b)
+            edges, losses = self._relabelled(into[edges], losses, first_new=len(self.pairs) - len(chosen))
+
+    def _relabelled(self, edges: NDArray[np.intp], losses: Array, first_new: int) -> tuple[NDArray[np.intp], Array]:
+        """The edges after merges, each once, with the losses of those of new clusters, which keep the cheapest few."""
+        size, new = len(self.counts), self.n_leaves + first_new
+        ordered = np.sort(edges, axis=1)
+        apart = ordered[:, 0] != ordered[:, 1]
+        keys, first = np.unique(ordered[apart, 0] * size + ordered[apart, 1], return_index=True)
+        edges, losses = np.column_stack(np.divmod(keys, size)), losses[apart][first]
+        fresh = np.flatnonzero(edges[:, 1] >= new)  # the later one of a pair comes second
+        losses[fresh] = self._losses(*edges[fresh].T)
+        order = fresh[np.lexsort((losses[fresh], edges[fresh, 1]))]
+        owners = edges[order, 1]
+        rank = np.arange(len(order)) - np.searchsorted(owners, owners)
+        kept = np.ones(len(edges), dtype=bool)
+        kept[order[rank >= PARTNERS]] = False
+        return edges[kept], losses[kept]
 
     def _merge(self, loss: float, a: int, b: int) -> int:
-        new = len(self.counts) // 2 + 1 + len(self.pairs)
+        new = self.n_leaves + len(self.pairs)
         self.counts[new] = self.counts[a] + self.counts[b]
         self.sums[new] = self.sums[a] + self.sums[b]
         self.values[new] = self.values[a] + self.values[b] - loss
@@ -238,3 +248,66 @@ def _join(neighbours: dict[int, set[int]], a: int, b: int, new: int) -> None:
     for other in neighbours[new]:
         neighbours[other] -= {a, b}
         neighbours[other].add(new)
+
+
+def _cheapest_for_both(edges: NDArray[np.intp], losses: Array, most: int) -> NDArray[np.intp]:
+    """Places of edges that are the cheapest of both their clusters, at most so many, the cheapest first."""
+    order = np.argsort(losses, kind="stable")
+    ends = edges[order].ravel()
+    cheapest = np.zeros(int(ends.max()) + 1, dtype=np.intp)
+    # Of what is written to one place more than once the last stays: here the cheapest edge.
+    cheapest[ends[::-1]] = np.arange(len(ends))[::-1] // 2
+    a, b = edges[order].T
+    places = np.arange(len(order))
+    return order[(cheapest[a] == places) & (cheapest[b] == places)][:most]
+
+
+def _near_among_all(
+    criterion: Criterion, counts: Array, mean: Array, slope: Array, n_near: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The nearest few of every cluster, all pairs compared block by block."""
+    own = np.einsum("kd,kd->k", mean, slope)
+    size = max(1, BLOCK_NUMBERS // len(counts))
+    found = []
+    for start in range(0, len(counts), size):
+        rows = np.arange(start, min(start + size, len(counts)))
+        # n m / (n + m) <slope - slope', mean - mean'> / 2: the loss of a merge to second order.
+        distance = own - slope[rows] @ mean.T
+        distance -= mean[rows] @ slope.T
+        distance += own[rows, None]
+        distance *= 0.5 * counts[rows, None] * (counts / (counts[rows, None] + counts))
+        distance += criterion.share_loss(counts[rows, None], counts)
+        distance[np.arange(len(rows)), rows] = np.inf
+        found.append(np.argpartition(distance, n_near - 1, axis=1)[:, :n_near])
+    return np.repeat(np.arange(len(counts)), n_near), np.concatenate(found).ravel()
+
+
+def _near_in_trees(
+    criterion: Criterion, counts: Array, mean: Array, slope: Array, n_near: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The same among those that are near by their means or by their slopes, each scaled (k-d trees, Bentley, 1975)."""
+    wanted = min(TREE_CANDIDATES * n_near + 1, len(counts))
+    near = [cKDTree(points).query(points, wanted)[1].reshape(len(counts), -1) for points in map(_scaled, (mean, slope))]
+    first = np.repeat(np.arange(len(counts)), 2 * wanted)
+    keys = np.sort(first * len(counts) + np.concatenate(near, axis=1).ravel())
+    first, second = np.divmod(keys[np.diff(keys, prepend=-1) > 0], len(counts))
+    apart = first != second
+    first, second = first[apart], second[apart]
+    loss = 0.5 * np.einsum("ed,ed->e", mean[first] - mean[second], slope[first] - slope[second])
+    loss *= counts[first] * counts[second] / (counts[first] + counts[second])
+    loss += criterion.share_loss(counts[first], counts[second])
+    order = np.lexsort((loss, first))
+    owners = first[order]
+    rank = np.arange(len(order)) - np.searchsorted(owners, np.arange(len(counts)))[owners]
+    chosen = order[rank < n_near]
+    return first[chosen], second[chosen]
+
+
+def _scaled(points: Array) -> Array:
+    """Points with coordinates of unit spread that are not correlated; directions of no spread are left out."""
+    centred = points - points.mean(axis=0)
+    size = np.abs(centred).max(axis=0)
+    centred = centred / np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(centred.T @ centred / len(points))
+    kept = values > 1e-12 * values[-1]
+    return centred if not kept.any() else np.asarray(centred @ vectors[:, kept] / np.sqrt(values[kept]))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import gammaln
+from scipy.special import digamma, gammaln
 
 from cases import CASES, case_id
 from kmle.families import Beta, Gamma, Gaussian, Poisson, check_family, from_functions
@@ -234,3 +234,40 @@ def test_several_columns_have_no_quadrature():
         plane.sample(np.zeros(2), 3, np.random.default_rng(0))
     with pytest.raises(ValueError, match="one column only"):
         plane.entropy(np.zeros((1, 2)))
+
+
+def gamma_gradient(natural):
+    shape, rate = natural[..., 0] + 1, -natural[..., 1]
+    return np.stack([digamma(shape) - np.log(rate), shape / rate], axis=-1)
+
+
+def test_a_given_gradient_changes_no_estimate():
+    rows = stats.gamma(3.0, scale=2.0).rvs((500, 1), random_state=0)
+    derived, given = gamma().mle(rows), gamma(gradient=gamma_gradient).mle(rows)
+    np.testing.assert_allclose(given.natural, derived.natural, rtol=1e-9)
+    assert check_family(gamma(gradient=gamma_gradient)).ok
+
+
+def test_a_wrong_gradient_is_found():
+    assert GRADIENT in failures(gamma(gradient=lambda natural: 2 * gamma_gradient(natural)))
+    with pytest.raises(ValueError, match=r"gradient gave shape \(2, 5\) .* it must give the same shape"):
+        gamma(gradient=lambda natural: natural[..., 0])
+
+
+def test_estimates_evaluate_F_a_bounded_number_of_times():
+    """Seeding inverts the gradient for thousands of rows: together, and in few steps however far apart they are."""
+    calls = []
+
+    def log_normalizer(natural):
+        calls.append(natural.size)
+        shape, rate = natural[..., 0] + 1, -natural[..., 1]
+        return np.where((shape > 0) & (rate > 0), gammaln(shape) - shape * np.log(rate), np.nan)
+
+    family = from_functions("mine", lambda X: np.hstack([np.log(X), X]), log_normalizer, support=POSITIVE)
+    shape, scale = np.random.default_rng(0).uniform([0, -4], [4, 4], (2000, 2)).T
+    natural = np.column_stack([np.exp(shape) - 1, -np.exp(-scale)])
+    moments = gamma_gradient(natural)
+    calls.clear()
+    np.testing.assert_allclose(family.natural_from_moment(moments), natural, rtol=1e-6, atol=1e-6)
+    assert len(calls) < 1000
+    assert sum(calls) < 2000 * 2000

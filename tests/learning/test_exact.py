@@ -9,7 +9,8 @@ from cases import BY_ID, CASES, case_id
 from kmle import KMLE
 from kmle import families as f
 from kmle.assignment.problem import Problem
-from kmle.learning import Exact, exact, run
+from kmle.estimator.notes import notes_on
+from kmle.learning import Exact, exact, interval_search, run
 from learning.drawing import HARD, algorithm, drawn_rows, fitted, started
 
 ORDER_ONE = [case for case in CASES if case.family.order == 1]
@@ -114,6 +115,69 @@ def test_equal_weights_have_no_limit_in_size():
     assert fit.objective == pytest.approx(lloyd.objective, rel=1e-4)
 
 
+# Many values ----------------------------------------------------------------------------------------------------------
+
+
+def many_values(name, size, seed):
+    rng = np.random.default_rng(seed)
+    draws = {
+        "exponential": lambda: rng.exponential(size=size) * rng.choice([1.0, 20.0], size),
+        "heavy tails": lambda: rng.pareto(1.2, size),
+        "poisson": lambda: rng.poisson(np.exp(rng.uniform(0, 9, size))),
+        "gaussian": lambda: rng.standard_normal(size) + rng.choice([0.0, 5.0, 7.0], size),
+    }
+    family = {
+        "poisson": f.Poisson(n_features=1),
+        "gaussian": f.FixedCovarianceGaussian([[1.0]], n_features=1),
+    }.get(name, f.Exponential(n_features=1))
+    weights = rng.integers(1, 4, size).astype(float) if seed % 2 else None
+    return exact._Line(Problem(family, draws[name]()[:, None], weights))
+
+
+@pytest.mark.parametrize("name", ["exponential", "heavy tails", "poisson", "gaussian"])
+@pytest.mark.parametrize("k", [2, 3, 6])
+@pytest.mark.parametrize("free", [False, True], ids=["equal", "free"])
+def test_branch_and_bound_equals_the_programme_over_all_cuts(name, k, free, monkeypatch):
+    monkeypatch.setattr(interval_search, "BLOCKS", 64)
+    monkeypatch.setattr(interval_search, "PLACES", 40)
+    monkeypatch.setattr(interval_search, "FREE_BLOCKS", 64)
+    monkeypatch.setattr(interval_search, "FREE_PLACES", 40)
+    for seed in range(3):
+        line = many_values(name, 900, seed)
+        intervals = line.intervals(free)
+        found = interval_search.best_cuts(intervals, k)
+        cuts = exact.profiled_cuts(line, k, True) if free else exact.monotone_cuts(line, k)
+        best = intervals.value(cuts[:-1], cuts[1:]).sum()
+        assert found.objective <= best + 1e-9 * abs(best)
+        assert found.highest >= best - 1e-9 * abs(best)
+        if not free or found.highest == found.objective:
+            assert found.objective == pytest.approx(best, rel=1e-12)
+
+
+def test_nothing_is_handed_back_that_is_no_better_than_what_is_known():
+    intervals = many_values("gaussian", 900, 0).intervals(free=True)
+    for k in (1, 3):
+        best = interval_search.best_cuts(intervals, k).objective
+        again = interval_search.best_cuts(intervals, k, best)
+        assert len(again.places) == 0
+        assert again.objective == best
+
+
+def test_free_weights_of_many_values_are_the_optimum_or_have_a_bound(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.exponential(size=10_000), 60 * rng.exponential(size=10_000)])[:, None]
+    model = KMLE(2, family="exponential", algorithm="exact").fit(X)
+    assert model.fit_.stop_reason == "global optimum"
+    assert model.fit_.objective >= KMLE(2, family="exponential", random_state=0).fit(X).fit_.objective
+    monkeypatch.setattr(interval_search, "MOST_BLOCKS", 0)
+    stopped = KMLE(2, family="exponential", algorithm="exact").fit(X)
+    assert stopped.fit_.stop_reason.startswith("no partition is better by more than")
+    gap = float(stopped.fit_.stop_reason.split()[-2])
+    assert stopped.fit_.objective <= model.fit_.objective <= stopped.fit_.objective + 1.01 * gap
+    notes = notes_on(stopped.fit_, 2, 100, 0.0)
+    assert any("Whether this is the global optimum is not certain" in note for note in notes)
+
+
 # What it refuses ------------------------------------------------------------------------------------------------------
 
 
@@ -124,12 +188,6 @@ def test_more_than_one_statistic_is_refused(family, order):
     X = [[1, 2]] * 6 if isinstance(family, f.Poisson) else [[1], [2], [1], [2], [2], [1]]
     with pytest.raises(ValueError, match=rf"algorithm='exact' needs .* has {order}: use 'hartigan' or 'swap'"):
         KMLE(2, family=family, algorithm="exact").fit(X)
-
-
-def test_too_many_distinct_values_are_refused():
-    X = np.arange(1.0, exact.MAX_PROFILED + 2)[:, None]
-    with pytest.raises(ValueError, match="takes at most 8192 distinct values, here are 8193: prescribe the weights"):
-        KMLE(2, family="exponential", algorithm="exact").fit(X)
 
 
 def test_too_many_orders_of_unequal_weights_are_refused():

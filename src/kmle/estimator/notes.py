@@ -9,7 +9,7 @@ from ..assignment.problem import LearningProblem
 from ..families import Poisson
 from ..learning import Fit
 from ..learning.certificate import SOFT_ALGORITHMS
-from ..learning.state import ITERATION_LIMIT, Starts
+from ..learning.state import ITERATION_LIMIT, NEAR_OPTIMUM, Starts
 from ..numerics.arrays import Array
 
 # A component with fewer effective rows than this has parameters that mean little.
@@ -36,6 +36,8 @@ def notes_on(fit: Fit, n_components: int, max_iter: int, prior_strength: float) 
         yield f"Labels of {fit.n:.0f} rows are not kept: predict gives them batch by batch."
     if fit.prescribed_weights and fit.algorithm not in SOFT_ALGORITHMS:
         yield from _without_rows(fit)
+    if fit.stop_reason.startswith(NEAR_OPTIMUM):
+        yield f"Whether this is the global optimum is not certain: {fit.stop_reason}."
     if fit.algorithm == "exact" and prior_strength > 0:
         yield "The exact optimum is of the plain likelihood; prior_strength played no part."
 

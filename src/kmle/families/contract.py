@@ -214,6 +214,14 @@ class FamilyContract(ABC):
         """Which distributions (k,) have at least this spread (d,), up to rounding."""
         return np.ones(natural.shape[:-1], dtype=bool)
 
+    def conjugate_growth(self, fit: Array, share: Array) -> Array | None:
+        """An upper bound on F*(eta + share (t - eta)) - F*(eta), for a row t and a distribution with moment eta.
+
+        `fit` is <t - eta, theta>, what the row fits better than the distribution's own mean does; a negative share
+        takes the row away. The bound is infinite where none is known; None where there is no closed form at all.
+        """
+        return None
+
     def direct_entropy(self, natural: Array) -> Array | None:
         """The entropy (k,) in closed form, where F, <theta, eta> and E[k(x)] would cancel; None to add these up."""
         return None

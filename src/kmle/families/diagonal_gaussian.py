@@ -9,6 +9,7 @@ from ..kernels import Centred
 from ..numerics.arrays import Array
 from .centring import centre_of_columns
 from .gaussian import RESOLUTION, ROUNDING_VARIANCE, SMALLEST_VARIANCE
+from .rank_one import gaussian_growth
 from .resolution import Resolution
 from .scaled_columns import ScaledColumns
 from .shapes import as_columns, blocks, join
@@ -98,6 +99,9 @@ class DiagonalGaussian(ScaledColumns):
 
     def kernel_shift(self, origin: Array) -> Array:
         return origin
+
+    def conjugate_growth(self, fit: Array, share: Array) -> Array:
+        return gaussian_growth(fit, share, self.n_features or 1)
 
     def centred(self, natural: Array) -> Centred:
         mean, variance = _mean_variance(natural)

@@ -21,6 +21,7 @@ from ..numerics.linear_algebra import (
 from ..numerics.packing import diagonal_places, doubled, pack, pack_products, packed_length, unpack, unpack_dual
 from .base import ExponentialFamily
 from .centring import centre_of_columns
+from .rank_one import gaussian_growth
 from .resolution import COLLINEAR, Resolution
 from .shapes import as_columns, as_matrices
 from .support import REALS, PositiveDefinite
@@ -150,6 +151,9 @@ class Gaussian(ExponentialFamily):
 
     def kernel_shift(self, origin: Array) -> Array:
         return origin
+
+    def conjugate_growth(self, fit: Array, share: Array) -> Array:
+        return gaussian_growth(fit, share, self.n_features or 1)
 
     def centred(self, natural: Array) -> Centred:
         mean, factors = _mean_factors(natural)

@@ -8,6 +8,7 @@ import numpy as np
 from ..kernels import Centred
 from ..numerics.arrays import Array
 from .diagonal_gaussian import DiagonalGaussian
+from .rank_one import gaussian_growth
 from .resolution import Resolution
 from .scaled_columns import ScaledColumns
 from .shapes import as_columns, blocks
@@ -107,6 +108,9 @@ class LogNormal(ScaledColumns):
 
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return np.log(X), "diagonal"
+
+    def conjugate_growth(self, fit: Array, share: Array) -> Array:
+        return gaussian_growth(fit, share, self.n_features or 1)
 
     def centred(self, natural: Array) -> Centred:
         return _LOGARITHM.centred(natural)

@@ -12,6 +12,7 @@ from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .centring import centre_of_columns
 from .gaussian import RESOLUTION, ROUNDING, ROUNDING_VARIANCE, SMALLEST_VARIANCE
+from .rank_one import gaussian_growth
 from .resolution import Resolution
 from .shapes import as_columns, as_scalars
 from .support import POSITIVE, REALS
@@ -97,6 +98,9 @@ class SphericalGaussian(ExponentialFamily):
         quadratic = natural[..., -1:]
         linear = -2 * quadratic * (_mean_variance(natural)[0] + offset)
         return np.concatenate([linear, np.broadcast_to(quadratic, (*linear.shape[:-1], 1))], axis=-1)
+
+    def conjugate_growth(self, fit: Array, share: Array) -> Array:
+        return gaussian_growth(fit, share, self.n_features or 1)
 
     def centred(self, natural: Array) -> Centred:
         mean, variance = _mean_variance(natural)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..kernels import Survey
 from ..numerics.arrays import Array
+from ..numerics.linear_algebra import cholesky_or_nan
 
 # How far a row of proportions may miss one in its sum, and a direction one in its length, and be taken as rounding.
 TOLERANCE = 1e-6
@@ -221,7 +222,8 @@ class PositiveDefinite(Support):
         matrices = X.reshape(-1, size, size)
         scale = np.abs(matrices).max(axis=(1, 2))
         skew = np.abs(matrices - np.swapaxes(matrices, 1, 2)).max(axis=(1, 2)) > TOLERANCE * scale
-        return np.asarray(skew | (np.linalg.eigvalsh(matrices.astype(float))[:, 0] <= 0))
+        factors = cholesky_or_nan(matrices.astype(float, copy=False))
+        return np.asarray(skew | np.isnan(factors[:, -1, -1]))
 
     def extremes(self, seen: Survey) -> Array:
         # The diagonal says how large a matrix is; entries from different matrices would make no legal one.

@@ -12,7 +12,7 @@ from ..families.resolution import Asked
 from ..families.sparse import check_sparse, issparse
 from ..mixture import Mixture
 from ..statistics import ClusterStatistics
-from .hartigan import Moves, single_moves
+from .judging import Moves, single_moves
 from .soft_em import SoftEM
 from .state import State
 from .tolerance import LEFT, left

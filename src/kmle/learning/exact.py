@@ -3,7 +3,8 @@
 Scores are lines in t(x), so the best clusters are intervals of sorted t whatever the weights. A cluster from the i-th
 to before the j-th distinct value is worth n F*(S/n) + n log w, read off prefix sums. With the weights held these worths
 obey the quadrangle inequality, so the best first cut moves monotonically with j and each layer costs O(m log m). With
-weights profiled the entropy term n log(n/N) breaks that, and all pairs are tried, O(k m^2), up to a stated size.
+weights profiled the entropy term n log(n/N) breaks that, and all pairs are tried, O(k m^2). Of many values only those
+are tried that the optimum may be cut at (`interval_search`).
 """
 
 from collections.abc import Callable
@@ -15,10 +16,13 @@ from numpy.typing import NDArray
 from ..assignment.partition import Labelled
 from ..assignment.problem import LearningProblem, Parameters, Problem, at_hand
 from ..numerics.arrays import Array
-from .state import GLOBAL_OPTIMUM, HalfStep, State
+from .interval_search import Intervals, best_cuts
+from .monotone import monotone_maxima
+from .state import GLOBAL_OPTIMUM, HalfStep, State, near_optimum
 
-# Distinct values up to which profiled weights are solved exactly (about ten seconds).
-MAX_PROFILED = 8192
+# Distinct values up to which all cuts are tried: with prescribed weights, and with free ones (seconds).
+FEW_VALUES = 2048
+FEW_PROFILED = 8192
 # Elementary steps up to which unequal prescribed weights are solved exactly, over all orders of the components.
 MAX_PRESCRIBED = 3e8
 
@@ -42,10 +46,11 @@ class Exact:
         problem = at_hand(problem, self.name)
         line = _Line(problem)
         k = min(len(parameters.natural), line.size)
+        owners, gap = None, 0.0
         if problem.weights is None:
-            cuts, owners = _profiled(line, k, self.exactly), None
+            cuts, gap = _profiled(line, k, self.exactly)
         elif np.ptp(problem.weights) == 0:
-            cuts, owners = _equal_weights(line, k), None
+            cuts = _equal_weights(line, k)
         else:
             cuts, owners = _prescribed(line, problem.weights)
         owners = np.arange(len(cuts) - 1) if owners is None else owners
@@ -56,7 +61,8 @@ class Exact:
         natural[living] = problem.estimate(statistics.moments()[living])
         found = Parameters(natural, problem.log_weights(statistics.weights()))
         objective = problem.complete_objective(found, statistics, Labelled(labels))
-        return State(found, objective, statistics, Labelled(labels), (HalfStep("optimum", objective),), GLOBAL_OPTIMUM)
+        reason = GLOBAL_OPTIMUM if gap == 0 else near_optimum(gap)
+        return State(found, objective, statistics, Labelled(labels), (HalfStep("optimum", objective),), reason)
 
     def step(self, problem: LearningProblem, state: State) -> State:
         return state
@@ -80,6 +86,12 @@ class _Line:
         self.count = np.concatenate([[0.0], np.cumsum(weights)])
         self.sum = np.concatenate([[0.0], np.cumsum(weights * values)])
 
+    def intervals(self, free: bool) -> Intervals:
+        """The line for a search; its weights free or prescribed."""
+        every = np.arange(self.size)
+        single = np.concatenate([[0.0], np.cumsum(self.worth(every, every + 1))])
+        return Intervals(self.worth, self.count, single, free)
+
     def worth(self, i: Indices, j: Indices) -> Array:
         """n F*(S/n) of the distinct values i..j-1; zero for values that carry no weight."""
         count, total = self.count[j] - self.count[i], self.sum[j] - self.sum[i]
@@ -95,7 +107,16 @@ def _backtracked(arguments: list[Indices], last: int) -> Indices:
 
 
 def _equal_weights(line: _Line, k: int) -> Indices:
-    """Cuts 0 = c_0 < ... < c_k = m that maximise the sum of worths: one monotone layer for each component."""
+    """Cuts 0 = c_0 < ... < c_k = m that maximise the sum of worths."""
+    if line.size > FEW_VALUES:
+        found = best_cuts(line.intervals(free=False), k)
+        if found.highest <= found.objective:
+            return found.places
+    return monotone_cuts(line, k)
+
+
+def monotone_cuts(line: _Line, k: int) -> Indices:
+    """The same by one monotone layer for each component."""
     every = np.arange(line.size + 1)
     best = np.where(every > 0, line.worth(np.zeros_like(every), every), -np.inf)
     arguments: list[Indices] = [np.zeros(line.size + 1, dtype=np.intp)]
@@ -110,42 +131,33 @@ def _equal_weights(line: _Line, k: int) -> Indices:
 def monotone_layer(previous: Array, worth: Worth, first: int, last: int, floor: Indices) -> tuple[Array, Indices]:
     """max_i previous[i] + worth(i, j) for j = first..last and the lowest best i, when that i grows with j.
 
-    Divide and conquer, all intervals of one depth at once. `floor` holds the best i of the layer before, below which
-    the best of this one cannot lie.
+    `floor` holds the best i of the layer before, below which the best of this one cannot lie.
     """
     best, argument = np.full(last + 1, -np.inf), np.zeros(last + 1, dtype=np.intp)
-    low_j, high_j = np.array([first]), np.array([last])
-    low_i, high_i = np.array([0]), np.array([last - 1])
-    while len(low_j):
-        middle = (low_j + high_j) // 2
-        start = np.minimum(np.maximum(low_i, floor[middle]), middle - 1)
-        stop = np.maximum(np.minimum(high_i, middle - 1), start)
-        sizes = stop - start + 1
-        offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        i = np.arange(sizes.sum()) + np.repeat(start - offsets, sizes)
-        values = previous[i] + worth(i, np.repeat(middle, sizes))
-        top = np.maximum.reduceat(values, offsets)
-        hits = np.flatnonzero(values == np.repeat(top, sizes))
-        chosen = i[hits[np.searchsorted(hits, offsets)]]
-        best[middle], argument[middle] = top, chosen
-        left, right = low_j < middle, middle < high_j
-        low_j, high_j, low_i, high_i = (
-            np.concatenate([low_j[left], middle[right] + 1]),
-            np.concatenate([middle[left] - 1, high_j[right]]),
-            np.concatenate([low_i[left], chosen[right]]),
-            np.concatenate([chosen[left], high_i[right]]),
-        )
+    reach = np.arange(first - 1, last)
+    best[first:], argument[first:] = monotone_maxima(
+        previous, lambda i, j: worth(i, j + first), reach, floor[first : last + 1]
+    )
     return best, argument
 
 
-def _profiled(line: _Line, k: int, exactly: bool) -> Indices:
-    """The best cuts into at most (or exactly) k clusters with weights n/N: every pair of cuts is tried."""
+def _profiled(line: _Line, k: int, exactly: bool) -> tuple[Indices, float]:
+    """The best cuts into at most (or exactly) k clusters with weights n/N, and how much better others may be."""
+    if line.size <= FEW_PROFILED:
+        return profiled_cuts(line, k, exactly), 0.0
+    intervals = line.intervals(free=True)
+    places, known, highest = np.zeros(0, dtype=np.intp), -np.inf, -np.inf
+    for used in range(k if exactly else 1, k + 1):
+        found = best_cuts(intervals, used, known)
+        highest = max(highest, found.highest)
+        if len(found.places):
+            places, known = found.places, found.objective
+    return places, max(highest - known, 0.0)
+
+
+def profiled_cuts(line: _Line, k: int, exactly: bool) -> Indices:
+    """The same with every pair of cuts tried."""
     m = line.size
-    if m > MAX_PROFILED:
-        raise ValueError(
-            f"algorithm='exact' with free weights takes at most {MAX_PROFILED} distinct values, here are {m}: "
-            "prescribe the weights (weights='uniform'), or use 'hartigan' or 'swap'"
-        )
     best = np.full((k + 1, m + 1), -np.inf)
     best[0, 0] = 0.0
     argument = np.zeros((k + 1, m + 1), dtype=np.intp)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 NO_LABEL_CHANGED = "exact local optimum: no label changed"
 NO_MOVE_GAINS = "exact local optimum: no single move gains"
 GLOBAL_OPTIMUM = "global optimum"
+NEAR_OPTIMUM = "no partition is better by more than"
 TOLERANCE_REACHED = "tolerance reached"
 ITERATION_LIMIT = "iteration limit"
 TRIALS_USED_UP = "all swap trials made"
@@ -36,6 +37,15 @@ class HalfStep:
 
     kind: str
     objective: float
+
+
+def near_optimum(gap: float) -> str:
+    """Why a search ended that could not tell the best partition from others almost as good.
+
+    >>> near_optimum(0.0123)
+    'no partition is better by more than 0.012 nats'
+    """
+    return f"{NEAR_OPTIMUM} {gap:.2g} nats"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ..assignment.problem import LearningProblem, Parameters
 from ..numerics.arrays import Array
 from ..seeding.shrinking import drawn, seed_candidates
 from .hard_em import HardEM
-from .hartigan import unbounded
+from .single_moves import unbounded
 from .state import TRIALS_USED_UP, State
 
 LLOYD_STEPS = 20

@@ -68,6 +68,25 @@ def jacobian(function: Callable[[Array], Array], point: Array, steps: Array) -> 
     return np.asarray((values * _WEIGHTS[:, None]).sum(axis=-2) / steps[..., None])
 
 
+def hessian(function: Callable[[Array], Array], point: Array, steps: Array) -> Array:
+    """Second derivatives (..., D, D) of a scalar function at points (..., D), to about four digits."""
+    first, second = np.triu_indices(point.shape[-1])
+    shifts = np.eye(point.shape[-1]) * steps[..., None]
+    sums, differences = shifts[..., first, :] + shifts[..., second, :], shifts[..., first, :] - shifts[..., second, :]
+    moved = point[..., None, None, :] + np.stack([sums, differences, -sums, -differences], axis=-2)
+    mixed = function(moved) @ np.array([1.0, -1.0, 1.0, -1.0]) / (4 * steps[..., first] * steps[..., second])
+    values = np.empty((*point.shape, point.shape[-1]))
+    values[..., first, second] = values[..., second, first] = mixed
+    return values
+
+
+def slopes(function: Callable[[Array], Array], point: Array, steps: Array) -> Array:
+    """Derivatives (..., i, j) as `jacobian` finds them, by two values for each coordinate: to about four digits."""
+    shifts = np.eye(point.shape[-1]) * steps[..., None]
+    upper, lower = (function(point[..., None, :] + shift) for shift in (shifts, -shifts))
+    return np.asarray((upper - lower) / (2 * steps[..., None]))
+
+
 def _stencil(point: Array, steps: Array) -> Array:
     shifts = _OFFSETS[:, None] * np.eye(point.shape[-1])[:, None, :] * steps[..., :, None, None]
     return np.asarray(point[..., None, None, :] + shifts)

@@ -6,12 +6,13 @@ draw gives each row the key E / divergence with E exponential, and takes the sma
 the divergences, chunks keep only their smallest keys, and the outcome does not depend on the chunks.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..assignment.problem import LearningProblem, Parameters
+from ..assignment.problem import LearningProblem, Parameters, Problem
 from ..assignment.rows import Rows
 from ..assignment.sparse import SparseRows
 from ..families import ExponentialFamily
@@ -23,24 +24,104 @@ from .shrinking import Candidates, drawn, seed_candidates, shrunk
 
 ROUNDS = 5
 OVERSAMPLING = 2
+# Divergences below this share of their terms are rounding.
+ROUNDING = 64 * np.finfo(float).eps
 
 
 def k_mle_parallel(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Seeds spread by divergence over all rows, in six passes; fewer when there are no more distinct rows."""
     first = seed_candidates(problem, n_components, rng)
-    seeds = first.moments[drawn(first.weights, rng)]
+    seeds = _Seeds.at(problem.family, first.moments[drawn(first.weights, rng)])
+    # Rows elsewhere are compared with all seeds in every pass; what is at hand is remembered.
+    memory = _Memory.of(len(problem.rows)) if isinstance(problem, Problem) else None
     for _ in range(ROUNDS):
         key = int(rng.integers(2**63))
-        draw = partial(_drawn, moments=seeds, mean=problem.prior_moment, key=key, size=OVERSAMPLING * n_components)
-        new = problem.over_rows(draw).statistics
+        look = _Look(seeds, problem.prior_moment, memory)
+        new = problem.over_rows(partial(_drawn, look=look, key=key, size=OVERSAMPLING * n_components)).statistics
         if len(new) == 0:
             break
         # In the order of their values, so that the seeds have the same order wherever the rows are.
-        seeds = np.concatenate([seeds, np.unique(shrunk(new, problem.prior_moment), axis=0)])
-    nearest = problem.over_rows(partial(_gathered, moments=seeds, mean=problem.prior_moment))
+        seeds = seeds + _Seeds.at(problem.family, np.unique(shrunk(new, problem.prior_moment), axis=0))
+    nearest = problem.over_rows(partial(_gathered, look=_Look(seeds, problem.prior_moment, memory)))
     living = nearest.counts > 0
-    candidates = Candidates(np.flatnonzero(living), nearest.counts[living], seeds[living])
+    candidates = Candidates(np.flatnonzero(living), nearest.counts[living], seeds.moments[living])
     return spread_of(problem, candidates).parameters(problem, n_components, rng)
+
+
+@dataclass(frozen=True)
+class _Seeds:
+    """Legal moments with their natural parameters and log-normalisers."""
+
+    moments: Array
+    natural: Array
+    normalizer: Array
+
+    @classmethod
+    def at(cls, family: ExponentialFamily, moments: Array) -> "_Seeds":
+        natural = family.natural_from_moment(moments)
+        return cls(moments, natural, family.log_normalizer(natural))
+
+    def __len__(self) -> int:
+        return len(self.moments)
+
+    def __add__(self, other: "_Seeds") -> "_Seeds":
+        return _Seeds(
+            np.concatenate([self.moments, other.moments]),
+            np.concatenate([self.natural, other.natural]),
+            np.concatenate([self.normalizer, other.normalizer]),
+        )
+
+    def best_for(self, points: Array, first: int) -> tuple[Array, NDArray[np.intp]]:
+        """The highest <point, theta_j> - F(theta_j) of seeds from `first` on, and whose it is."""
+        scores = points @ self.natural[first:].T - self.normalizer[first:]
+        best = scores.argmax(axis=1)
+        return scores[np.arange(len(points)), best], best + first
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """What earlier passes found for each row: F* of its shrunk point, its size, and the best seed so far."""
+
+    conjugate: Array
+    size: Array
+    score: Array
+    nearest: NDArray[np.intp]
+    compared: dict[int, int] = field(default_factory=dict)
+    """How many seeds the block that begins at a row has been compared with."""
+
+    @classmethod
+    def of(cls, n: int) -> "_Memory":
+        return cls(np.empty(n), np.empty(n), np.full(n, -np.inf), np.zeros(n, dtype=np.intp))
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Seeds to compare rows with."""
+
+    seeds: _Seeds
+    mean: Array
+    memory: _Memory | None
+
+    def at(self, rows: Rows | SparseRows, block: slice, t: Array) -> tuple[Array, NDArray[np.intp]]:
+        """B_F* of the shrunk points of rows to their nearest seeds, and which these are.
+
+        What rounding leaves of equal points is zero.
+        """
+        memory, here = (_Memory.of(len(t)), slice(None)) if self.memory is None else (self.memory, block)
+        known, points = memory.compared.get(block.start, 0), shrunk(t, self.mean)
+        if known == 0:
+            own = _Seeds.at(rows.family, points)
+            memory.conjugate[here] = np.einsum("nd,nd->n", own.natural, points) - own.normalizer
+            memory.size[here] = np.abs(memory.conjugate[here]) + np.abs(own.normalizer)
+        if known < len(self.seeds):
+            score, nearest = self.seeds.best_for(points, known)
+            better = score > memory.score[here]
+            memory.score[here] = np.where(better, score, memory.score[here])
+            memory.nearest[here] = np.where(better, nearest, memory.nearest[here])
+            memory.compared[block.start] = len(self.seeds)
+        divergence = memory.conjugate[here] - memory.score[here]
+        size = memory.size[here] + np.abs(self.seeds.normalizer).max()
+        return np.where(divergence > ROUNDING * size, divergence, 0.0), memory.nearest[here]
 
 
 @dataclass(frozen=True)
@@ -57,12 +138,12 @@ class _Draw:
         return _Draw(self.size, keys[best], np.concatenate([self.statistics, other.statistics])[best])
 
 
-def _drawn(rows: Rows | SparseRows, first: int, moments: Array, mean: Array, key: int, size: int) -> _Draw:
+def _drawn(rows: Rows | SparseRows, first: int, look: _Look, key: int, size: int) -> _Draw:
     """The rows with the smallest keys of some; those that are seeds already have none."""
     draw = _Draw(size, np.zeros(0), np.zeros((0, rows.order)))
     for block, t in rows.blocks():
         weights = rows.weights_of(block)
-        divergence = _divergences(rows.family, shrunk(t, mean), moments).min(axis=1)
+        divergence = look.at(rows, block, t)[0]
         divergence *= 1.0 if weights is None else weights
         exponential = -np.log1p(-uniforms(key, first + block.start, len(t)))
         far = divergence > 0
@@ -70,23 +151,12 @@ def _drawn(rows: Rows | SparseRows, first: int, moments: Array, mean: Array, key
     return draw
 
 
-def _gathered(rows: Rows | SparseRows, first: int, moments: Array, mean: Array) -> ClusterStatistics:
+def _gathered(rows: Rows | SparseRows, first: int, look: _Look) -> ClusterStatistics:
     """How much is nearest to each seed; it does not matter where the rows begin."""
-    total = ClusterStatistics.zeros(len(moments), 0)
+    k = len(look.seeds)
+    total = ClusterStatistics.zeros(k, 0)
     for block, t in rows.blocks():
-        nearest = _divergences(rows.family, shrunk(t, mean), moments).argmin(axis=1)
-        counts = np.bincount(nearest, rows.weights_of(block), len(moments)).astype(float)
-        total += ClusterStatistics(counts, np.zeros((len(moments), 0)), 0.0)
+        nearest = look.at(rows, block, t)[1]
+        counts = np.bincount(nearest, rows.weights_of(block), k).astype(float)
+        total += ClusterStatistics(counts, np.zeros((k, 0)), 0.0)
     return total
-
-
-def _divergences(family: ExponentialFamily, points: Array, moments: Array) -> Array:
-    """B_F* of points to seeds, (n, seeds), both legal moments; what rounding leaves of equal ones is zero."""
-    own = family.natural_from_moment(points)
-    own_normalizer = family.log_normalizer(own)
-    natural = family.natural_from_moment(moments)
-    normalizer = family.log_normalizer(natural)
-    conjugate = np.einsum("nd,nd->n", own, points) - own_normalizer
-    values = conjugate[:, None] + normalizer - points @ natural.T
-    size = np.abs(conjugate) + np.abs(own_normalizer) + np.abs(normalizer).max()
-    return np.where(values > 64 * np.finfo(float).eps * size[:, None], values, 0.0)

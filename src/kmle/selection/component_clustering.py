@@ -28,13 +28,15 @@ class Clustering:
 def clustering_of(side: Side, laws: Laws, labels: NDArray[np.intp]) -> Clustering:
     """The best centres for given labels 0, ..., k - 1; a cluster of one law keeps it as it is."""
     order = np.argsort(labels, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
-    parts = [laws.natural[g[0]] if len(g) == 1 else side.centroid(laws[g]) for g in groups]
-    centres = Laws.of(laws.family, np.ones(len(groups)), np.array(parts))
-    own = [
-        side.distances(laws[g], centres[j : j + 1])[:, 0] if len(g) > 1 else np.zeros(1) for j, g in enumerate(groups)
-    ]
-    return Clustering(labels, centres.natural, float(laws.weights[order] @ np.concatenate(own)))
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    sizes = np.diff(starts, append=len(order))
+    members, alone = laws[order], sizes == 1
+    natural = side.centroids(members, starts)
+    natural[alone] = members.natural[starts[alone]]
+    centres = Laws.of(laws.family, np.ones(len(starts)), natural)
+    group = np.repeat(np.arange(len(starts)), sizes)
+    own = np.where(alone[group], 0.0, side.paired(members, centres[group]))
+    return Clustering(labels, centres.natural, float(members.weights @ own))
 
 
 def nearest(side: Side, laws: Laws, natural: Array) -> tuple[NDArray[np.intp], Array]:

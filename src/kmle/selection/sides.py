@@ -41,6 +41,17 @@ def divergences(first: Laws, second: Laws) -> Array:
     return np.maximum(first.conjugate[:, None] + second.normalizer - first.moment @ second.natural.T, 0.0)
 
 
+def paired_divergences(first: Laws, second: Laws) -> Array:
+    """KL of each law of the first from the law of the second in its place, (k,)."""
+    products = np.einsum("kd,kd->k", first.moment, second.natural)
+    return np.maximum(first.conjugate + second.normalizer - products, 0.0)
+
+
+def _means(points: Array, weights: Array, starts: NDArray[np.intp]) -> Array:
+    """Weighted means of groups of points that follow each other, each beginning at a start."""
+    return np.asarray(np.add.reduceat(weights[:, None] * points, starts) / np.add.reduceat(weights, starts)[:, None])
+
+
 class Side(Protocol):
     """How far laws are from the law that stands for them, and which that best is."""
 
@@ -52,8 +63,12 @@ class Side(Protocol):
         """The value of merged laws, from their weight and sum of points."""
         ...
 
-    def centroid(self, laws: Laws) -> Array:
-        """The natural parameter (D,) of the law that stands for these."""
+    def centroids(self, laws: Laws, starts: NDArray[np.intp]) -> Array:
+        """The natural parameters (k, D) of the laws that stand for groups of these, which begin at the starts."""
+        ...
+
+    def paired(self, laws: Laws, centres: Laws) -> Array:
+        """What it costs each law to be stood for by the centre in its place, (K,)."""
         ...
 
     def distances(self, laws: Laws, centres: Laws) -> Array:
@@ -71,10 +86,12 @@ class Right:
     def criterion(self, family: ExponentialFamily) -> Criterion:
         return Likelihood(family)
 
-    def centroid(self, laws: Laws) -> Array:
+    def centroids(self, laws: Laws, starts: NDArray[np.intp]) -> Array:
         # As `family.right_centroid` has it, but the moments are known already.
-        mean = laws.weights @ laws.moment / laws.weights.sum()
-        return laws.family.natural_from_moment(mean[None])[0]
+        return laws.family.natural_from_moment(_means(laws.moment, laws.weights, starts))
+
+    def paired(self, laws: Laws, centres: Laws) -> Array:
+        return paired_divergences(laws, centres)
 
     def distances(self, laws: Laws, centres: Laws) -> Array:
         return divergences(laws, centres)
@@ -90,8 +107,12 @@ class Left:
     def criterion(self, family: ExponentialFamily) -> Criterion:
         return _NaturalMean(family)
 
-    def centroid(self, laws: Laws) -> Array:
-        return laws.family.left_centroid(laws.natural, laws.weights)
+    def centroids(self, laws: Laws, starts: NDArray[np.intp]) -> Array:
+        # As `family.left_centroid` has it.
+        return _means(laws.natural, laws.weights, starts)
+
+    def paired(self, laws: Laws, centres: Laws) -> Array:
+        return paired_divergences(centres, laws)
 
     def distances(self, laws: Laws, centres: Laws) -> Array:
         return divergences(centres, laws).T
@@ -110,7 +131,16 @@ class Symmetric:
     def criterion(self, family: ExponentialFamily) -> Criterion:
         return _Both(Likelihood(family), _NaturalMean(family))
 
-    def centroid(self, laws: Laws) -> Array:
+    def centroids(self, laws: Laws, starts: NDArray[np.intp]) -> Array:
+        ends = np.append(starts[1:], len(laws))
+        return np.array([self._centroid(laws[start:end]) for start, end in zip(starts, ends, strict=True)])
+
+    def paired(self, laws: Laws, centres: Laws) -> Array:
+        return 0.5 * (paired_divergences(laws, centres) + paired_divergences(centres, laws))
+
+    def _centroid(self, laws: Laws) -> Array:
+        if len(laws) == 1:
+            return laws.natural[0]
         key = laws.natural.tobytes() + laws.weights.tobytes()
         if key not in self.known:
             self.known[key] = laws.family.symmetrised_centroid(laws.natural, laws.weights)
