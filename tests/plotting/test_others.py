@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import linkage
 
+from plotting.artists import note_of
+
 from kmle import KMLE, ExponentialFamilyMixture, Mixture
 from kmle.families import Gamma, Poisson, Product
 from kmle.plotting import plot_cells, plot_dendrogram, plot_history, plot_posterior, plot_qq, plot_selection
@@ -73,10 +75,27 @@ def test_a_history_is_drawn_whole(algorithm):
     ax = plot_history(model)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.history_)
     kinds = [half.kind for half in model.fit_.history]
-    assert [len(line.get_xdata()) for line in ax.lines[1:]] == [kinds.count(kind) for kind in dict.fromkeys(kinds)]
-    assert ax.get_title(loc="left").lower() == model.fit_.stop_reason
+    marks = [line for line in ax.lines[1:] if line.get_linestyle() != "--"]
+    assert [len(line.get_xdata()) for line in marks] == [kinds.count(kind) for kind in dict.fromkeys(kinds)]
+    assert ax.get_title(loc="left") == "How the objective rose"
+    assert model.fit_.stop_reason in note_of(ax)
     if ax.get_legend() is not None:
-        assert [text.get_text() for text in ax.get_legend().get_texts()] == list(dict.fromkeys(kinds))
+        shown = [text.get_text() for text in ax.get_legend().get_texts() if text.get_text() != "search"]
+        assert shown == list(dict.fromkeys(kinds))
+
+
+@pytest.mark.parametrize("estimator", [KMLE, ExponentialFamilyMixture])
+def test_the_search_is_part_of_the_ascent(estimator):
+    fit = estimator(3, random_state=0).fit(PLANE.sample(300, 0)).fit_
+    ax = plot_history(fit)
+    (search,) = [line for line in ax.lines if line.get_linestyle() == "--"]
+    values = search.get_ydata()
+    assert len(values) > 3
+    assert (np.diff(values) >= 0).all()
+    # It ends where the half-steps begin, and all of it is to be seen.
+    assert abs(values[-1] - fit.objectives[0]) < 0.5
+    low, high = ax.get_ylim()
+    assert low <= values[0] <= fit.objective <= high
 
 
 def test_a_fit_has_a_history_too():

@@ -43,13 +43,16 @@ def level_lines(density: Array, level: float) -> list[Array]:
     return [np.array([_place(density, level, crossing) for crossing in line]) for line in _chains(neighbours)]
 
 
-def _segments(
-    density: Array, above: Array, level: float, row: int, column: int
-) -> list[tuple[Crossing, Crossing]]:
+def _segments(density: Array, above: Array, level: float, row: int, column: int) -> list[tuple[Crossing, Crossing]]:
     """The one or two lines through a square, as pairs of crossed edges."""
     low, right = (row, column, 0), (row, column + 1, 1)
     top, left = (row + 1, column, 0), (row, column, 1)
-    corner, along, up, far = above[row, column], above[row, column + 1], above[row + 1, column], above[row + 1, column + 1]
+    corner, along, up, far = (
+        above[row, column],
+        above[row, column + 1],
+        above[row + 1, column],
+        above[row + 1, column + 1],
+    )
     crossed = [
         edge
         for edge, is_crossed in ((low, corner != along), (right, along != far), (top, up != far), (left, corner != up))

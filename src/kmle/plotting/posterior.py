@@ -11,6 +11,7 @@ from ..numerics.arrays import Array
 from .bins import LOOKED_AT, view
 from .marginals import column_supports
 from .reading import Model, Subject, dense, read
+from .scales import is_logarithmic, log_view
 from .style import INK, SMALL, colours, component_legend, plain_axes, row_note, tidy, title
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ def _draw_along(ax: "Axes", subject: Subject) -> None:
     if isinstance(support, Integers):
         x = np.arange(np.floor(low), np.ceil(high) + 1)
         edges, middles = np.repeat(np.append(x, x[-1] + 1) - 0.5, 2)[1:-1], np.repeat(x, 2)
+    elif is_logarithmic(values, support):
+        edges = middles = np.geomspace(*(10**end for end in log_view(values)), GRID)
+        ax.set_xscale("log")
     else:
         low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
         edges = middles = np.linspace(low, high, GRID)

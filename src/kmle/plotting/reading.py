@@ -97,6 +97,14 @@ def read(model: Any, X: ArrayLike, columns: Columns = None) -> Subject:
     return Subject(mixture, legal, tuple(names), chosen)
 
 
+def named_columns(model: Any, columns: Columns) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names of a model's columns and which are chosen, where there is no data to ask."""
+    n_features = mixture_of(model).family.n_features or 1
+    learned = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    names, chosen = _choice(columns, learned if len(learned) == n_features else None, n_features)
+    return tuple(names), chosen
+
+
 def _headers(X: Any) -> list[str] | None:
     """The names of the columns of a data frame (or of its one column), None for anything else."""
     headers = getattr(X, "columns", None)

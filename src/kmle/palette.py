@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..numerics.arrays import Array
+from .numerics.arrays import Array
 
 # Without the yellow of Okabe and Ito, which is too light on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#4d4d4d")
