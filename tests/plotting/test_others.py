@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import linkage
 
-from plotting.artists import note_of
-
 from kmle import KMLE, ExponentialFamilyMixture, Mixture
 from kmle.families import Gamma, Poisson, Product
 from kmle.plotting import plot_cells, plot_dendrogram, plot_history, plot_posterior, plot_qq, plot_selection
 from kmle.plotting.directions import hammer
 from kmle.plotting.style import PALETTE, colours
+from plotting.artists import note_of
 
 pytest.importorskip("matplotlib")
 from matplotlib.axes import Axes

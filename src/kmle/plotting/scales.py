@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..families.support import Integers, Support, Interval
+from ..families.support import Integers, Interval, Support
 from ..numerics.arrays import Array
 from .bins import view
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..mixture import Mixture
-from ..palette import PALETTE, colours
+from ..palette import colours
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
