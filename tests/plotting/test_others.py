@@ -8,9 +8,9 @@ from scipy.cluster.hierarchy import linkage
 
 from kmle import KMLE, ExponentialFamilyMixture, Mixture
 from kmle.families import Gamma, Poisson, Product
+from kmle.palette import PALETTE, colours
 from kmle.plotting import plot_cells, plot_dendrogram, plot_history, plot_posterior, plot_qq, plot_selection
 from kmle.plotting.directions import hammer
-from kmle.plotting.style import PALETTE, colours
 from plotting.artists import note_of
 
 pytest.importorskip("matplotlib")

@@ -49,7 +49,8 @@ def plot_rate_distortion(rates: Sequence[Rate], ax: Any = None) -> Any:
         raise ValueError("there are no rates to draw: rate_distortion needs at least one number of components")
     if ax is None:
         ax = Figure(figsize=(6.8, 4.2), layout="constrained").subplots()
-    from ..plotting.style import GREY, INK, PALETTE, SMALL, tidy, title
+    from ..palette import PALETTE
+    from ..plotting.style import GREY, INK, SMALL, tidy, title
 
     right = ax.twinx()
     size = [rate.n_bytes / 1000 for rate in rates]

@@ -9,11 +9,12 @@ from ..families import VonMises
 from ..families.support import Integers, Support
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..palette import colours
 from .bins import view
 from .contours import mass_levels
 from .marginals import column_supports, gaussian_parts, means
 from .scales import bounds, is_logarithmic, log_view
-from .style import PALE, colours, integer_ticks, number
+from .style import PALE, integer_ticks, number
 from .univariate import angle_axis, wrapped
 
 if TYPE_CHECKING:

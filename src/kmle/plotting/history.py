@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..learning import Fit
 from ..numerics.arrays import Array
-from .style import GREY, INK, PALETTE, integer_ticks, legend, plain_axes, tidy, title
+from ..palette import PALETTE
+from .style import GREY, INK, integer_ticks, legend, plain_axes, tidy, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 from ..estimator.arguments import whole_number
 from ..families.support import Integers, Interval
 from ..numerics.arrays import Array
+from ..palette import colours
 from .bins import LOOKED_AT, view
 from .marginals import column_supports
 from .reading import Model, Subject, dense, read
 from .scales import is_logarithmic, log_view
-from .style import INK, SMALL, colours, component_legend, plain_axes, row_note, tidy, title
+from .style import INK, SMALL, component_legend, plain_axes, row_note, tidy, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

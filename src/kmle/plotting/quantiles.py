@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike
 from ..families.support import Integers, Interval
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..palette import PALETTE
 from .marginals import column_supports, marginal, weighted_nodes
 from .reading import Columns, Model, dense, read
 from .scales import is_logarithmic
-from .style import GREY, PALETTE, heading, plain_axes, row_note, tidy, title
+from .style import GREY, heading, plain_axes, row_note, tidy, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

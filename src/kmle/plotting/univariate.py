@@ -9,10 +9,11 @@ from ..families import VonMises
 from ..families.support import Integers, Interval
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..palette import PALETTE, colours
 from .bins import LOOKED_AT, MOST_BINS, Bins, continuous_bins, integer_bins
 from .marginals import column_supports, weighted_nodes
 from .scales import bounds, is_logarithmic
-from .style import BARS, INK, PALETTE, colours, integer_ticks, number
+from .style import BARS, INK, integer_ticks, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

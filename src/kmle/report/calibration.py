@@ -1,4 +1,4 @@
-"""Whether each column has the mixture's distribution: quantiles against quantiles, and probability integral transforms."""
+"""Whether each column has the mixture's distribution: quantiles, and probability integral transforms."""
 
 from typing import Any
 
@@ -112,7 +112,10 @@ def _transform_figure(values: Array) -> Figure:
         "bargap": 0.06,
         "showlegend": False,
     }
-    told = f"Kolmogorov-Smirnov distance {distance:.3f}; of a mixture known beforehand 19 of 20 samples stay below {limit(n):.3f}."
+    told = (
+        f"Kolmogorov-Smirnov distance {distance:.3f}; 19 of 20 samples of a mixture known beforehand stay below "
+        f"{limit(n):.3f}."
+    )
     return Figure([bars, band], layout, told)
 
 

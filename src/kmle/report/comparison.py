@@ -77,7 +77,8 @@ def write_comparison(
     subject = read(model, X, columns)
     drifts, likelihood = column_drifts(subject), likelihood_drift(subject)
     sections = _sections(subject, drifts, likelihood, about or {}, command, row_names)
-    told = f"New data against a model: {heading(subject.mixture)[:1].lower()}{heading(subject.mixture)[1:]}. {moved(drifts)}"
+    what = heading(subject.mixture)
+    told = f"New data against a model: {what[:1].lower()}{what[1:]}. {moved(drifts)}"
     page = document(
         title or "New data against a model", told, _cards(subject, drifts, likelihood), sections, subject.mixture
     )

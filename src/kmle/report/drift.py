@@ -154,8 +154,8 @@ def drift_section(drifts: list[ColumnDrift]) -> str:
     ]
     told = (
         "The distance is Kolmogorov and Smirnov's; “by chance” is the probability of one at least as large if the rows "
-        "follow the model. The population stability index compares ten slices: below 0.1 a column is stable, from 0.25 on "
-        "it has changed."
+        "follow the model. The population stability index compares ten slices: below 0.1 a column is stable, from 0.25 "
+        "on it has changed."
     )
     return table(heads, rows) + element("p", text(told), class_="note")
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..estimator.notes import named_columns
 from ..inspection import Diagnostics, diagnose
 from ..inspection.diagnostics import OVERLAP
 from ..learning import Fit
 from ..plotting.reading import Subject
-from .library import VERSION as plotly_version
+from .library import PLOTLY_VERSION
 from .markup import badge, element, facts, folded, table, text
 from .numbers import column, count, duration, percent, plain
 
@@ -50,7 +51,7 @@ def cards(fit: Fit, n_rows: float, found: Diagnostics | None) -> str:
         "Rows": (count(n_rows), f"{count(n_columns)} column{'s' * (n_columns != 1)}"),
         "BIC": (plain(fit.criteria.bic, 1), "lower is better"),
         "Doubt": (plain(fit.mean_entropy, 3), f"nats per row: {_how_apart(fit, found)}"),
-        "Time": (duration(fit.seconds), f"{count(fit.n_iter)} iteration{'s' * (fit.n_iter != 1)}"),
+        "Last ascent": (duration(fit.seconds), f"{count(fit.n_iter)} iteration{'s' * (fit.n_iter != 1)}"),
     }
     return card_row(shown)
 
@@ -86,7 +87,7 @@ def learning_facts(estimator: Any, subject: Subject, sample_weight: Any) -> str:
         "Certificate": text(_certificate(estimator, subject, sample_weight)),
     }
     if estimator.notes_:
-        told["Notes"] = "<br>".join(text(note) for note in estimator.notes_)
+        told["Notes"] = "<br>".join(text(note) for note in named_columns(estimator.notes_, subject.names))
     return facts(told)
 
 
@@ -160,7 +161,7 @@ def command_line(command: str | None) -> str:
 def written_by() -> dict[str, str]:
     """The versions of all packages, and when the page was written."""
     versions = {"kmle": __version__, "Python": platform.python_version()}
-    versions |= {package: version(package) for package in PACKAGES} | {"plotly.js": plotly_version}
+    versions |= {package: version(package) for package in PACKAGES} | {"plotly.js": PLOTLY_VERSION}
     return {
         "Versions": text(", ".join(f"{name} {number}" for name, number in versions.items())),
         "Written": text(datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),

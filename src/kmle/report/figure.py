@@ -20,6 +20,8 @@ from .numbers import percent
 Trace = dict[str, Any]
 # Shorter lists are not worth a place of their own.
 LONG_LIST = 24
+# Digits of the range, and of the number itself, that a figure can show.
+STEPS, OWN_DIGITS = 3, 3
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,29 @@ class Panel:
 
 
 def rounded(values: ArrayLike) -> list[float | None]:
-    """Numbers with five digits, None where there is none: what a picture can show, at a fraction of the length."""
-    return [float(f"{value:.5g}") if np.isfinite(value) else None for value in np.asarray(values, dtype=float).ravel()]
+    """Numbers as exact as a figure can show, None where there is none: a fraction of the length.
+
+    Steps are a thousandth of the range at most, and a hundredth of the number: on a logarithmic axis small ones count.
+
+    >>> rounded([2001.00004, 2001.5, 0.0012345])
+    [2001.0, 2001.5, 0.00123]
+    """
+    numbers = np.asarray(values, dtype=float).ravel()
+    known = numbers[np.isfinite(numbers)]
+    range_ = float(np.ptp(known)) if known.size else 0.0
+    enough = STEPS - _magnitude(range_) if range_ > 0 else -99
+    written: list[float | None] = []
+    for number in numbers.tolist():
+        if not np.isfinite(number):
+            written.append(None)
+            continue
+        own = OWN_DIGITS - 1 - _magnitude(number) if number and range_ > 0 else 12
+        written.append(round(number, max(enough, own)))
+    return written
+
+
+def _magnitude(number: float) -> int:
+    return int(np.floor(np.log10(abs(number))))
 
 
 def of_component(mixture: Mixture, component: int, *, shown: bool = True, **trace: Any) -> Trace:

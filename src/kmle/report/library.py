@@ -6,7 +6,7 @@ so a page needs no larger bundle (the whole library is 4.6 MB).
 
 from importlib.resources import files
 
-VERSION = "3.7.0"
+PLOTLY_VERSION = "3.7.0"
 
 
 def plotly() -> str:

@@ -27,8 +27,16 @@
     return `rgba(${parts.join(",")},${share})`;
   }
 
+  // Black or white, whichever is read better on a colour.
+  function readableOn(ground) {
+    const [red, green, blue] = [1, 3, 5].map((at) => (parseInt(ground.slice(at, at + 2), 16) / 255) ** 2.2);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.36 ? "#1c2025" : "#ffffff";
+  }
+
   function colour(mark) {
     const [name, share] = mark.slice(1).split("/");
+    const on = /^on(\d+)$/.exec(name);
+    if (on) return readableOn(content.palettes[side()][Number(on[1])]);
     const line = /^line(\d+)$/.exec(name);
     const found = INKS[side()][name] || (line ? content.lines : content.palettes)[side()][Number(line ? line[1] : name)];
     return share ? transparent(found, share) : found;
@@ -84,7 +92,9 @@
   function drawAll() {
     root.dataset.theme = side();
     document.querySelectorAll("[data-component]").forEach((badge) => {
-      badge.style.setProperty("--own", content.palettes[side()][Number(badge.dataset.component)]);
+      const own = content.palettes[side()][Number(badge.dataset.component)];
+      badge.style.setProperty("--own", own);
+      badge.style.color = readableOn(own);
     });
     return Promise.all([...document.querySelectorAll(".plot")].map(draw));
   }
@@ -110,7 +120,7 @@
   });
   // Paper is white, and as wide as it is.
   let before = null;
-  window.addEventListener("beforeprint", () => { before = wanted; wanted = "light"; drawAll(); });
-  window.addEventListener("afterprint", () => { wanted = before; drawAll(); });
+  window.addEventListener("beforeprint", () => { before = wanted; wanted = "light"; root.dataset.print = "yes"; drawAll(); });
+  window.addEventListener("afterprint", () => { wanted = before; delete root.dataset.print; drawAll(); });
   drawAll().then(() => { root.dataset.drawn = "yes"; });
 })();

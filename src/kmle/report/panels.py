@@ -30,6 +30,7 @@ MOST_ENTRIES = 60
 # More components than this are not named one by one.
 MANY = 30
 MOST_STEPS = 400
+LEAST_RISE = 1.0
 CERTAINTY_ROWS = 20_000
 
 
@@ -232,11 +233,16 @@ def history_panel(fit: Fit) -> Panel:
                 "hovertemplate": "search: %{y}<extra></extra>",
             },
         )
-    layout = {
+    layout: dict[str, Any] = {
         "xaxis": {"title": {"text": "passes of the search, then half-steps" if len(search) else "half-step"}},
         "yaxis": {"title": {"text": "objective"}, "exponentformat": "none", "separatethousands": True},
         "showlegend": False,
     }
+    values = np.concatenate([search, fit.objectives])
+    low, high = values[np.isfinite(values)].min(), values[np.isfinite(values)].max()
+    if high - low < LEAST_RISE:
+        # Differences of far less than a nat are rounding, not a rise.
+        layout["yaxis"] |= {"range": [float(high) - LEAST_RISE, float(high) + 0.1 * LEAST_RISE]}
     penalty = " The objective includes the prior's penalty." if fit.includes_penalty else ""
     told = f"{count(total)} half-step{'s' * (total != 1)}"
     told += f", {count(MOST_STEPS)} of them drawn" if total > MOST_STEPS else ""

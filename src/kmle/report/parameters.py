@@ -63,7 +63,7 @@ class Parameter:
         shape = self.values.shape[1:]
         if len(shape) and shape[0] == len(self.columns):
             return self.columns[place]
-        return ", ".join(self.columns) if self.values.size == len(self.values) else str(place)
+        return "" if self.values.size == len(self.values) else str(place)
 
 
 def parameters_of(mixture: Mixture, errors: StandardErrors | None, columns: tuple[str, ...]) -> list[Parameter]:

@@ -23,7 +23,7 @@ from .markup import label
 
 GRID, TRIANGLE_GRID, LATITUDES, LONGITUDES = 60, 80, 61, 121
 LINES = "Lines hold the mass a Gaussian has inside one and two standard deviations."
-ELLIPSE = np.linspace(0, 2 * np.pi, 61)
+ELLIPSE = np.linspace(0, 2 * np.pi, 49)
 SHARES = (TWO_SIGMA, ONE_SIGMA)
 # The mean of each component is marked by its number on so few of them.
 MOST_MARKS = 30
@@ -34,8 +34,8 @@ def plane_figure(
 ) -> Figure:
     """Points (n, 2) and, where the distribution of the two columns is known, its components."""
     traces, axes = plane_parts(mixture, pair, points, labels)
-    for at, (axis, name) in enumerate(zip(("xaxis", "yaxis"), names, strict=True)):
-        axes[at]["title"] = {"text": label(name)}
+    for axis, name in zip(axes, names, strict=True):
+        axis["title"] = {"text": label(name)}
     lined = any(trace["mode"] == "lines" for trace in traces)
     layout = {"xaxis": axes[0], "yaxis": axes[1], **legend_title(mixture), "hovermode": "closest"}
     return Figure(traces, layout, LINES if lined else "")
@@ -56,7 +56,7 @@ def plane_parts(
     for at, (low, high) in enumerate(plane_limits(pair, points)):
         logarithmic = pair is not None and is_logarithmic(points[:, at], column_supports(pair)[at])
         ends = np.log10([low, high]) if logarithmic else np.array([low, high])
-        axes.append({"range": [float(end) for end in ends]} | ({"type": "log"} if logarithmic else {}))
+        axes.append({"range": [float(end) for end in ends]} | ({"type": "log", "dtick": 1} if logarithmic else {}))
     return traces, axes
 
 
@@ -187,7 +187,7 @@ def _marks(mixture: Mixture, centres: Array) -> list[Trace]:
             x=rounded(centre[:1]),
             y=rounded(centre[1:2]),
             text=[str(component)],
-            textfont={"color": "@paper", "size": 11},
+            textfont={"color": f"@on{component}", "size": 11},
             marker={"color": f"@{component}", "size": 18, "line": {"color": "@paper", "width": 1.5}},
             hovertemplate="%{x}, %{y}<extra></extra>",
         )

@@ -61,7 +61,7 @@ def improbable_rows(subject: Subject, row_names: RowNames) -> str:
     rare = int(np.count_nonzero(tail < IMPROBABLE))
     told = (
         f"{count(rare)} of {_looked_at(subject, places)} are less probable than all but one in a thousand draws of the "
-        f"mixture; {short(IMPROBABLE * len(places))} would be expected."
+        f"mixture; {IMPROBABLE * len(places):.2g} would be expected."
     )
     return listed + (element("p", text(told), class_="note") if np.isfinite(tail).all() else "")
 
@@ -86,7 +86,7 @@ def _listing(
     values: Array = dense(subject.rows[rows], columns)
     names = [text(subject.names[column]) for column in columns]
     lines = [
-        [text(row_names(int(row))), *(f"{value:.5g}" for value in own), *found]
+        [text(row_names(int(row))), *found, *(f"{value:.5g}" for value in own)]
         for row, own, found in zip(rows, values, cells, strict=True)
     ]
-    return table(["row", *names, *heads], lines)
+    return table(["row", *heads, *names], lines)
