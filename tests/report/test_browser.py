@@ -10,7 +10,6 @@ import pytest
 from kmle import KMLE, Mixture
 from kmle.report import write_report
 
-pytest.importorskip("plotly")
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")

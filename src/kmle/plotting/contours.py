@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 
@@ -43,7 +44,9 @@ def level_lines(density: Array, level: float) -> list[Array]:
     return [np.array([_place(density, level, crossing) for crossing in line]) for line in _chains(neighbours)]
 
 
-def _segments(density: Array, above: Array, level: float, row: int, column: int) -> list[tuple[Crossing, Crossing]]:
+def _segments(
+    density: Array, above: NDArray[np.bool_], level: float, row: int, column: int
+) -> list[tuple[Crossing, Crossing]]:
     """The one or two lines through a square, as pairs of crossed edges."""
     low, right = (row, column, 0), (row, column + 1, 1)
     top, left = (row + 1, column, 0), (row, column, 1)

@@ -91,9 +91,10 @@ def _diagonal(
 def _outer_labels(panel: "Axes", i: int, j: int, size: int, names: list[str]) -> None:
     panel.tick_params(labelbottom=i == size - 1, labelleft=j == 0 and i > 0)
     panel.set(xlabel=names[j] if i == size - 1 else "", ylabel=names[i] if j == 0 else "")
-    for which, scale in (("x", panel.get_xscale()), ("y", panel.get_yscale())):
-        if scale == "linear":
-            panel.locator_params(axis=which, nbins=4)
+    if panel.get_xscale() == "linear":
+        panel.locator_params(axis="x", nbins=4)
+    if panel.get_yscale() == "linear":
+        panel.locator_params(axis="y", nbins=4)
     if i == j:
         panel.tick_params(left=False)
         panel.spines["left"].set_visible(False)

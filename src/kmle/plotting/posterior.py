@@ -63,7 +63,7 @@ def _draw_along(ax: "Axes", subject: Subject) -> None:
         x = np.arange(np.floor(low), np.ceil(high) + 1)
         edges, middles = np.repeat(np.append(x, x[-1] + 1) - 0.5, 2)[1:-1], np.repeat(x, 2)
     elif is_logarithmic(values, support):
-        edges = middles = np.geomspace(*(10**end for end in log_view(values)), GRID)
+        edges = middles = 10 ** np.linspace(*log_view(values), GRID)
         ax.set_xscale("log")
     else:
         low, high = (low, high) if high > low else (low - 0.5, high + 0.5)

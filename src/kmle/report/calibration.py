@@ -33,7 +33,7 @@ def calibrated_columns(subject: Subject) -> list[tuple[int, Mixture]]:
 def quantile_panel(subject: Subject) -> Panel | None:
     """Quantiles of each column against those of the mixture; None where no column has any."""
     rows = subject.sampled(MOST_ROWS)
-    views = []
+    views: list[tuple[str, Figure]] = []
     for column, alone in calibrated_columns(subject):
         support = column_supports(alone)[0]
         if isinstance(support, Angles) or len(views) == MOST_COLUMNS:

@@ -125,9 +125,9 @@ def rose_figure(mixture: Mixture, rows: Array) -> Figure:
     for component, curve in enumerate(joint.T):
         seen = np.where(curve > VISIBLE * top, np.minimum(curve / top, 1.05), np.nan)
         line = _arc(turn, seen)
-        style = {"color": f"@{component}", "width": 2.2}
-        at = {"x": rounded(line[:, 0]), "y": rounded(line[:, 1]), "line": style, "hoverinfo": "skip"}
-        curves.append(of_component(mixture, component, type="scatter", mode="lines", **at))
+        shown: Trace = {"type": "scatter", "mode": "lines", "x": rounded(line[:, 0]), "y": rounded(line[:, 1])}
+        shown |= {"line": {"color": f"@{component}", "width": 2.2}, "hoverinfo": "skip"}
+        curves.append(of_component(mixture, component, **shown))
     quarters = [note_at(f"{degrees}°", *_arc(np.radians([degrees]), [-0.14])[0]) for degrees in (0, 90, 180, 270)]
     layout = {**bare_axes(), "annotations": quarters, "height": 460, **legend_title(mixture)}
     return Figure([{**bars, "name": "data", "hoverinfo": "skip"}, *curves, _inner_circle(turn)], layout)
