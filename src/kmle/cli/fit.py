@@ -10,7 +10,7 @@ import typer
 from . import options as o
 from .app import FAILED, Command, app, examples
 from .learning import Outcome, Wish, learn, read, settled_family
-from .reporting import Title, write_fit_report
+from .pages import Title, write_fit_report
 from .streaming import check_streamed, open_table
 from .terminal import Terminal, printable
 

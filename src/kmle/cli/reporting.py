@@ -12,12 +12,12 @@ import typer
 
 from . import options as o
 from .app import Command, app, examples
+from .pages import Title, data_name
 from .scoring import _both
 from .terminal import Terminal
 
 if TYPE_CHECKING:
     from ..io import Model, Table
-    from .learning import Outcome
 
 
 class KindName(StrEnum):
@@ -29,12 +29,6 @@ class KindName(StrEnum):
     QUANTILES = "quantiles"
 
 
-Title = Annotated[
-    str | None,
-    typer.Option(
-        "--title", metavar="TEXT", help="The title of the page; the data's name by default.", rich_help_panel=o.OUTPUT
-    ),
-]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.", rich_help_panel=o.OUTPUT)]
 Show = Annotated[
     str | None,
@@ -116,34 +110,6 @@ def report(
             row_names=table.row_name,
         )
     terminal.note(f"wrote {target}")
-
-
-def write_fit_report(path: str, outcome: Outcome, table: Table, seed: int, title: str | None) -> None:
-    """The report of a fit that `fit` or `select` made."""
-    from ..report import write_report
-
-    write_report(
-        path,
-        outcome.estimator,
-        table.rows,
-        list(table.columns),
-        sample_weight=table.weights,
-        command=shlex.join(["kmle", *sys.argv[1:]]),
-        seed=seed,
-        title=title or data_name(table.source),
-        selection=outcome.selection,
-        row_names=table.row_name,
-    )
-
-
-def data_name(source: str) -> str:
-    """What a data set is called: its file's name without folder and extensions.
-
-    >>> data_name("data/faithful.csv.gz"), data_name("standard input")
-    ('faithful', 'standard input')
-    """
-    name = Path(source).name
-    return name.partition(".")[0] or name
 
 
 def _target(out: str | None, data: str, extension: str, force: bool) -> str:

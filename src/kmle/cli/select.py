@@ -13,7 +13,7 @@ from . import options as o
 from .app import FAILED, Command, app, examples
 from .learning import Outcome, Wish, in_words_of, read, settled_family
 from .naming import family_from_words
-from .reporting import Title, write_fit_report
+from .pages import Title, write_fit_report
 from .terminal import Terminal
 
 if TYPE_CHECKING:
