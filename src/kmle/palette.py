@@ -61,7 +61,7 @@ def dark_colours(n_components: int) -> list[str]:
     """The same hues in the same order, light enough on black.
 
     >>> dark_colours(1)
-    ['#4aa8e0']
+    ['#3d9be0']
     """
     return list(_dark_sequence(_rounded_up(n_components))[:n_components])
 

@@ -50,8 +50,8 @@ def rounded(values: ArrayLike) -> list[float | None]:
 
     Steps are a thousandth of the range at most, and a hundredth of the number: on a logarithmic axis small ones count.
 
-    >>> rounded([2001.00004, 2001.5, 0.0012345])
-    [2001.0, 2001.5, 0.00123]
+    >>> rounded([2001.00004, 2001.5, 2001.7512])
+    [2001.0, 2001.5, 2001.7512]
     """
     numbers = np.asarray(values, dtype=float).ravel()
     known = numbers[np.isfinite(numbers)]
