@@ -34,7 +34,7 @@ def main() -> None:
     for family, window in (("rayleigh", 1), ("rayleigh", 7), ("gamma", 7), ("weibull", 7)):
         found = segment_amplitude(picture, 3, family=family, window=window)
         right = (found.labels == truth).mean()
-        shown[f"{family}, window {window}: {right:.0%} right"] = found.picture()
+        shown[f"{family}, window {window}: {right:.0%} right"] = found.segments()
         if family == "rayleigh" and window == 1:
             print("true scales", SCALES.tolist(), "learned", found.mixture.source["scale"].ravel().round(3).tolist())
     shown["tissues"] = np.stack([(SCALES[truth] / SCALES[2] * 255).astype(np.uint8)] * 3, axis=2)

@@ -9,6 +9,7 @@ from package import module_files
 # Lowest first. Layers on one line do not know each other; "" is the package itself, `kmle`.
 LAYERS = [
     ["numerics", "kernels"],
+    ["palette"],
     ["families"],
     ["scoring"],
     ["mixture"],
@@ -24,9 +25,9 @@ LAYERS = [
     ["execution"],
     ["estimator"],
     [""],
-    ["images"],
     ["io"],
     ["plotting"],
+    ["images"],
     ["report"],
     ["cli"],
     ["__main__"],

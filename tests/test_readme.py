@@ -81,8 +81,6 @@ def codes(cell):
 def test_code_prints_what_the_page_shows(page):
     if page == "docs/plotting.md":
         pytest.importorskip("matplotlib").use("agg")
-    if page == "docs/report.md":
-        pytest.importorskip("plotly")
     if page == "docs/large-data.md":
         pytest.importorskip("dask.array")
     if page == "docs/images.md":
@@ -103,7 +101,7 @@ def test_code_prints_what_the_page_shows(page):
 
 
 def test_the_first_command_prints_what_the_readme_shows(tmp_path):
-    for package in ("typer", "rich", "polars", "matplotlib", "plotly"):
+    for package in ("typer", "rich", "polars", "matplotlib"):
         pytest.importorskip(package)
     shown = next(output for language, output in fenced_blocks("README.md") if language == "text")
     command = next(code for language, code in fenced_blocks("README.md") if language == "sh")

@@ -6,6 +6,7 @@ import pytest
 from images.scenes import scene
 from kmle.families import Weibull
 from kmle.images import segment_amplitude
+from kmle.palette import PALETTE
 
 SIDE = 96
 SCALES = np.array([0.05, 0.2])
@@ -41,6 +42,18 @@ def test_every_family(family, algorithm):
     found = segment_amplitude(picture, 2, family=family, algorithm=algorithm, window=5)
     assert (found.labels == inside).mean() > 0.9
     assert found.picture().shape == (SIDE, SIDE, 3)
+
+
+def test_segments_have_colours_and_a_legend():
+    picture, _ = speckle()
+    found = segment_amplitude(picture, 2, window=5)
+    drawn = found.segments()
+    colours = [tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5)) for colour in PALETTE[:2]]
+    for component, colour in enumerate(colours):
+        assert (drawn[:SIDE, :SIDE][found.labels == component] == colour).all()
+        # A swatch of it stands below the image, beside words.
+        assert (drawn[SIDE:] == colour).all(axis=2).sum() > 100
+    assert (drawn[SIDE:] < 100).all(axis=2).any()
 
 
 def test_the_weibull_shape_of_rayleigh_amplitudes_is_two():

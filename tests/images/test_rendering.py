@@ -113,10 +113,23 @@ def test_patches_reconstruct_far_more_than_the_mean_colour():
 
 
 def test_patch_sheet_shows_every_patch():
-    sheet = patch_sheet(PATCHES, zoom=2)
+    sheet = patch_sheet(PATCHES, zoom=2, contrast=False)
     assert sheet.shape == (2 * 10, 3 * 10, 3)
     heaviest = PATCHES.patches[PATCHES.mixture.weights.argmax()]
     np.testing.assert_allclose(sheet[1:9:2, 1:9:2] / 255, heaviest, atol=0.003)
+
+
+def test_mean_patches_are_shown_with_contrast():
+    sheet = patch_sheet(PATCHES, zoom=2)
+    heaviest = PATCHES.patches[PATCHES.mixture.weights.argmax()]
+    shown = sheet[1:9:2, 1:9:2] / 255
+    factor = np.ptp(shown) / np.ptp(heaviest)
+    assert 1.0 < factor <= 12.0
+    # The pattern stays the same: deviations from the mean are all larger by one factor.
+    away, shown_away = (patch - patch.mean(axis=(0, 1)) for patch in (heaviest, shown))
+    largest = np.abs(shown_away).max()
+    np.testing.assert_allclose(shown_away, away * largest / np.abs(away).max(), atol=0.01)
+    assert largest == pytest.approx(0.35, abs=0.01) or largest < 0.35
 
 
 def test_ellipses_go_through_their_points():

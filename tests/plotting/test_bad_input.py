@@ -74,7 +74,7 @@ def test_an_unfitted_estimator_has_no_history():
         (lambda: plot_fit(PLANE, ROWS, max_points=0), "max_points is 0"),
         (lambda: plot_fit(PLANE, ROWS, ax=3), "ax is int: plot_fit draws on plain Axes"),
         (lambda: plot_history(PLANE), "plot_history draws a Fit or a fitted estimator, not a Mixture"),
-        (lambda: plot_cells(SPACE), "plot_cells draws mixtures of two columns; this one has 3"),
+        (lambda: plot_cells(SPACE), "plot_cells draws two columns; there are 3: pick two"),
         (lambda: plot_cells(CIRCLE), "von-mises-fisher rows do not fill the plane"),
         (lambda: plot_cells(PLANE, xlim=(3, 1)), r"xlim is \(3, 1\): give the lower end and the upper end"),
         (lambda: plot_qq(PLANE, ROWS), r"plot_qq draws one column; there are 2: choose one with columns=\[...\]"),

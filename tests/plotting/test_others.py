@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import linkage
 
-from kmle import KMLE, ExponentialFamilyMixture, Mixture
+from kmle import KMLE, ExponentialFamilyMixture, Mixture, select
 from kmle.families import Gamma, Poisson, Product
+from kmle.palette import PALETTE, colours
 from kmle.plotting import plot_cells, plot_dendrogram, plot_history, plot_posterior, plot_qq, plot_selection
 from kmle.plotting.directions import hammer
-from kmle.plotting.style import PALETTE, colours
+from plotting.artists import note_of
 
 pytest.importorskip("matplotlib")
 from matplotlib.axes import Axes
@@ -73,10 +74,27 @@ def test_a_history_is_drawn_whole(algorithm):
     ax = plot_history(model)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.history_)
     kinds = [half.kind for half in model.fit_.history]
-    assert [len(line.get_xdata()) for line in ax.lines[1:]] == [kinds.count(kind) for kind in dict.fromkeys(kinds)]
-    assert ax.get_title(loc="left").lower() == model.fit_.stop_reason
+    marks = [line for line in ax.lines[1:] if line.get_linestyle() != "--"]
+    assert [len(line.get_xdata()) for line in marks] == [kinds.count(kind) for kind in dict.fromkeys(kinds)]
+    assert ax.get_title(loc="left") == "How the objective rose"
+    assert model.fit_.stop_reason in note_of(ax)
     if ax.get_legend() is not None:
-        assert [text.get_text() for text in ax.get_legend().get_texts()] == list(dict.fromkeys(kinds))
+        shown = [text.get_text() for text in ax.get_legend().get_texts() if text.get_text() != "search"]
+        assert shown == list(dict.fromkeys(kinds))
+
+
+@pytest.mark.parametrize("estimator", [KMLE, ExponentialFamilyMixture])
+def test_the_search_is_part_of_the_ascent(estimator):
+    fit = estimator(3, random_state=0).fit(PLANE.sample(300, 0)).fit_
+    ax = plot_history(fit)
+    (search,) = [line for line in ax.lines if line.get_linestyle() == "--"]
+    values = search.get_ydata()
+    assert len(values) > 3
+    assert (np.diff(values) >= 0).all()
+    # It ends where the half-steps begin, and all of it is to be seen.
+    assert abs(values[-1] - fit.objectives[0]) < 0.5
+    low, high = ax.get_ylim()
+    assert low <= values[0] <= fit.objective <= high
 
 
 def test_a_fit_has_a_history_too():
@@ -169,3 +187,46 @@ def test_the_map_keeps_areas():
     )
     area = np.abs(south[0] * east[1] - south[1] * east[0])
     np.testing.assert_allclose(area, np.cos(latitude), rtol=1e-6)
+
+
+# Two of many columns, and selections ----------------------------------------------------------------------------------
+
+
+def test_cells_of_two_of_many_columns_are_those_of_their_own_distribution():
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(2, 4, 4))
+    wide = Mixture.from_source(
+        "gaussian", [0.4, 0.6], mean=rng.normal(size=(2, 4)) * 3, covariance=root @ np.swapaxes(root, 1, 2) + np.eye(4)
+    )
+    source = wide.source
+    pair = Mixture.from_source(
+        "gaussian",
+        wide.weights,
+        mean=source["mean"][:, [2, 0]],
+        covariance=source["covariance"][:, [2, 0]][:, :, [2, 0]],
+    )
+    X = wide.sample(200, 0)
+    ax = plot_cells(wide, X, columns=[2, 0])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("column 2", "column 0")
+    expected = plot_cells(pair, X[:, [2, 0]])
+    np.testing.assert_array_equal(ax.images[0].get_array(), expected.images[0].get_array())
+    with pytest.raises(ValueError, match="there are 4: pick two with columns="):
+        plot_cells(wide, X)
+    assert plot_cells(wide, columns=[1, 3], xlim=(0, 1), ylim=(0, 1)).get_xlabel() == "column 1"
+
+
+def test_a_selection_is_titled_and_nothing_of_it_is_cut_off():
+    from matplotlib import pyplot
+
+    X = np.random.default_rng(0).gamma(4.0, size=(200, 1))
+    found = select(X, ["gamma", "gaussian", "exponential"], range(1, 4), random_state=0)
+    for ax in (plot_selection(found), plot_selection(found, pyplot.subplots(figsize=(6, 4))[1])):
+        assert ax.get_title(loc="left").startswith("Best by BIC: ")
+        low, high = ax.get_ylim()
+        shown = [line for line in ax.lines if "above" not in line.get_label()]
+        assert all(low <= value <= high for line in shown for value in line.get_ydata())
+        figure = ax.figure
+        figure.canvas.draw()
+        legend = ax.get_legend().get_window_extent()
+        assert legend.x1 <= figure.bbox.x1 + 1
+        assert ax.title.get_window_extent().y1 <= figure.bbox.y1 + 1

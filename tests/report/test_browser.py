@@ -1,7 +1,9 @@
 """The page in a real browser: it draws, hides, downloads, and lets nothing in or out."""
 
+import base64
 import json
 import shutil
+import subprocess
 import time
 
 import numpy as np
@@ -10,7 +12,6 @@ import pytest
 from kmle import KMLE, Mixture
 from kmle.report import write_report
 
-pytest.importorskip("plotly")
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -139,3 +140,47 @@ def test_another_view_is_drawn_when_chosen(opened):
     )
     until(lambda: opened.find_elements("css selector", "#plot-data .barlayer .bars path"))
     assert opened.get_log("browser") == []
+
+
+def page_of(name):
+    """A small page of each kind of plot."""
+    rng = np.random.default_rng(0)
+    if name == "pairs":
+        X = rng.normal(size=(200, 3)) + np.repeat([[0], [6]], 100, axis=0)
+        return KMLE(2, random_state=0).fit(X), X
+    if name == "logarithms":
+        X = np.exp(rng.normal(size=(300, 2)) * 2)
+        return KMLE(2, family="log-normal", random_state=0).fit(X), X
+    law = {
+        "rose": lambda: Mixture.from_source("von-mises", [0.5, 0.5], mean=[0.5, 3.0], concentration=[4.0, 9.0]),
+        "sphere": lambda: Mixture.from_source(
+            "von-mises-fisher", [0.5, 0.5], direction=[[1.0, 0, 0], [0, 0.6, 0.8]], concentration=[20.0, 40.0]
+        ),
+        "triangle": lambda: Mixture.from_source("dirichlet", [0.5, 0.5], concentration=[[2.0, 5, 9], [9, 3, 2]]),
+    }[name]()
+    X = law.sample(200, 0)
+    return KMLE(2, family=law.family.name, random_state=0).fit(X), X
+
+
+@pytest.mark.parametrize("name", ["pairs", "logarithms", "rose", "sphere", "triangle"])
+def test_every_kind_of_plot_is_drawn_without_a_word_in_the_console(browser, tmp_path, name):
+    path = write_report(tmp_path / "report.html", *page_of(name))
+    browser.get_log("browser")
+    browser.get(path.as_uri())
+    until(lambda: browser.execute_script("return document.documentElement.dataset.drawn") == "yes")
+    # Points or bars, and the lines of both components.
+    assert browser.execute_script("return document.querySelectorAll('#plot-data .scatterlayer .js-line').length") >= 2
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="pdftotext is not installed")
+def test_the_last_printed_page_is_not_empty(opened, tmp_path):
+    printed = opened.execute_cdp_cmd(
+        "Page.printToPDF", {"printBackground": True, "paperWidth": 8.27, "paperHeight": 11.7}
+    )
+    (tmp_path / "page.pdf").write_bytes(base64.b64decode(printed["data"]))
+    text = subprocess.run(["pdftotext", tmp_path / "page.pdf", "-"], capture_output=True, text=True, check=True).stdout
+    pages = text.rstrip("\f").split("\f")
+    assert 2 <= len(pages) <= 8
+    assert all(len(page.split()) > 20 for page in pages)
+    assert "How to get it again" in pages[-1]

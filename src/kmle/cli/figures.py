@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from ..estimator.notes import named_columns
 from ..learning.criteria import CRITERIA, Criteria
 
 if TYPE_CHECKING:
     from .learning import Outcome
 
-
-def named_columns(notes: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """The library's notes with the names of the table's columns.
-
-    >>> named_columns(["Values are rounded, column 1 to steps of 0.5."], ["a", "b"])
-    ["Values are rounded, 'b' to steps of 0.5."]
-    """
-    return [re.sub(r"\bcolumn (\d+)", lambda match: repr(columns[int(match[1])]), note) for note in notes]
+__all__ = ["fit_facts", "fit_figures", "merits", "named_columns", "shown"]
 
 
 def merits(criteria: Criteria) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +10,7 @@ import typer
 from . import options as o
 from .app import FAILED, Command, app, examples
 from .learning import Outcome, Wish, learn, read, settled_family
+from .pages import Title, write_fit_report
 from .streaming import check_streamed, open_table
 from .terminal import Terminal, printable
 
@@ -72,6 +71,7 @@ def fit(
     report: Annotated[
         str | None, typer.Option(metavar="PAGE.html", help="Write a report here.", rich_help_panel=o.OUTPUT)
     ] = None,
+    title: Title = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
@@ -107,7 +107,7 @@ def fit(
     if outcome.interrupted:
         kept = f"it is in {out}" if out else "--out would have kept it"
         terminal.note(f"stopped by Ctrl-C before the end: this is the best model so far, and {kept}")
-    _draw(outcome, table, plot, report, seed)
+    _draw(outcome, table, plot, report, seed, title)
     _show(terminal, outcome, table, json)
     for path in filter(None, (out, labels, plot, report)):
         terminal.note(f"wrote {path}")
@@ -179,7 +179,7 @@ def _write_labels(terminal: Terminal, outcome: Outcome, table: Data, path: str) 
         write_batches(path, ({"label": predict(part.rows).astype("int32")} for part in table.parts()))
 
 
-def _draw(outcome: Outcome, table: Data, plot: str | None, report: str | None, seed: int) -> None:
+def _draw(outcome: Outcome, table: Data, plot: str | None, report: str | None, seed: int, title: str | None) -> None:
     from ..io.table import Table
 
     if plot is None and report is None:
@@ -188,12 +188,7 @@ def _draw(outcome: Outcome, table: Data, plot: str | None, report: str | None, s
     if plot is not None:
         draw(outcome, table, plot)
     if report is not None:
-        from ..report import write_report
-
-        command = shlex.join(["kmle", *sys.argv[1:]])
-        columns = list(table.columns)
-        weights = table.weights
-        write_report(report, outcome.estimator, table.rows, columns, sample_weight=weights, command=command, seed=seed)
+        write_fit_report(report, outcome, table, seed, title)
 
 
 def draw(outcome: Outcome, table: Table, path: str) -> None:

@@ -88,6 +88,8 @@ class Outcome:
     seconds: float
     n_rows: int
     interrupted: bool = False
+    selection: Any = None
+    """What chose the number of components, where something did."""
 
     @property
     def hard(self) -> bool:

@@ -13,6 +13,7 @@ from . import options as o
 from .app import FAILED, Command, app, examples
 from .learning import Outcome, Wish, in_words_of, read, settled_family
 from .naming import family_from_words
+from .pages import Title, write_fit_report
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ def select(
     table: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Write all candidates here.", rich_help_panel=o.OUTPUT)
     ] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="PAGE.html", help="Write a report on the best here.", rich_help_panel=o.OUTPUT)
+    ] = None,
+    title: Title = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
@@ -74,6 +79,7 @@ def select(
     numbers, n_init = _numbers(k), o.n_init_of(restarts)
     check_output(out)
     check_output(table)
+    check_output(report)
     if table is not None:
         output_kind(table)
     rows = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing, selects=True)
@@ -85,7 +91,11 @@ def select(
     steps = o.resolution_of(resolution)
     wish = Wish(algorithm, prior=prior, restarts=n_init, seed=seed, jobs=jobs, resolution=steps)
     selection, outcome = choose(terminal, rows, kinds, numbers, str(criterion), wish, out)
+    if report is not None:
+        write_fit_report(report, outcome, rows, seed, title)
     _report(terminal, selection, outcome, rows, out, table, json)
+    if report is not None:
+        terminal.note(f"wrote {report}")
 
 
 def _numbers(text: str) -> list[int]:
@@ -144,7 +154,7 @@ def choose(
                 raise
             _keep(terminal, min(found, key=lambda candidate: candidate.value(criterion)), table, out)
             raise typer.Exit(FAILED) from None
-    return selection, Outcome(selection.best_estimator, time.perf_counter() - began, len(table))
+    return selection, Outcome(selection.best_estimator, time.perf_counter() - began, len(table), selection=selection)
 
 
 def _keep(terminal: Terminal, candidate: Any, table: Table, out: str) -> None:

@@ -1,6 +1,7 @@
 """What to know before trusting a fit, one sentence each."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -153,3 +154,12 @@ def _named(components: Any) -> str:
         return f"Component {components[0]}"
     shown = ", ".join(str(j) for j in components[:5]) + (", ..." if len(components) > 5 else "")
     return f"{len(components)} components ({shown})"
+
+
+def named_columns(notes: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The library's notes with the names of the table's columns.
+
+    >>> named_columns(["Values are rounded, column 1 to steps of 0.5."], ["a", "b"])
+    ["Values are rounded, 'b' to steps of 0.5."]
+    """
+    return [re.sub(r"\bcolumn (\d+)", lambda match: repr(columns[int(match[1])]), note) for note in notes]

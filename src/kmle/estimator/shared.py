@@ -129,7 +129,7 @@ class MixtureEstimator(FittedEstimator):
         for fit in fits:
             kinds.update(fit.starts.kinds)
         agreeing = sum(fit.objective > best.objective - SAME for fit in fits)
-        return replace(best, starts=Starts(dict(kinds), agreeing))
+        return replace(best, starts=replace(best.starts, kinds=dict(kinds), agreeing=agreeing))
 
     def _fits(
         self,

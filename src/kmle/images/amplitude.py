@@ -12,6 +12,8 @@ from .. import Mixture
 from ..estimator.plain import PlainKMLE, PlainMixture
 from ..families import ExponentialFamily, Weibull
 from ..numerics.arrays import Array
+from ..palette import colours
+from .legends import with_legend
 from .model import SOFT, check_algorithm
 from .picture import Picture, Pixels, as_picture, in_colour, to_bytes
 from .points import LEVELS, levels_of
@@ -35,6 +37,17 @@ class AmplitudeSegmentation:
     def picture(self) -> Pixels:
         """Every pixel in the mean level of its component."""
         return in_colour(to_bytes(levels_of(self.means))[self.labels][:, :, None])
+
+    def segments(self) -> Pixels:
+        """Every pixel in the colour of its component, and a legend below."""
+        palette = colours(self.mixture.n_components)
+        table = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in palette], dtype=np.uint8)
+        shares = np.bincount(self.labels.ravel(), minlength=len(palette)) / self.labels.size
+        names = [
+            f"{component}: {100 * share:.0f} % of pixels, mean level {255 * mean:.0f}"
+            for component, (share, mean) in enumerate(zip(shares, levels_of(self.means), strict=True))
+        ]
+        return with_legend(table[self.labels], palette, names)
 
 
 def segment_amplitude(

@@ -48,17 +48,46 @@ def plot_rate_distortion(rates: Sequence[Rate], ax: Any = None) -> Any:
     if not rates:
         raise ValueError("there are no rates to draw: rate_distortion needs at least one number of components")
     if ax is None:
-        ax = Figure(figsize=(6, 4), layout="constrained").subplots()
+        ax = Figure(figsize=(6.8, 4.2), layout="constrained").subplots()
+    from ..palette import PALETTE
+    from ..plotting.style import GREY, INK, SMALL, tidy, title
+
     right = ax.twinx()
     size = [rate.n_bytes / 1000 for rate in rates]
-    (left_line,) = ax.plot(size, [rate.psnr for rate in rates], "o-", color="#3b6fb6", label="PSNR")
-    (right_line,) = right.plot(size, [rate.ssim for rate in rates], "s--", color="#d1603d", label="SSIM")
+    (left_line,) = ax.plot(size, [rate.psnr for rate in rates], "o-", color=PALETTE[0], lw=1.6, markersize=5)
+    (right_line,) = right.plot(size, [rate.ssim for rate in rates], "s--", color=PALETTE[1], lw=1.6, markersize=5)
     for rate, kilobytes in zip(rates, size, strict=True):
-        ax.annotate(f"k = {rate.n_components}", (kilobytes, rate.psnr), xytext=(6, -12), textcoords="offset points")
+        ax.annotate(
+            f"k = {rate.n_components}",
+            (kilobytes, rate.psnr),
+            xytext=(0, 7),
+            textcoords="offset points",
+            ha="center",
+            fontsize=SMALL,
+            color=INK,
+        )
+    ax.margins(x=0.08, y=0.14)
     ax.set(xscale="log", xlabel="size of the model (kB)", ylabel="PSNR (dB)")
     right.set_ylabel("SSIM")
-    ax.legend(handles=[left_line, right_line], loc="upper left", frameon=False)
+    tidy(ax)
+    tidy(right, None)
+    right.spines["right"].set(visible=True, color=GREY)
+    right.spines[["left", "bottom"]].set_visible(False)
+    _size_ticks(ax, size)
+    ax.legend(
+        [left_line, right_line], ["PSNR", "SSIM"], loc="lower right", frameon=False, fontsize=SMALL, labelcolor=INK
+    )
+    title(ax, "How like the image, and how small")
     return ax
+
+
+def _size_ticks(ax: Any, size: Sequence[float]) -> None:
+    """Sizes as plain numbers, at those that were measured."""
+    from matplotlib.ticker import NullFormatter
+
+    ax.set_xticks(size, [f"{kilobytes:.3g}" for kilobytes in size])
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.minorticks_off()
 
 
 def _rate(picture: Picture, n_components: int, options: dict[str, Any]) -> Rate:

@@ -15,6 +15,8 @@ from .points import levels_of
 BLOCK_NUMBERS = 2**18
 """Numbers held at a time: pixels of a block times components, few enough for the cache of a processor."""
 DRAWN_NUMBERS = 2**22
+# How far the levels of a shown patch reach from its mean, and how much at most they are spread for that.
+REACH, MOST_CONTRAST = 0.35, 12.0
 
 
 def segmentation(model: ImageMixture, picture: Picture | str | Path | ArrayLike) -> Pixels:
@@ -36,8 +38,11 @@ def painted(model: ImageMixture, labels: NDArray[np.int32], *, whole_patches: bo
     return in_colour(whole[: model.height, : model.width])
 
 
-def patch_sheet(model: ImageMixture, zoom: int = 8) -> Pixels:
-    """The mean patches side by side, each pixel `zoom` pixels wide, heaviest component first."""
+def patch_sheet(model: ImageMixture, zoom: int = 8, *, contrast: bool = True) -> Pixels:
+    """The mean patches side by side, each pixel `zoom` pixels wide, heaviest component first.
+
+    Mean patches are nearly flat: with `contrast` the levels of each are spread around its mean.
+    """
     order = np.argsort(-model.mixture.weights, kind="stable")
     columns = int(np.ceil(np.sqrt(2 * len(order))))
     rows = -(-len(order) // columns)
@@ -45,9 +50,22 @@ def patch_sheet(model: ImageMixture, zoom: int = 8) -> Pixels:
     sheet = np.full((rows * cell, columns * cell, 3), 255, dtype=np.uint8)
     for place, j in enumerate(order):
         top, left = place // columns * cell + 1, place % columns * cell + 1
-        shown = in_colour(to_bytes(model.patches[j])).repeat(zoom, axis=0).repeat(zoom, axis=1)
+        patch = _spread(model.patches[j]) if contrast else model.patches[j]
+        shown = in_colour(to_bytes(patch)).repeat(zoom, axis=0).repeat(zoom, axis=1)
         sheet[top : top + cell - 2, left : left + cell - 2] = shown
     return sheet
+
+
+def _spread(patch: Array) -> Array:
+    """A patch whose levels reach as far from its mean as they can, up to a factor that would show noise alone."""
+    mean = patch.mean(axis=(0, 1))
+    away = patch - mean
+    reach = float(np.abs(away).max())
+    if reach == 0:
+        return patch
+    # Room for the contrast: no mean is too close to black or white.
+    middle = np.clip(mean, REACH, 1 - REACH)
+    return np.asarray(middle + away * min(REACH / reach, MOST_CONTRAST))
 
 
 def voronoi(model: ImageMixture, size: tuple[int, int] | None = None, *, borders: bool = False) -> Pixels:

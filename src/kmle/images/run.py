@@ -107,8 +107,9 @@ def _amplitude(
     found = segment_amplitude(picture, n_components, family=family, algorithm=algorithm, **options)
     seconds = time.perf_counter() - start
     folder.mkdir(parents=True, exist_ok=True)
-    both = contact_sheet({"picture": in_colour(to_bytes(picture.levels)), family: found.picture()})
-    files = [save_picture(folder / "segmentation.png", found.picture()), save_picture(folder / "figure.png", both)]
+    original, segments = in_colour(to_bytes(picture.levels)), found.segments()
+    sheet = contact_sheet({"picture": original, f"{family} segments": segments, "mean levels": found.picture()})
+    files = [save_picture(folder / "segmentation.png", segments), save_picture(folder / "figure.png", sheet)]
     files += [folder / "labels.npy", folder / "model.json"]
     np.save(files[2], found.labels)
     files[3].write_text(found.mixture.to_json(), encoding="utf-8")

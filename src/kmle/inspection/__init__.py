@@ -5,6 +5,7 @@ from .diagnostics import Diagnostics, diagnose
 from .distribution import cdf, quantiles
 from .goodness import QuantilePairs, kolmogorov_smirnov, pit, quantile_pairs
 from .outliers import OutlierScores, outlier_scores
+from .overfitting import overfitting
 from .separation import Separation, overlap, posterior_entropy, separation
 from .uncertainty import StandardErrors, standard_errors
 
@@ -20,6 +21,7 @@ __all__ = [
     "diagnose",
     "kolmogorov_smirnov",
     "outlier_scores",
+    "overfitting",
     "overlap",
     "pit",
     "posterior_entropy",

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from ..mixture import Mixture
 from .goodness import kolmogorov_smirnov, pit
 from .outliers import tail_probabilities
+from .overfitting import overfitting
 from .rows import legal_rows, mixture_of
 from .separation import Separation, separation
 
@@ -30,6 +31,8 @@ class Diagnostics:
     """Rows with a tail probability below one in a thousand; None if the mixture cannot be drawn from."""
     distance: float | None
     """Kolmogorov-Smirnov distance between the data and the mixture; None for data of several columns."""
+    overfitted: str | None = None
+    """Why the rows do not support so many components; None where nothing speaks against them."""
     remarks: tuple[str, ...] = ()
     """What could not be looked at, and why."""
 
@@ -51,9 +54,8 @@ class Diagnostics:
 
     def _sentences(self) -> list[str]:
         entropy = self.separation.mean_entropy
-        doubt = "overlap" if entropy > OVERLAP else "are well apart"
         told = [
-            f"The components {doubt}: the mean posterior entropy is {entropy:.4f} nats.",
+            _apart(entropy, self.overfitted),
             f"The mean log-density of the {self.n_rows} rows is {self.mean_log_density:.4f}.",
         ]
         if self.improbable is not None:
@@ -70,6 +72,13 @@ class Diagnostics:
                 "19 of 20 samples of a mixture known beforehand keep to (a fitted one comes closer)."
             )
         return [*told, *self.remarks]
+
+
+def _apart(entropy: float, overfitted: str | None) -> str:
+    measured = f"the mean posterior entropy is {entropy:.4f} nats"
+    if overfitted is not None:
+        return f"There may be too many components, as {overfitted}; {measured}, which says little then."
+    return f"The components {'overlap' if entropy > OVERLAP else 'are well apart'}: {measured}."
 
 
 def diagnose(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state: Any = 0) -> Diagnostics:
@@ -109,5 +118,6 @@ def diagnose(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state: Any 
         float(density.mean()),
         improbable,
         distance,
+        overfitting(mixture, rows, mixture.predict(rows)),
         tuple(remarks),
     )

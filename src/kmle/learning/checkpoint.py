@@ -182,7 +182,7 @@ def read(path: Path) -> Saved | None:
             best = None if told["best"] is None else _run(told["best"], "best", arrays)
             return Saved(
                 told["restart"],
-                Starts(**told["starts"]),
+                Starts(**told["starts"] | {"ascent": tuple(told["starts"].get("ascent", ()))}),
                 told["seed"],
                 _run(told["run"], "run", arrays),
                 best,

@@ -158,6 +158,8 @@ class Starts:
     """How many moves were tried from there: components split, removed and put elsewhere."""
     improved: int = 0
     """How many of these led to a better optimum."""
+    ascent: tuple[float, ...] = ()
+    """The best objective of any start after every pass of the search, per row of its sample."""
 
     @property
     def n(self) -> int:

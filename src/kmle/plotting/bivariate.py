@@ -6,12 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import VonMises
-from ..families.support import Integers, Interval, Support
+from ..families.support import Integers, Support
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..palette import colours
 from .bins import view
+from .contours import mass_levels
 from .marginals import column_supports, gaussian_parts, means
-from .style import PALE, colours, integer_ticks, number
+from .scales import bounds, is_logarithmic, log_view
+from .style import PALE, integer_ticks, number
 from .univariate import angle_axis, wrapped
 
 if TYPE_CHECKING:
@@ -38,8 +41,8 @@ def draw_plane(
     """Points (n, 2) by label and, where the law of the two columns is known, its densities."""
     angles = mixture is not None and isinstance(mixture.family, VonMises)
     points = wrapped(points) if angles else points
-    draw_points(ax, _jittered(points, mixture), labels, n_components)
-    if mixture is not None and not _few_values(mixture, points):
+    draw_points(ax, jittered(points, mixture), labels, n_components)
+    if mixture is not None and not few_values(mixture, points):
         draw_laws(ax, mixture, points, contours)
     _limits(ax, mixture, points)
     ax.set(xlabel=names[0], ylabel=names[1])
@@ -64,9 +67,7 @@ def draw_laws(ax: "Axes", mixture: Mixture, points: Array, contours: bool = True
     k = mixture.n_components
     parts = gaussian_parts(mixture.family, mixture.natural)
     if contours or parts is None:
-        grid = [_axis(points[:, at], support) for at, support in enumerate(column_supports(mixture))]
-        x, y = np.meshgrid(*grid)
-        joint = np.exp(mixture.log_joint(np.stack([x.ravel(), y.ravel()], axis=1))).reshape(*x.shape, k)
+        x, y, joint = joint_grid(mixture, points)
         if contours and k > 1:
             contour(ax, x, y, joint.sum(axis=-1), MIXTURE_SHARES, PALE, 0.6)
     for label, colour in enumerate(colours(k)):
@@ -96,32 +97,44 @@ def contour(
     area: Array | float = 1.0,
 ) -> None:
     """Lines round the smallest regions of the grid that hold these shares of its mass; `area` is that of its cells."""
-    legal = np.isfinite(density)
-    heights = density[legal]
-    order = np.argsort(-heights)
-    mass = np.cumsum((heights * np.broadcast_to(area, density.shape)[legal])[order])
-    if mass.size == 0 or mass[-1] <= 0:
-        return
-    levels = heights[order][np.searchsorted(mass / mass[-1], shares).clip(max=len(order) - 1)]
-    levels = np.unique(levels[(levels > heights.min()) & (levels < heights.max())])
+    levels = mass_levels(density, shares, area)
     if len(levels):
         ax.contour(x, y, density, levels=levels, colors=[colour], linewidths=lw, zorder=3)
 
 
-def _axis(values: Array, support: Support) -> Array:
+def joint_grid(mixture: Mixture, points: Array, size: int = GRID) -> tuple[Array, Array, Array]:
+    """Grids of both columns (n, m) and weighted densities (n, m, k); over logarithms, densities of these."""
+    supports = column_supports(mixture)
+    logarithmic = [is_logarithmic(points[:, at], support) for at, support in enumerate(supports)]
+    axes = [
+        _axis(points[:, at], support, log, size)
+        for at, (support, log) in enumerate(zip(supports, logarithmic, strict=True))
+    ]
+    x, y = np.meshgrid(*axes)
+    joint = np.exp(mixture.log_joint(np.stack([x.ravel(), y.ravel()], axis=1))).reshape(*x.shape, -1)
+    for values, log in zip((x, y), logarithmic, strict=True):
+        if log:
+            joint *= values[..., None]
+    return x, y, joint
+
+
+def _axis(values: Array, support: Support, logarithmic: bool, size: int) -> Array:
     """Grid values over the data and a little beyond, inside the support."""
-    low, high = view(values)
+    low, high = log_view(values) if logarithmic else view(values)
     margin = 0.12 * (high - low) or 1.0
     low, high = low - margin, high + margin
+    lower, upper = bounds(support)
     if isinstance(support, Integers):
-        low, high = max(np.floor(low), support.lower), float(np.minimum(np.ceil(high), support.upper))
-        return np.arange(low, high + 1, max(1, int((high - low) // GRID)))
-    lower, upper = (support.lower, support.upper) if isinstance(support, Interval) else (-np.inf, np.inf)
+        low, high = max(np.floor(low), lower), float(np.minimum(np.ceil(high), upper))
+        return np.arange(low, high + 1, max(1, int((high - low) // size)))
+    if logarithmic:
+        grid = np.geomspace(10**low, 10**high, size)
+        return grid[grid > lower]
     inside = 1e-4 * (high - low)
-    return np.linspace(max(low, lower + inside), min(high, upper - inside), GRID)
+    return np.linspace(max(low, lower + inside), min(high, upper - inside), size)
 
 
-def _jittered(points: Array, mixture: Mixture | None) -> Array:
+def jittered(points: Array, mixture: Mixture | None) -> Array:
     """Whole numbers spread a little, so that equal rows are seen as many."""
     whole = [] if mixture is None else [isinstance(support, Integers) for support in column_supports(mixture)]
     if not any(whole):
@@ -130,7 +143,8 @@ def _jittered(points: Array, mixture: Mixture | None) -> Array:
     return points + np.where(whole, shift, 0.0)
 
 
-def _few_values(mixture: Mixture, points: Array) -> bool:
+def few_values(mixture: Mixture, points: Array) -> bool:
+    """Whether a column of whole numbers has so few of them that it is no axis for contours."""
     return any(
         isinstance(support, Integers) and np.ptp(values) + 1 < FEWEST_VALUES
         for support, values in zip(column_supports(mixture), points.T, strict=True)
@@ -139,17 +153,34 @@ def _few_values(mixture: Mixture, points: Array) -> bool:
 
 def _limits(ax: "Axes", mixture: Mixture | None, points: Array) -> None:
     """The data with a margin, and a little more where the ellipses need it."""
+    for at, (which, (first, last)) in enumerate(zip(AXES, plane_limits(mixture, points), strict=True)):
+        ax.set(**{f"{which}lim": (first, last)})
+        support = None if mixture is None else column_supports(mixture)[at]
+        if isinstance(support, Integers):
+            integer_ticks(ax, which)
+        elif support is not None and is_logarithmic(points[:, at], support):
+            ax.set(**{f"{which}scale": "log"})
+
+
+def plane_limits(mixture: Mixture | None, points: Array) -> list[tuple[float, float]]:
+    """From where to where each of two columns is drawn."""
     parts = None if mixture is None else gaussian_parts(mixture.family, mixture.natural)
-    whole = [False, False] if mixture is None else [isinstance(s, Integers) for s in column_supports(mixture)]
-    for at, axis in enumerate(AXES):
+    supports = [None, None] if mixture is None else column_supports(mixture)
+    limits = []
+    for at, support in enumerate(supports):
+        if support is not None and is_logarithmic(points[:, at], support):
+            low, high = log_view(points[:, at])
+            margin = 0.06 * (high - low) or 0.5
+            limits.append((10 ** (low - margin), 10 ** (high + margin)))
+            continue
         low, high = view(points[:, at])
         length = (high - low) or 1.0
         first, last = low - 0.06 * length, high + 0.06 * length
-        if whole[at]:
+        if isinstance(support, Integers):
             first, last = min(first, low - 0.5), max(last, high + 0.5)
-            integer_ticks(ax, axis)
         if parts is not None:
             reach = 2.1 * np.sqrt(parts[1][:, at, at])
             first = min(first, max(float((parts[0][:, at] - reach).min()), low - 0.35 * length))
             last = max(last, min(float((parts[0][:, at] + reach).max()), high + 0.35 * length))
-        ax.set(**{f"{axis}lim": (first, last)})
+        limits.append((first, last))
+    return limits

@@ -1,6 +1,7 @@
 """`plot_cells`: which component each point of the plane belongs to."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,11 +10,13 @@ from ..families import Categorical, Product
 from ..families.support import Integers, Interval
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..palette import colours
 from .bins import LOOKED_AT, view
 from .bivariate import draw_points
-from .marginals import column_supports, gaussian_parts, means
-from .reading import Columns, Model, dense, mixture_of, read
-from .style import INK, colours, component_legend, heading, number, plain_axes, row_note, tidy, title
+from .marginals import column_supports, gaussian_parts, marginal, means
+from .reading import Columns, Model, dense, mixture_of, named_columns, read
+from .scales import bounds, is_logarithmic, log_view
+from .style import INK, component_legend, heading, number, plain_axes, row_note, tidy, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,49 +35,56 @@ def plot_cells(
     ylim: Limits | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draws the weighted Bregman Voronoi cells of a mixture of two columns: where each component is the most probable.
+    """Draws the weighted Bregman Voronoi cells of two columns: where each component is the most probable.
+
+    Of a mixture of more columns, `columns` picks the two; the cells are those of their own distribution (its marginal).
 
     >>> from kmle import Mixture
     >>> mixture = Mixture.from_source("poisson", [0.5, 0.5], rate=[[2.0, 9.0], [9.0, 2.0]])
     >>> plot_cells(mixture, xlim=(0, 15), ylim=(0, 15)).get_title(loc="left")
     'Cells of 2 Poisson components'
     """
-    mixture = mixture_of(model)
-    _check_plane(mixture)
+    whole = mixture_of(model)
     subject = None if X is None else read(model, X, columns)
-    names = _names(model, columns) if subject is None else subject.chosen_names
-    rows = mixture.sample(2000, 0) if subject is None else dense(subject.sampled(LOOKED_AT), (0, 1))
-    limits = [_limits(mixture, at, given, rows) for at, given in enumerate((xlim, ylim))]
+    names, chosen = named_columns(model, columns) if subject is None else (subject.names, subject.columns)
+    mixture = _plane(whole, chosen)
+    rows = mixture.sample(2000, 0) if subject is None else dense(subject.sampled(LOOKED_AT), chosen)
     axes = plain_axes("plot_cells", ax, (6.4, 4.6))
-    _draw_cells(axes, mixture, limits)
+    limits = [_limits(mixture, at, given, rows) for at, given in enumerate((xlim, ylim))]
+    logarithmic = [given is None and _logarithmic(mixture, at, rows) for at, given in enumerate((xlim, ylim))]
+    _draw_cells(axes, mixture, limits, logarithmic)
     note = ""
     if subject is not None:
-        few = dense(subject.sampled(MOST_POINTS), (0, 1))
-        draw_points(axes, few, mixture.predict(few), mixture.n_components)
-        note = row_note(len(few), subject.rows.shape[0])
-    axes.set(xlim=limits[0], ylim=limits[1], xlabel=names[0], ylabel=names[1])
+        few = subject.sampled(MOST_POINTS)
+        draw_points(axes, dense(few, chosen), mixture.predict(dense(few, chosen)), mixture.n_components)
+        note = row_note(few.shape[0], subject.rows.shape[0])
+    axes.set(xlim=limits[0], ylim=limits[1], xlabel=names[chosen[0]], ylabel=names[chosen[1]])
     tidy(axes, None)
-    title(axes, heading(mixture).replace("Mixture", "Cells").replace("One", "The cell of one"), note)
+    title(axes, heading(whole).replace("Mixture", "Cells").replace("One", "The cell of one"), note)
     component_legend(axes, mixture)
     return axes
 
 
-def _check_plane(mixture: Mixture) -> None:
+def _plane(mixture: Mixture, columns: Sequence[int]) -> Mixture:
+    """The mixture of the two columns to draw, or one sentence on why there are no cells."""
     family = mixture.family
-    if family.n_features != 2:
+    if len(columns) != 2:
         raise ValueError(
-            f"plot_cells draws mixtures of two columns; this one has {family.n_features}: fit two of them,"
+            f"plot_cells draws two columns; there are {len(columns)}: pick two with columns=[...],"
             " or draw all with plot_fit"
         )
-    if isinstance(family, Categorical) or not all(
-        isinstance(support, Integers | Interval) for support in column_supports(mixture)
+    pair = marginal(mixture, columns)
+    if (
+        pair is None
+        or isinstance(family, Categorical)
+        or not all(isinstance(support, Integers | Interval) for support in column_supports(pair))
     ):
         raise ValueError(f"{family.name} rows do not fill the plane, so they have no cells in it: use plot_fit")
+    return pair
 
 
-def _names(model: Model, columns: Columns) -> list[str]:
-    given = list(columns) if columns is not None else list(getattr(model, "feature_names_in_", ()))
-    return [str(name) for name in given] if len(given) == 2 else ["column 0", "column 1"]
+def _logarithmic(mixture: Mixture, at: int, rows: Array) -> bool:
+    return is_logarithmic(rows[:, at], column_supports(mixture)[at])
 
 
 def _limits(mixture: Mixture, at: int, given: Limits | None, rows: Array) -> Limits:
@@ -83,11 +93,18 @@ def _limits(mixture: Mixture, at: int, given: Limits | None, rows: Array) -> Lim
         if len(given) != 2 or not np.isfinite(given).all() or not given[0] < given[1]:
             raise ValueError(f"{name} is {given!r}: give the lower end and the upper end, such as (0, 10)")
         return float(given[0]), float(given[1])
+    lower, upper = bounds(column_supports(mixture)[at]) if not _whole(mixture, at) else (-np.inf, np.inf)
+    if _logarithmic(mixture, at, rows):
+        low, high = log_view(rows[:, at])
+        margin = 0.08 * (high - low)
+        return max(10 ** (low - margin), lower), 10 ** (high + margin)
     low, high = view(rows[:, at])
     margin = 0.08 * (high - low) or 1.0
-    support = column_supports(mixture)[at]
-    lower, upper = (support.lower, support.upper) if isinstance(support, Interval) else (-np.inf, np.inf)
     return max(low - margin, lower), min(high + margin, upper)
+
+
+def _whole(mixture: Mixture, at: int) -> bool:
+    return isinstance(column_supports(mixture)[at], Integers)
 
 
 def scores(mixture: Mixture, points: Array) -> Array:
@@ -103,29 +120,23 @@ def scores(mixture: Mixture, points: Array) -> Array:
     return family.sufficient_statistic(points) @ natural.T - family.log_normalizer(natural) + log_weights
 
 
-def _draw_cells(ax: "Axes", mixture: Mixture, limits: list[Limits]) -> None:
+def _draw_cells(ax: "Axes", mixture: Mixture, limits: list[Limits], logarithmic: list[bool]) -> None:
     from matplotlib.colors import ListedColormap, to_rgb
 
     k = mixture.n_components
-    (left, right), (low, high) = limits
     # The middles of the pixels: no point lies on the border of the support.
-    x = left + (right - left) * (np.arange(GRID) + 0.5) / GRID
-    y = low + (high - low) * (np.arange(GRID) + 0.5) / GRID
+    x, y = (_middles(ends, log) for ends, log in zip(limits, logarithmic, strict=True))
     mesh = np.stack([axis.ravel() for axis in np.meshgrid(x, y)], axis=1)
     heights = scores(mixture, mesh).reshape(GRID, GRID, k)
     owners = heights.argmax(axis=-1)
     pale = [tuple(1 - 0.28 * (1 - part) for part in to_rgb(colour)) for colour in colours(k)]
-    ax.imshow(
-        owners,
-        cmap=ListedColormap(pale),
-        vmin=-0.5,
-        vmax=k - 0.5,
-        extent=(left, right, low, high),
-        origin="lower",
-        aspect="auto",
-        interpolation="nearest",
-        zorder=0,
-    )
+    shown: dict[str, Any] = {"cmap": ListedColormap(pale), "vmin": -0.5, "vmax": k - 0.5, "zorder": 0}
+    if any(logarithmic):
+        ax.set(**{f"{which}scale": "log" for which, log in zip("xy", logarithmic, strict=True) if log})
+        ax.pcolormesh(x, y, owners, shading="nearest", rasterized=True, **shown)
+    else:
+        extent = (*limits[0], *limits[1])
+        ax.imshow(owners, extent=extent, origin="lower", aspect="auto", interpolation="nearest", **shown)
     # A border is where a component ties with the best of the others: a smooth line, whatever the pixels.
     for label in np.unique(owners) if k > 1 else []:
         others = np.delete(heights, label, axis=-1).max(axis=-1)
@@ -135,3 +146,9 @@ def _draw_cells(ax: "Axes", mixture: Mixture, limits: list[Limits]) -> None:
         ax.scatter(centres[:, 0], centres[:, 1], s=90, c="white", edgecolors=INK, linewidths=0.8, zorder=5)
         for label, (at_x, at_y) in enumerate(centres):
             number(ax, label, float(at_x), float(at_y), INK)
+
+
+def _middles(ends: Limits, logarithmic: bool) -> Array:
+    parts = (np.arange(GRID) + 0.5) / GRID
+    low, high = ends
+    return np.asarray(low * (high / low) ** parts if logarithmic else low + (high - low) * parts)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..numerics.arrays import Array
-from .style import GREY, PALETTE, plain_axes, tidy, title
+from ..palette import PALETTE
+from .style import GREY, plain_axes, tidy, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

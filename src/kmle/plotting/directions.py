@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from ..families import VonMises
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..palette import colours
 from .bins import LOOKED_AT
 from .bivariate import ONE_SIGMA, TWO_SIGMA, contour, draw_points
-from .style import BARS, FAINT, GREY, INK, NORMAL, SMALL, colours, number
+from .style import BARS, FAINT, GREY, INK, NORMAL, SMALL, number
 from .univariate import MIXTURE_DASHES, wrapped
 
 if TYPE_CHECKING:

@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..learning import Fit
 from ..numerics.arrays import Array
-from .style import GREY, PALETTE, integer_ticks, legend, plain_axes, tidy, title
+from ..palette import PALETTE
+from .style import GREY, INK, integer_ticks, legend, plain_axes, tidy, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,12 +17,10 @@ if TYPE_CHECKING:
 # Longer histories are a line without marks.
 MOST_MARKS = 150
 MARKS = "osD^vPX*"
-# A half-step this many times as far below the end as the next one is left out.
-START_RATIO = 4.0
 
 
 def plot_history(fit: Any, ax: "Axes | None" = None) -> "Axes":
-    """Draws the objective after every half-step of a fit (a `Fit` or a fitted estimator), by what the step changed.
+    """Draws how the objective rose (a `Fit` or a fitted estimator): the search for a start, then every half-step.
 
     >>> from kmle import KMLE
     >>> model = KMLE(2, family="poisson", random_state=0).fit([[1], [2], [30], [28]])
@@ -29,8 +29,40 @@ def plot_history(fit: Any, ax: "Axes | None" = None) -> "Axes":
     """
     outcome = fit_of(fit)
     axes = plain_axes("plot_history", ax, (6.8, 3.8))
-    steps = np.arange(len(outcome.history))
+    search = search_ascent(outcome)
+    steps = len(search) + np.arange(len(outcome.history))
     axes.plot(steps, outcome.objectives, color=GREY, lw=1.0, zorder=2)
+    handles, names = _half_steps(axes, outcome, steps)
+    if len(search):
+        handles += axes.plot(np.arange(len(search)), search, color=INK, lw=1.3, ls="--", zorder=2)
+        names.append("search")
+    what = "objective, with the prior's penalty" if outcome.includes_penalty else "objective"
+    margin = 0.5 + 0.01 * (steps[-1] + 1)
+    along = "passes of the search, then half-steps" if len(search) else "half-step"
+    axes.set(xlabel=along, ylabel=what, xlim=(-margin, steps[-1] + margin))
+    if len(steps) + len(search) > 1:
+        integer_ticks(axes, "x")
+    else:
+        axes.set_xticks(steps)
+    axes.ticklabel_format(axis="y", useOffset=False, style="plain")
+    tidy(axes)
+    rose = f"from {min([*search[:1], outcome.objectives[0]]):.6g} to {outcome.objective:.6g}"
+    told = (
+        f"{outcome.algorithm}, {outcome.n_iter} iteration{'s' * (outcome.n_iter != 1)}, {rose}: {outcome.stop_reason}"
+    )
+    title(axes, "How the objective rose", told)
+    if len(names) > 1:
+        legend(axes, handles, names, "after a change of")
+    return axes
+
+
+def search_ascent(fit: Fit) -> Array:
+    """The best objective of any start after every pass of the search, on the scale of all rows; empty without one."""
+    return fit.n * np.array(fit.starts.ascent)
+
+
+def _half_steps(axes: "Axes", outcome: Fit, steps: NDArray[np.intp]) -> tuple[list[Any], list[str]]:
+    """A mark for every half-step, by what it changed."""
     kinds = list(dict.fromkeys(half.kind for half in outcome.history))
     handles: list[Any] = []
     few = len(steps) <= MOST_MARKS
@@ -45,22 +77,7 @@ def plot_history(fit: Any, ax: "Axes | None" = None) -> "Axes":
             color=PALETTE[place % len(PALETTE)],
             zorder=3,
         )
-    what = "objective, with the prior's penalty" if outcome.includes_penalty else "objective"
-    margin = 0.5 + 0.01 * len(steps)
-    axes.set(xlabel="half-step", ylabel=what, xlim=(-margin, len(steps) - 1 + margin))
-    if len(steps) > 1:
-        integer_ticks(axes, "x")
-    else:
-        axes.set_xticks(steps)
-    axes.ticklabel_format(axis="y", useOffset=False, style="plain")
-    tidy(axes)
-    reason = outcome.stop_reason[:1].upper() + outcome.stop_reason[1:]
-    ends = f"from {outcome.objectives[0]:.6g} to {outcome.objective:.6g}"
-    title(axes, reason, f"{outcome.algorithm}, {outcome.n_iter} iteration{'s' * (outcome.n_iter != 1)}, {ends}")
-    _hide_start(axes, outcome.objectives)
-    if len(kinds) > 1:
-        legend(axes, handles, kinds, "after a change of")
-    return axes
+    return handles, kinds
 
 
 def fit_of(fit: Any) -> Fit:
@@ -71,15 +88,3 @@ def fit_of(fit: Any) -> Fit:
         raise ValueError(f"plot_history draws a Fit or a fitted estimator, not a {type(fit).__name__}")
     check_is_fitted(fit, "fit_")
     return fit.fit_
-
-
-def _hide_start(ax: "Axes", objectives: Array) -> None:
-    """Leaves out the first half-steps where they would press all later ones into a line; the line comes from there."""
-    last = objectives[-1]
-    start = 0
-    while start + 1 < len(objectives) // 4 and last - objectives[start] > START_RATIO * (last - objectives[start + 1]):
-        start += 1
-    shown = objectives[start:]
-    if start > 0 and np.ptp(shown) > 0:
-        margin = 0.06 * np.ptp(shown)
-        ax.set_ylim(shown.min() - margin, shown.max() + margin)

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
-from .style import colours, number, tidy
+from ..palette import colours
+from .style import number, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

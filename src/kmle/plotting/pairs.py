@@ -8,21 +8,11 @@ from numpy.typing import NDArray
 
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..palette import colours
 from .bivariate import draw_plane
 from .marginals import marginal
 from .reading import Subject, dense
-from .style import (
-    GREY,
-    INK,
-    LARGE,
-    SMALL,
-    colours,
-    component_names,
-    heading,
-    pyplot,
-    row_note,
-    tidy,
-)
+from .style import GREY, INK, LARGE, SMALL, component_names, heading, pyplot, row_note, tidy
 from .univariate import draw_by_label, draw_column
 
 if TYPE_CHECKING:
@@ -101,7 +91,10 @@ def _diagonal(
 def _outer_labels(panel: "Axes", i: int, j: int, size: int, names: list[str]) -> None:
     panel.tick_params(labelbottom=i == size - 1, labelleft=j == 0 and i > 0)
     panel.set(xlabel=names[j] if i == size - 1 else "", ylabel=names[i] if j == 0 else "")
-    panel.locator_params(axis="both", nbins=4)
+    if panel.get_xscale() == "linear":
+        panel.locator_params(axis="x", nbins=4)
+    if panel.get_yscale() == "linear":
+        panel.locator_params(axis="y", nbins=4)
     if i == j:
         panel.tick_params(left=False)
         panel.spines["left"].set_visible(False)

@@ -8,10 +8,12 @@ from numpy.typing import ArrayLike
 from ..estimator.arguments import whole_number
 from ..families.support import Integers, Interval
 from ..numerics.arrays import Array
+from ..palette import colours
 from .bins import LOOKED_AT, view
 from .marginals import column_supports
 from .reading import Model, Subject, dense, read
-from .style import INK, SMALL, colours, component_legend, plain_axes, row_note, tidy, title
+from .scales import is_logarithmic, log_view
+from .style import INK, SMALL, component_legend, plain_axes, row_note, tidy, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +62,9 @@ def _draw_along(ax: "Axes", subject: Subject) -> None:
     if isinstance(support, Integers):
         x = np.arange(np.floor(low), np.ceil(high) + 1)
         edges, middles = np.repeat(np.append(x, x[-1] + 1) - 0.5, 2)[1:-1], np.repeat(x, 2)
+    elif is_logarithmic(values, support):
+        edges = middles = 10 ** np.linspace(*log_view(values), GRID)
+        ax.set_xscale("log")
     else:
         low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
         edges = middles = np.linspace(low, high, GRID)

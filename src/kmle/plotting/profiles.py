@@ -10,9 +10,10 @@ from scipy.sparse import csr_array
 from ..families import Bernoulli, Categorical, Multinomial
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..palette import colours
 from .marginals import category_counts
 from .reading import Subject, dense
-from .style import GREY, INK, NORMAL, SMALL, colours, component_names, tidy
+from .style import GREY, INK, NORMAL, SMALL, component_names, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,11 @@ from numpy.typing import ArrayLike
 from ..families.support import Integers, Interval
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..palette import PALETTE
 from .marginals import column_supports, marginal, weighted_nodes
 from .reading import Columns, Model, dense, read
-from .style import GREY, PALETTE, heading, plain_axes, row_note, tidy, title
+from .scales import is_logarithmic
+from .style import GREY, heading, plain_axes, row_note, tidy, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +44,8 @@ def plot_qq(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, columns: Co
     axes.plot(ends, ends, color=GREY, lw=1.0, zorder=1)
     axes.scatter(expected, seen, s=12, color=PALETTE[0], alpha=0.7, linewidths=0, zorder=2)
     axes.set(xlabel="quantile of the mixture", ylabel=f"quantile of {subject.chosen_names[0]}")
+    if is_logarithmic(values, column_supports(alone)[0]):
+        axes.set(xscale="log", yscale="log")
     tidy(axes)
     title(axes, heading(subject.mixture), row_note(len(values), len(values)))
     return axes

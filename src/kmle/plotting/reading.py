@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -43,11 +43,14 @@ class Subject:
 
     def sampled(self, max_points: int) -> Array | csr_array:
         """At most so many rows, the same ones every time, in their order."""
+        return self.rows if self.rows.shape[0] <= max_points else self.rows[self.sampled_places(max_points)]
+
+    def sampled_places(self, max_points: int) -> NDArray[np.intp]:
+        """The numbers of these rows."""
         n = self.rows.shape[0]
         if n <= max_points:
-            return self.rows
-        kept = np.random.default_rng(0).choice(n, max_points, replace=False, shuffle=False)
-        return self.rows[np.sort(kept)]
+            return np.arange(n)
+        return np.sort(np.random.default_rng(0).choice(n, max_points, replace=False, shuffle=False))
 
 
 def dense(rows: Array | csr_array, columns: Sequence[int]) -> Array:
@@ -95,6 +98,14 @@ def read(model: Any, X: ArrayLike, columns: Columns = None) -> Subject:
     names, chosen = _choice(columns, names, n_features)
     legal = check_sparse(mixture.family, rows) if issparse(rows) else mixture.family.check(rows, names)
     return Subject(mixture, legal, tuple(names), chosen)
+
+
+def named_columns(model: Any, columns: Columns) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names of a model's columns and which are chosen, where there is no data to ask."""
+    n_features = mixture_of(model).family.n_features or 1
+    learned = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    names, chosen = _choice(columns, learned if len(learned) == n_features else None, n_features)
+    return tuple(names), chosen
 
 
 def _headers(X: Any) -> list[str] | None:

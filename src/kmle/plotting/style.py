@@ -3,37 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from ..mixture import Mixture
+from ..palette import colours
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 INK, GREY, PALE, FAINT, BARS = "#2b2b2b", "#707070", "#a8a8a8", "#e4e4e4", "#d3d3d3"
-# Told apart by every kind of colour vision, and dark enough on white (after Okabe and Ito, without their yellow).
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#4d4d4d")
 SMALL, NORMAL, LARGE = 8.0, 9.0, 11.0
 NAMED_AFTER = {"bernoulli", "dirichlet", "fisher", "gaussian", "laplace", "maxwell", "mises", "pareto", "poisson"}
 NAMED_AFTER |= {"rayleigh", "weibull", "wishart"}
 # A legend this long goes into two columns.
 LEGEND_ROWS = 14
-
-
-def colours(n_components: int) -> list[str]:
-    """One colour a component: distinct ones up to eight, then an ordered map.
-
-    >>> colours(2)
-    ['#0072b2', '#d55e00']
-    """
-    if n_components <= len(PALETTE):
-        return list(PALETTE[:n_components])
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
-
-    # The last part of the map is too light for lines on white.
-    return [to_hex(colormaps["viridis"](place)) for place in np.linspace(0, 0.9, n_components)]
 
 
 def component_names(mixture: Mixture) -> list[str]:

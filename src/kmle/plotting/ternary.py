@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..palette import colours
 from .bivariate import MIXTURE_SHARES, ONE_SIGMA, TWO_SIGMA, contour, draw_points
-from .style import FAINT, GREY, INK, NORMAL, PALE, SMALL, colours, number
+from .style import FAINT, GREY, INK, NORMAL, PALE, SMALL, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

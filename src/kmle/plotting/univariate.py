@@ -9,9 +9,11 @@ from ..families import VonMises
 from ..families.support import Integers, Interval
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..palette import PALETTE, colours
 from .bins import LOOKED_AT, MOST_BINS, Bins, continuous_bins, integer_bins
 from .marginals import column_supports, weighted_nodes
-from .style import BARS, INK, PALETTE, colours, integer_ticks, number
+from .scales import bounds, is_logarithmic
+from .style import BARS, INK, integer_ticks, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,8 +27,6 @@ NODES = 120
 MOST_DOTS = 45
 # Fewer whole numbers than this are not joined by lines: there is nothing between yes and no.
 FEWEST_JOINED = 6
-# A positive column is drawn over its logarithm where the largest hundredth lies this far above the smallest quarter.
-LOGARITHMIC_FROM = 25.0
 # What is less than this part of the highest density is not drawn: lines along the axis hide it.
 VISIBLE = 2e-3
 
@@ -41,11 +41,11 @@ def draw_column(ax: "Axes", mixture: Mixture, values: Array, name: str, small: b
     (support,) = column_supports(mixture)
     if isinstance(support, Integers):
         return _draw_counts(ax, mixture, support, values, few, name, small)
-    lower, upper = (support.lower, support.upper) if isinstance(support, Interval) else (0.0, np.inf)
+    lower, upper = bounds(support)
     if isinstance(mixture.family, VonMises):
         values, few = wrapped(values), wrapped(few)
-    if not small and lower >= 0 and np.isinf(upper) and _many_decades(few):
-        return _draw_logarithms(ax, mixture, values, few, labels, name)
+    if is_logarithmic(few, support):
+        return _draw_logarithms(ax, mixture, values, few, labels, name, small)
     bins = continuous_bins(few, labels, lower, upper, most)
     heights = bins.fractions(values) / bins.width
     _bars(ax, bins.edges[:-1], heights, bins.width)
@@ -56,11 +56,6 @@ def draw_column(ax: "Axes", mixture: Mixture, values: Array, name: str, small: b
     if isinstance(mixture.family, VonMises):
         angle_axis(ax, "x")
     return _beyond(values, bins)
-
-
-def _many_decades(values: Array) -> bool:
-    low, high = np.quantile(values, [0.25, 0.99])
-    return bool(low > 0 and high > LOGARITHMIC_FROM * low)
 
 
 def wrapped(angles: Array) -> Array:
@@ -150,22 +145,24 @@ def _draw_counts(
 
 
 def _draw_logarithms(
-    ax: "Axes", mixture: Mixture, values: Array, few: Array, labels: NDArray[np.intp], name: str
+    ax: "Axes", mixture: Mixture, values: Array, few: Array, labels: NDArray[np.intp], name: str, small: bool
 ) -> str:
     """Over decades: the density of the decimal logarithm, so that areas stay shares."""
     positive = few > 0
-    bins = continuous_bins(np.log10(few[positive]), labels[positive], -np.inf, np.inf)
+    support = mixture.family.support
+    lower, _ = bounds(support)
+    least = float(np.log10(lower)) if lower > 0 else -np.inf
+    most = SMALL_BINS if small else MOST_BINS
+    bins = continuous_bins(np.log10(few[positive]), labels[positive], least, np.inf, most)
     with np.errstate(divide="ignore"):
         logarithms = np.log10(values)
     heights = bins.fractions(logarithms) / bins.width
     edges = 10**bins.edges
     _bars(ax, edges[:-1], heights, np.diff(edges))
-    support = mixture.family.support
-    lower = support.lower if isinstance(support, Interval) else 0.0
     x = density_grid(mixture, float(edges[0]), float(edges[-1]), lower, np.inf)
     x = np.unique(np.concatenate([x, np.geomspace(max(x[0], 1e-300), x[-1], GRID)]))
     joint = np.exp(mixture.log_joint(x[:, None])) * (x * np.log(10))[:, None]
-    _curves(ax, x, joint, heights)
+    _curves(ax, x, joint, heights, numbered=not small)
     ax.set(xscale="log", xlabel=name, ylabel=f"density of log10 {name}", xlim=(edges[0], edges[-1]))
     return _beyond(logarithms, bins)
 

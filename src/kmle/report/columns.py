@@ -1,16 +1,18 @@
 """One column: a histogram with the density of the mixture and of every component, flat or round a circle."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..families import VonMises
-from ..families.support import Integers, Interval
+from ..families.support import Integers
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..plotting.bins import LOOKED_AT, Bins, continuous_bins, integer_bins
+from ..plotting.directions import INNER
 from ..plotting.marginals import column_supports
-from ..plotting.univariate import LOGARITHMIC_FROM, VISIBLE, wrapped
-from .figure import Figure, Trace, legend_title, of_component, rounded
+from ..plotting.scales import bounds, is_logarithmic
+from ..plotting.univariate import VISIBLE, wrapped
+from .figure import Figure, Trace, bare_axes, legend_title, line_of, note_at, of_component, rounded
 from .markup import label
 from .numbers import count
 
@@ -18,6 +20,8 @@ from .numbers import count
 MOST_DOTS = 45
 # Points of a curve, evenly spaced; the components share as many more.
 CURVE_POINTS = 160
+# Points of the curve of one component, at most twice as many.
+COMPONENT_POINTS = 50
 SECTORS = 48
 MOST_DECADES = 12
 
@@ -32,9 +36,9 @@ def column_figure(mixture: Mixture, values: Array, name: str) -> Figure:
         first, last = max(np.ceil(bins.start), support.lower), float(np.minimum(np.floor(bins.stop), support.upper))
         x, mode = np.arange(first, last + 1), "probability"
     else:
-        lower, upper = (support.lower, support.upper) if isinstance(support, Interval) else (0.0, np.inf)
+        lower, upper = bounds(support)
         labels = mixture.predict(few[:, None])
-        if lower >= 0 and np.isinf(upper) and _many_decades(few):
+        if is_logarithmic(few, support):
             return _decades_figure(mixture, values, few, labels, name, lower)
         bins = continuous_bins(few, labels, lower, upper)
         # Not at the very ends of the support, where a density may have a pole.
@@ -110,34 +114,40 @@ def rose_figure(mixture: Mixture, rows: Array) -> Figure:
     points = turn[:, None] if circular else np.stack([np.cos(turn), np.sin(turn)], axis=1)
     joint = np.exp(mixture.log_joint(points))
     top = _top(heights, joint)
-    bars = {
-        "type": "barpolar",
-        "theta": rounded(np.degrees(edges[:-1] + np.pi / SECTORS)),
-        "r": rounded(heights),
-        "width": [360 / SECTORS] * SECTORS,
-        "marker": {"color": "@bars", "line": {"color": "@paper", "width": 0.5}},
-        "name": "data",
-        "hovertemplate": "%{theta:.0f}°: %{r}<extra></extra>",
-    }
-    curves = [
-        of_component(
-            mixture,
-            component,
-            type="scatterpolar",
-            mode="lines",
-            theta=rounded(np.degrees(turn)),
-            r=rounded(np.minimum(curve, top)),
-            line={"color": f"@{component}", "width": 2.2},
-            hovertemplate="%{theta:.0f}°: %{r}<extra></extra>",
-        )
-        for component, curve in enumerate(joint.T)
+    wedges = [
+        _ring(np.linspace(start, stop, 5), [height / top] * 5)
+        for height, start, stop in zip(heights, edges[:-1], edges[1:], strict=True)
+        if height > 0
     ]
-    return Figure([bars, *curves], {"polar": {"radialaxis": {"range": [0, top], "nticks": 4}}, **legend_title(mixture)})
+    x, y = line_of(wedges)
+    bars: Trace = {"type": "scatter", "mode": "none", "x": x, "y": y, "fill": "toself", "fillcolor": "@bars"}
+    curves = []
+    for component, curve in enumerate(joint.T):
+        seen = np.where(curve > VISIBLE * top, np.minimum(curve / top, 1.05), np.nan)
+        line = _arc(turn, seen)
+        shown: Trace = {"type": "scatter", "mode": "lines", "x": rounded(line[:, 0]), "y": rounded(line[:, 1])}
+        shown |= {"line": {"color": f"@{component}", "width": 2.2}, "hoverinfo": "skip"}
+        curves.append(of_component(mixture, component, **shown))
+    quarters = [note_at(f"{degrees}°", *_arc(np.radians([degrees]), [-0.14])[0]) for degrees in (0, 90, 180, 270)]
+    layout = {**bare_axes(), "annotations": quarters, "height": 460, **legend_title(mixture)}
+    return Figure([{**bars, "name": "data", "hoverinfo": "skip"}, *curves, _inner_circle(turn)], layout)
 
 
-def _many_decades(values: Array) -> bool:
-    low, high = np.quantile(values, [0.25, 0.99])
-    return bool(low > 0 and high > LOGARITHMIC_FROM * low)
+def _arc(angles: Array, heights: ArrayLike) -> Array:
+    """Points at these angles and heights above the inner circle."""
+    radius = INNER + np.asarray(heights, dtype=float)
+    return np.stack([radius * np.cos(angles), radius * np.sin(angles)], axis=1)
+
+
+def _ring(angles: Array, heights: ArrayLike) -> Array:
+    """The outline of a bar: its outer arc, and back along the inner circle."""
+    return np.concatenate([_arc(angles, heights), _arc(angles[::-1], np.zeros(len(angles)))])
+
+
+def _inner_circle(turn: Array) -> Trace:
+    x, y = line_of([_arc(turn, np.zeros(len(turn)))])
+    line = {"color": "@muted", "width": 1}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": line, "showlegend": False, "hoverinfo": "skip"}
 
 
 def _top(heights: Array, joint: Array) -> float:
@@ -170,7 +180,10 @@ def _bars(bins: Bins, heights: Array) -> Trace:
 def _stretch(curve: Array, top: float) -> slice:
     """From the first to the last point of a curve that is seen, and one more at either end."""
     seen = np.flatnonzero(curve > VISIBLE * top)
-    return slice(max(int(seen[0]) - 1, 0), int(seen[-1]) + 2) if seen.size else slice(0, 1)
+    if not seen.size:
+        return slice(0, 1)
+    first, last = max(int(seen[0]) - 1, 0), int(seen[-1]) + 2
+    return slice(first, last, max(1, (last - first) // COMPONENT_POINTS))
 
 
 def _curves(mixture: Mixture, x: Array, joint: Array, dots: bool) -> list[Trace]:

@@ -12,11 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..mixture import Mixture
-from ..plotting.style import PALETTE
+from ..numerics.arrays import Array
+from ..palette import colours, dark_colours
 from .markup import label
 from .numbers import percent
 
 Trace = dict[str, Any]
+# Shorter lists are not worth a place of their own.
+LONG_LIST = 24
+# Digits of the range, and of the number itself, that a figure can show.
+STEPS, OWN_DIGITS = 3, 3
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,29 @@ class Panel:
 
 
 def rounded(values: ArrayLike) -> list[float | None]:
-    """Numbers with five digits, None where there is none: what a picture can show, at a fraction of the length."""
-    return [float(f"{value:.5g}") if np.isfinite(value) else None for value in np.asarray(values, dtype=float).ravel()]
+    """Numbers as exact as a figure can show, None where there is none: a fraction of the length.
+
+    Steps are a thousandth of the range at most, and a hundredth of the number: on a logarithmic axis small ones count.
+
+    >>> rounded([2001.00004, 2001.5, 2001.7512])
+    [2001.0, 2001.5, 2001.7512]
+    """
+    numbers = np.asarray(values, dtype=float).ravel()
+    known = numbers[np.isfinite(numbers)]
+    range_ = float(np.ptp(known)) if known.size else 0.0
+    enough = STEPS - _magnitude(range_) if range_ > 0 else -99
+    written: list[float | None] = []
+    for number in numbers.tolist():
+        if not np.isfinite(number):
+            written.append(None)
+            continue
+        own = OWN_DIGITS - 1 - _magnitude(number) if number and range_ > 0 else 12
+        written.append(round(number, max(enough, own)))
+    return written
+
+
+def _magnitude(number: float) -> int:
+    return int(np.floor(np.log10(abs(number))))
 
 
 def of_component(mixture: Mixture, component: int, *, shown: bool = True, **trace: Any) -> Trace:
@@ -57,20 +83,48 @@ def legend_title(mixture: Mixture) -> dict[str, Any]:
 
 
 def palettes(n_components: int) -> dict[str, list[str]]:
-    """Colours of the components on white and on black: distinct ones up to eight, then hues all round.
+    """Colours of the components on white, the same as in plots, and on black.
 
     >>> palettes(1)["light"]
     ['#0072b2']
     """
-    if n_components <= len(PALETTE):
-        return {"light": list(PALETTE[:n_components]), "dark": list(BRIGHT[:n_components])}
-    hues = [round(360 * component / n_components) for component in range(n_components)]
-    return {"light": _hues(hues, 62, 40), "dark": _hues(hues, 65, 64)}
+    return {"light": colours(n_components), "dark": dark_colours(n_components)}
 
 
-# The same hues as PALETTE, light enough on black.
-BRIGHT = ("#4aa8e0", "#f08a3c", "#2fc79b", "#e39bc4", "#f2bd4b", "#9ad4f5", "#c99a8d", "#b5b5b5")
+def line_of(lines: Sequence[Array]) -> tuple[list[float | None], list[float | None]]:
+    """Lines, each (p, 2), as one with gaps: its x and its y."""
+    gap = np.full((1, 2), np.nan)
+    joined = np.concatenate([part for line in lines for part in (line, gap)] or [gap])[:-1]
+    return rounded(joined[:, 0]), rounded(joined[:, 1])
 
 
-def _hues(hues: Sequence[int], saturation: int, lightness: int) -> list[str]:
-    return [f"hsl({hue},{saturation}%,{lightness}%)" for hue in hues]
+def note_at(text: str, x: float, y: float, *, size: int = 12, colour: str = "@muted") -> dict[str, Any]:
+    """Words at a point of a figure."""
+    return {"x": x, "y": y, "text": label(text), "showarrow": False, "font": {"size": size, "color": colour}}
+
+
+def bare_axes() -> dict[str, Any]:
+    """Axes that are not seen, with the same unit on both."""
+    hidden: dict[str, Any] = {"visible": False, "fixedrange": True}
+    return {"xaxis": {**hidden, "scaleanchor": "y"}, "yaxis": hidden}
+
+
+def shared_lists(content: Any) -> tuple[Any, list[list[Any]]]:
+    """The same content, long lists that occur in it replaced by their place among those returned: each is once in it.
+
+    >>> shared_lists({"x": list(range(40)), "y": list(range(40))})[0]
+    {'x': {'shared': 0}, 'y': {'shared': 0}}
+    """
+    found: dict[tuple[Any, ...], int] = {}
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: walk(item) for name, item in value.items()}
+        if not isinstance(value, list):
+            return value
+        if len(value) < LONG_LIST or not all(item is None or isinstance(item, int | float) for item in value):
+            return [walk(item) for item in value]
+        return {"shared": found.setdefault(tuple(value), len(found))}
+
+    thin = walk(content)
+    return thin, [list(key) for key in found]

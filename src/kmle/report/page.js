@@ -9,8 +9,8 @@
   };
   const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
   const settings = (figure, width) => {
-    const flat = !figure.layout.polar && !figure.layout.ternary;
-    const buttons = flat ? ["toImage", "zoom2d", "pan2d", "resetScale2d"] : ["toImage"];
+    const bare = (figure.layout.xaxis || {}).visible === false;
+    const buttons = bare ? ["toImage"] : ["toImage", "zoom2d", "pan2d", "resetScale2d"];
     return {
       responsive: true, displaylogo: false, showTips: false, modeBarButtons: [buttons],
       displayModeBar: width < NARROW ? false : "hover",
@@ -23,14 +23,22 @@
   const side = () => wanted || (darkSide.matches ? "dark" : "light");
 
   function transparent(colour, share) {
-    if (colour.startsWith("hsl(")) return colour.replace("hsl(", "hsla(").replace(")", `,${share})`);
     const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
     return `rgba(${parts.join(",")},${share})`;
   }
 
+  // Black or white, whichever is read better on a colour.
+  function readableOn(ground) {
+    const [red, green, blue] = [1, 3, 5].map((at) => (parseInt(ground.slice(at, at + 2), 16) / 255) ** 2.2);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.36 ? "#1c2025" : "#ffffff";
+  }
+
   function colour(mark) {
     const [name, share] = mark.slice(1).split("/");
-    const found = INKS[side()][name] || content.palettes[side()][Number(name)];
+    const on = /^on(\d+)$/.exec(name);
+    if (on) return readableOn(content.palettes[side()][Number(on[1])]);
+    const line = /^line(\d+)$/.exec(name);
+    const found = INKS[side()][name] || (line ? content.lines : content.palettes)[side()][Number(line ? line[1] : name)];
     return share ? transparent(found, share) : found;
   }
 
@@ -38,6 +46,7 @@
   function coloured(value, key) {
     if (Array.isArray(value)) return value.map((item) => coloured(item, ""));
     if (value && typeof value === "object") {
+      if ("shared" in value) return content.shared[value.shared];
       return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, coloured(item, name)]));
     }
     return typeof value === "string" && /color$/.test(key) && value[0] === "@" ? colour(value) : value;
@@ -57,37 +66,24 @@
     const narrow = width < NARROW;
     const below = { orientation: "h", y: -0.2, yanchor: "top", x: 0, title: { text: "" } };
     const legend = narrow ? { ...given.legend, ...below } : { x: 1.01, y: 1, ...given.legend };
-    const { height, polar, ternary, ...rest } = given;
-    const circle = { gridcolor: ink.grid, linecolor: ink.grid, tickfont: { color: ink.muted } };
-    const result = {
+    const { height, ...rest } = given;
+    const names = Object.keys(given).filter((name) => /^[xy]axis\d*$/.test(name));
+    const axes = Object.fromEntries((names.length ? names : ["xaxis", "yaxis"]).map((name) => [name, axis(given[name] || {})]));
+    return {
       font: { family: FONT, size: 13, color: ink.ink }, paper_bgcolor: ink.paper, plot_bgcolor: ink.paper,
       margin: { l: 56, r: 16, t: narrow ? 10 : 30, b: 48 }, hovermode: "closest", uirevision: "kept", dragmode: narrow ? false : "zoom",
-      ...rest, height: height || null, autosize: true,
-      xaxis: axis(given.xaxis || {}), yaxis: axis(given.yaxis || {}),
+      ...rest, height: height || null, autosize: true, ...axes,
       legend: { font: { color: ink.ink }, itemsizing: "constant", ...legend },
       separators: ".\u202f",
       modebar: { bgcolor: "rgba(0,0,0,0)", color: ink.muted, activecolor: ink.ink },
       hoverlabel: { bgcolor: ink.ink, bordercolor: ink.ink, font: { color: ink.paper } },
     };
-    if (polar) {
-      result.margin = { l: 40, r: 40, t: 36, b: 36 };
-      result.polar = {
-        bgcolor: ink.paper, angularaxis: { ...circle, direction: "counterclockwise" },
-        radialaxis: { ...circle, angle: 45, tickangle: 0, ...polar.radialaxis },
-      };
-    }
-    if (ternary) {
-      const sides = Object.entries(ternary).map(([name, item]) => [name, { ...circle, min: 0, ...item }]);
-      result.margin = { l: 60, r: 60, t: 48, b: 48 };
-      result.ternary = { sum: 1, bgcolor: ink.paper, ...Object.fromEntries(sides) };
-    }
-    return result;
   }
 
   function draw(place) {
     const key = place.dataset.panel;
     const figure = content.panels[key][chosen[key] || 0];
-    if (figure.layout.height) place.style.height = `${figure.layout.height}px`;
+    place.style.height = figure.layout.height ? `${figure.layout.height}px` : "";
     place.closest("figure").querySelector(".view-note").textContent = figure.note;
     const shape = { ...layout(figure.layout, place.clientWidth), uirevision: `view ${chosen[key] || 0}` };
     return Plotly.react(place, coloured(figure.data, ""), coloured(shape, ""), settings(figure, place.clientWidth));
@@ -96,7 +92,9 @@
   function drawAll() {
     root.dataset.theme = side();
     document.querySelectorAll("[data-component]").forEach((badge) => {
-      badge.style.setProperty("--own", content.palettes[side()][Number(badge.dataset.component)]);
+      const own = content.palettes[side()][Number(badge.dataset.component)];
+      badge.style.setProperty("--own", own);
+      badge.style.color = readableOn(own);
     });
     return Promise.all([...document.querySelectorAll(".plot")].map(draw));
   }
@@ -122,7 +120,7 @@
   });
   // Paper is white, and as wide as it is.
   let before = null;
-  window.addEventListener("beforeprint", () => { before = wanted; wanted = "light"; drawAll(); });
-  window.addEventListener("afterprint", () => { wanted = before; drawAll(); });
+  window.addEventListener("beforeprint", () => { before = wanted; wanted = "light"; root.dataset.print = "yes"; drawAll(); });
+  window.addEventListener("afterprint", () => { wanted = before; delete root.dataset.print; drawAll(); });
   drawAll().then(() => { root.dataset.drawn = "yes"; });
 })();

@@ -10,14 +10,16 @@ from ..families import VonMises
 from ..learning import Fit
 from ..numerics.arrays import Array
 from ..plotting.fit import picture_of
+from ..plotting.history import search_ascent
 from ..plotting.marginals import marginal
 from ..plotting.pairs import telling_columns
 from ..plotting.profiles import profile_of
 from ..plotting.reading import Subject, dense
 from .columns import by_label_figure, column_figure, rose_figure
-from .figure import Figure, Panel, legend_title, of_component, rounded
+from .figure import Figure, Panel, Trace, legend_title, of_component, rounded
 from .markup import TIMES, label
 from .numbers import count
+from .pairs import pairs_figure
 from .planes import plane_figure, sphere_figure, ternary_figure
 
 # Rows drawn as points: of one picture, and of each of many to choose from.
@@ -27,9 +29,8 @@ MOST_COLUMNS = 24
 MOST_ENTRIES = 60
 # More components than this are not named one by one.
 MANY = 30
-# Contours of this many pairs of columns are worth their length.
-MOST_CONTOURS = 3
 MOST_STEPS = 400
+LEAST_RISE = 1.0
 CERTAINTY_ROWS = 20_000
 
 
@@ -59,19 +60,23 @@ def data_panel(subject: Subject) -> Panel:
 
 
 def _views(subject: Subject) -> Panel:
-    """Pairs of columns, and columns by themselves."""
+    """All columns together, pairs of columns, and columns by themselves."""
+    mixture = subject.mixture
     rows = subject.sampled(MOST_POINTS if len(subject.columns) == 2 else FEWER_POINTS)
-    labels = subject.mixture.predict(rows)
+    labels = mixture.predict(rows)
     points = dense(rows, subject.columns)
     telling = telling_columns(subject, points, labels)
     pairs = list(combinations(telling, 2))
     singles = list(subject.columns) if len(subject.columns) <= MOST_COLUMNS else telling
     views: list[tuple[str, Figure]] = []
+    if len(telling) > 2:
+        places = [subject.columns.index(column) for column in telling]
+        names = [subject.names[column] for column in telling]
+        views.append(("all pairs", pairs_figure(mixture, points[:, places], labels, telling, names)))
     for pair in pairs:
         names = [subject.names[column] for column in pair]
-        law, at = marginal(subject.mixture, pair), [subject.columns.index(column) for column in pair]
-        figure = plane_figure(subject.mixture, law, points[:, at], labels, names, len(pairs) <= MOST_CONTOURS)
-        views.append((f"{names[0]} {TIMES} {names[1]}", figure))
+        law, at = marginal(mixture, pair), [subject.columns.index(column) for column in pair]
+        views.append((f"{names[0]} {TIMES} {names[1]}", plane_figure(mixture, law, points[:, at], labels, names)))
     for column in singles:
         views.append((subject.names[column], _single(subject, column, rows, labels)))
     told = [_drawn(subject, points)] if pairs else [f"{count(subject.rows.shape[0])} rows."]
@@ -211,28 +216,57 @@ def weights_panel(subject: Subject, sizes: Array) -> Panel:
 
 
 def history_panel(fit: Fit) -> Panel:
-    """The objective after every half-step."""
-    total = len(fit.history)
-    kept = np.unique(np.linspace(0, total - 1, min(total, MOST_STEPS)).round().astype(int))
-    trace = {
+    """How the objective rose: the best start of the search after every pass, then every half-step."""
+    total, search = len(fit.history), search_ascent(fit)
+    traces = [_ascent_trace(fit, len(search))]
+    if len(search):
+        kept = _thinned(len(search))
+        traces.insert(
+            0,
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": "search",
+                "x": kept.tolist(),
+                "y": [float(value) for value in search[kept]],
+                "line": {"color": "@muted", "width": 2, "dash": "dash"},
+                "hovertemplate": "search: %{y}<extra></extra>",
+            },
+        )
+    layout: dict[str, Any] = {
+        "xaxis": {"title": {"text": "passes of the search, then half-steps" if len(search) else "half-step"}},
+        "yaxis": {"title": {"text": "objective"}, "exponentformat": "none", "separatethousands": True},
+        "showlegend": False,
+    }
+    values = np.concatenate([search, fit.objectives])
+    low, high = values[np.isfinite(values)].min(), values[np.isfinite(values)].max()
+    if high - low < LEAST_RISE:
+        # Differences of far less than a nat are rounding, not a rise.
+        layout["yaxis"] |= {"range": [float(high) - LEAST_RISE, float(high) + 0.1 * LEAST_RISE]}
+    penalty = " The objective includes the prior's penalty." if fit.includes_penalty else ""
+    told = f"{count(total)} half-step{'s' * (total != 1)}"
+    told += f", {count(MOST_STEPS)} of them drawn" if total > MOST_STEPS else ""
+    before = f" after {count(len(search))} passes of the search, whose best start is dashed" if len(search) else ""
+    return Panel([("", Figure(traces, layout))], f"Higher is better. {told}{before}.{penalty}")
+
+
+def _thinned(total: int) -> NDArray[np.intp]:
+    return np.unique(np.linspace(0, total - 1, min(total, MOST_STEPS)).round().astype(int))
+
+
+def _ascent_trace(fit: Fit, first: int) -> Trace:
+    kept = _thinned(len(fit.history))
+    return {
         "type": "scatter",
         "mode": "lines+markers" if len(kept) <= 60 else "lines",
         # Objectives of many rows differ late in their digits: none are left out.
-        "x": kept.tolist(),
+        "x": (first + kept).tolist(),
         "y": [float(value) if np.isfinite(value) else None for value in fit.objectives[kept]],
         "text": [label(fit.history[step].kind) for step in kept],
         "line": {"color": "@accent", "width": 2},
         "marker": {"color": "@accent", "size": 6},
         "hovertemplate": "%{text}: %{y}<extra></extra>",
     }
-    layout = {
-        "xaxis": {"title": {"text": "half-step"}},
-        "yaxis": {"title": {"text": "objective"}, "exponentformat": "none", "separatethousands": True},
-        "showlegend": False,
-    }
-    penalty = " The objective includes the prior's penalty." if fit.includes_penalty else ""
-    told = f"{count(total)} half-steps" + (f", {count(len(kept))} of them drawn" if len(kept) < total else "")
-    return Panel([("", Figure([trace], layout))], f"Higher is better. {told}.{penalty}")
 
 
 def _drawn(subject: Subject, points: Array) -> str:

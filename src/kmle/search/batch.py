@@ -79,6 +79,8 @@ class Learner:
         self.hard = hard
         self.work = 0.0
         """Products formed so far: what a budget counts."""
+        self.ascent: list[float] = []
+        """The best objective so far after every pass."""
 
     def cost(self, n_components: int) -> float:
         """Products of one step of one mixture."""
@@ -107,6 +109,7 @@ class Learner:
         objective = scores + (problem.sum_log_carrier + problem.prior_strength * penalty.sum(axis=1))
         objective[broken | np.isnan(objective)] = -np.inf
         self.work += mixtures * self.cost(k)
+        self.ascent.append(max([*self.ascent[-1:], float(objective.max())]))
         streak, gain = np.zeros(mixtures, dtype=np.intp), np.full(mixtures, np.inf)
         return Batch(natural, log_weights, counts, sums, objective, natural, log_weights, streak, gain)
 

@@ -131,7 +131,13 @@ class Search:
         moves = improved = 0
         if len(order) > FEWEST_STARTS or agreeing < len(order):
             best, moves, improved = self._moved(best, agreeing / len(order))
-        return Found(best.parameters(0), Starts(counted, agreeing, moves, improved))
+        return Found(best.parameters(0), Starts(counted, agreeing, moves, improved, self._ascent))
+
+    @property
+    def _ascent(self) -> tuple[float, ...]:
+        """The best objectives so far, per row."""
+        total = self.learner.problem.total
+        return tuple(objective / total for objective in self.learner.ascent if np.isfinite(objective))
 
     def _short(self) -> bool:
         """Whether sparse rows are so wide that a few steps of each start use up the budget."""
@@ -150,7 +156,10 @@ class Search:
             elif best is None or batch.objective[0] > best.objective[0]:
                 best, agreeing = batch, 1
         assert best is not None  # there is a start at least
-        return Found(self.learner.run(best, ROUNDS[-1][0]).parameters(0), Starts(dict(Counter(kinds)), agreeing))
+        return Found(
+            self.learner.run(best, ROUNDS[-1][0]).parameters(0),
+            Starts(dict(Counter(kinds)), agreeing, ascent=self._ascent),
+        )
 
     def _best_of(self, batch: Batch, rounds: Rounds, limit: float) -> tuple[Batch, int]:
         """The best mixture, and how many led to it; each round may do an equal part of the work up to a limit."""

@@ -1,4 +1,4 @@
-"""The picture of a selection: a criterion against the number of components, a line for each family."""
+"""The plot of a selection: a criterion against the number of components, a line for each family."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +10,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # The palette of Okabe and Ito, told apart by colour-blind readers; markers and dashes tell the lines apart in print.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+# They and the sizes are those of `kmle.plotting`.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b")
 MARKERS = "osD^vPX"
+INK, GREY, FAINT = "#2b2b2b", "#707070", "#e4e4e4"
+SMALL, NORMAL, LARGE = 8.0, 9.0, 11.0
 DASHES = ("-", "--", ":")
 TITLES = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "icl": "ICL"}
 
 
 def plot_selection(selection: Selection, ax: "Axes | None" = None) -> "Axes":
-    """Draws the selection with the best candidate ringed; families far above it are named, not shown."""
+    """Draws the selection with the best candidate ringed; families that are worse throughout are named, not shown."""
     try:
         from matplotlib import pyplot
         from matplotlib.ticker import MaxNLocator
@@ -41,17 +44,36 @@ def plot_selection(selection: Selection, ax: "Axes | None" = None) -> "Axes":
             label=name if min(values) <= high else f"{name} (above)",
         )
     best = selection.best
-    ring: dict[str, Any] = {"marker": "o", "markersize": 14, "fillstyle": "none", "color": "black", "linestyle": "none"}
-    title = f"best: {best.name}, {best.n_components}"
-    ax.plot(np.array([best.n_components], dtype=float), [best.value(selection.criterion)], label=title, **ring)
+    ring: dict[str, Any] = {"marker": "o", "markersize": 14, "fillstyle": "none", "color": INK, "linestyle": "none"}
+    at = np.array([best.n_components], dtype=float)
+    ax.plot(at, [best.value(selection.criterion)], label=f"best: {best.name}, {best.n_components}", **ring)
     ax.set_ylim(low, high)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel("number of components")
-    ax.set_ylabel(f"{TITLES[selection.criterion]} (lower is better)")
-    ax.grid(alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ax.set(xlabel="number of components", ylabel=f"{TITLES[selection.criterion]} (lower is better)")
+    _styled(ax, selection)
     return ax
+
+
+def _styled(ax: "Axes", selection: Selection) -> None:
+    """Title, light lines, and a legend that has room inside the figure."""
+    best = selection.best
+    plural = "component" if best.n_components == 1 else "components"
+    what = f"Best by {TITLES[selection.criterion]}: {best.name}, {best.n_components} {plural}"
+    ax.set_title(what, loc="left", fontsize=LARGE, color=INK)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(GREY)
+    ax.tick_params(labelsize=SMALL, colors=GREY, labelcolor=INK)
+    ax.xaxis.label.set(size=NORMAL, color=INK)
+    ax.yaxis.label.set(size=NORMAL, color=INK)
+    ax.set_axisbelow(True)
+    ax.grid(visible=True, color=FAINT, linewidth=0.6)
+    options: dict[str, Any] = {"frameon": False, "fontsize": SMALL, "labelcolor": INK}
+    drawn = ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, **options)
+    if ax.figure.get_layout_engine() is None:
+        # Nobody else makes room for it: the axes give up some of theirs.
+        place = ax.get_position()
+        share = min(drawn.get_window_extent().width / ax.figure.bbox.width + 0.01, 0.45 * place.width)
+        ax.set_position((place.x0, place.y0, place.width - share, place.height))
 
 
 def lines_of(selection: Selection) -> dict[str, list[Candidate]]:
@@ -64,10 +86,10 @@ def lines_of(selection: Selection) -> dict[str, list[Candidate]]:
 
 
 def shown_range(selection: Selection, lines: dict[str, list[Candidate]]) -> tuple[float, float]:
-    """The best family's whole line with some air; everything when that line is flat."""
+    """All of the lines that somewhere come as low as the best family's highest point, with some air."""
     values = {name: [c.value(selection.criterion) for c in line] for name, line in lines.items()}
     low, top = min(values[selection.best.name]), max(values[selection.best.name])
-    if top == low:
-        top = max(max(line) for line in values.values())
-    air = 0.06 * (top - low) or 1.0
-    return low - air, top + air
+    shown = [line for line in values.values() if min(line) <= top or top == low]
+    high = max(max(line) for line in shown)
+    air = 0.06 * (high - low) or 1.0
+    return low - air, high + air

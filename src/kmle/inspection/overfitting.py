@@ -1,0 +1,74 @@
+"""Whether a mixture has more components than its rows support: then components that look well apart say little."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..merging import Likelihood
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from .rows import dense, row_blocks
+
+# Fewer rows than this for each free parameter say little.
+ROWS_PER_PARAMETER = 3
+# Pairs of components that are compared, times their statistics.
+MOST_COMPARED = 1 << 20
+# Pseudo-rows of the mean row: they keep clusters of few rows regular.
+PRIOR = 1e-3
+
+
+def overfitting(mixture: Mixture, rows: Array, labels: NDArray[np.integer]) -> str | None:
+    """Why the rows do not support so many components, as the end of a sentence; None where nothing speaks against them.
+
+    Looked at are rows per component, rows per parameter, and whether merging two components would lower the ICL.
+
+    >>> two = Mixture.from_source("poisson", [0.5, 0.5], rate=[2.0, 3.0])
+    >>> overfitting(two, np.array([[1.0], [2.0], [3.0]]), np.array([0, 0, 1]))
+    'component 1 has fewer than 2 rows'
+    """
+    k, n = mixture.n_components, rows.shape[0]
+    if k == 1:
+        return None
+    counts = np.bincount(labels, minlength=k)
+    needed = _needed_rows(mixture)
+    few = np.flatnonzero(counts < needed)
+    if len(few) == 1:
+        return f"component {few[0]} has fewer than {needed} rows"
+    if len(few):
+        return f"{_listed(few)} have fewer than {needed} rows"
+    if mixture.n_parameters * ROWS_PER_PARAMETER > n:
+        return f"there are {mixture.n_parameters} free parameters for {n} rows"
+    if k * k * mixture.family.order > MOST_COMPARED:
+        return None
+    return _merge_that_pays(mixture, rows, labels, counts.astype(float))
+
+
+def _needed_rows(mixture: Mixture) -> int:
+    """One more than the parameters of a component, or of a column of it where columns are independent."""
+    family = mixture.family
+    return 1 + (family.order_for(1) if family.independent_columns else family.order)
+
+
+def _merge_that_pays(mixture: Mixture, rows: Array, labels: NDArray[np.integer], counts: Array) -> str | None:
+    """The two components whose merge lowers the ICL most, if any does."""
+    k, n = mixture.n_components, rows.shape[0]
+    sums = np.zeros((k, mixture.family.order))
+    for block in row_blocks(rows, mixture.family.order):
+        np.add.at(sums, labels[block], mixture.family.sufficient_statistic(dense(rows[block])))
+    worth = Likelihood(mixture.family, True, PRIOR, sums.sum(axis=0) / n)
+    with np.errstate(all="ignore"):
+        alone = worth.value(counts, sums)
+        one, other = np.triu_indices(k, 1)
+        loss = alone[one] + alone[other] - worth.value(counts[one] + counts[other], sums[one] + sums[other])
+    # A merge saves the parameters of one component and its weight.
+    gain = 0.5 * np.log(n) * (mixture.family.order + 1) - loss
+    best = int(np.argmax(np.where(np.isfinite(gain), gain, -np.inf)))
+    if not gain[best] > 0:
+        return None
+    return f"merging components {one[best]} and {other[best]} would lower the ICL by about {2 * gain[best]:.0f}"
+
+
+def _listed(components: NDArray[np.intp]) -> str:
+    if len(components) > 6:
+        return f"{len(components)} components"
+    names = [str(component) for component in components]
+    return f"components {', '.join(names[:-1])} and {names[-1]}"

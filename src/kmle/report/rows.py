@@ -1,0 +1,92 @@
+"""Rows to look at: those whose component is most in doubt, and those the mixture finds least probable."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+
+from ..inspection.diagnostics import IMPROBABLE
+from ..inspection.outliers import tail_probabilities
+from ..numerics.arrays import Array
+from ..plotting.reading import Subject, dense
+from .markup import badge, element, table, text
+from .numbers import count, percent, short
+
+RowNames = Callable[[int], str]
+# Rows listed, columns shown of each, rows looked at and draws they are compared with.
+LISTED, SHOWN_COLUMNS, MOST_ROWS, DRAWS = 10, 5, 100_000, 10_000
+# Below this entropy of the posterior, in nats, a row is not in doubt.
+CERTAIN = 1e-3
+
+
+def doubtful_rows(subject: Subject, row_names: RowNames) -> str:
+    """The rows whose posterior has the highest entropy, with their two most probable components."""
+    places = subject.sampled_places(MOST_ROWS)
+    posterior = subject.mixture.posterior(subject.rows[places])
+    doubt = entr(posterior).sum(axis=1)
+    worst = np.argsort(-doubt, kind="stable")[:LISTED]
+    worst = worst[doubt[worst] > CERTAIN]
+    if len(worst) == 0:
+        return element("p", text("No row is in doubt: every one has one component that is all but certain."))
+    order = np.argsort(-posterior[worst], axis=1)
+    cells = [
+        [
+            badge(int(order[at, 0])),
+            percent(posterior[row, order[at, 0]]),
+            badge(int(order[at, 1])),
+            percent(posterior[row, order[at, 1]]),
+        ]
+        for at, row in enumerate(worst)
+    ]
+    heads = ["component", "probability", "next", "probability"]
+    doubtful = int(np.count_nonzero(posterior.max(axis=1) < 0.9))
+    told = f"{count(doubtful)} of {_looked_at(subject, places)} have no component with a probability of 90 % or more."
+    return _listing(subject, places[worst], row_names, heads, cells) + element("p", text(told), class_="note")
+
+
+def improbable_rows(subject: Subject, row_names: RowNames) -> str:
+    """The rows with the lowest density, and how rarely the mixture draws one no more probable."""
+    places = subject.sampled_places(MOST_ROWS)
+    density = subject.mixture.log_density(subject.rows[places])
+    worst = np.argsort(density, kind="stable")[:LISTED]
+    try:
+        drawn = subject.mixture.log_density(subject.mixture.sample(DRAWS, 0))
+    except ValueError:  # some families cannot be drawn from
+        tail = np.full(len(density), np.nan)
+    else:
+        tail = tail_probabilities(density, drawn)
+    cells = [[short(float(density[row])), _rarity(float(tail[row]))] for row in worst]
+    listed = _listing(subject, places[worst], row_names, ["log-density", "draws as improbable"], cells)
+    rare = int(np.count_nonzero(tail < IMPROBABLE))
+    told = (
+        f"{count(rare)} of {_looked_at(subject, places)} are less probable than all but one in a thousand draws of the "
+        f"mixture; {IMPROBABLE * len(places):.2g} would be expected."
+    )
+    return listed + (element("p", text(told), class_="note") if np.isfinite(tail).all() else "")
+
+
+def _rarity(tail: float) -> str:
+    if not np.isfinite(tail):
+        return "\N{EN DASH}"
+    return f"none of {count(DRAWS)}" if tail == 0 else percent(tail)
+
+
+def _looked_at(subject: Subject, places: NDArray[np.intp]) -> str:
+    total = subject.rows.shape[0]
+    return (
+        f"{count(len(places))} rows" if len(places) == total else f"{count(len(places))} of {count(total)} rows drawn"
+    )
+
+
+def _listing(
+    subject: Subject, rows: NDArray[np.intp], row_names: RowNames, heads: Sequence[str], cells: list[list[str]]
+) -> str:
+    columns = list(subject.columns[:SHOWN_COLUMNS])
+    values: Array = dense(subject.rows[rows], columns)
+    names = [text(subject.names[column]) for column in columns]
+    lines = [
+        [text(row_names(int(row))), *found, *(f"{value:.5g}" for value in own)]
+        for row, own, found in zip(rows, values, cells, strict=True)
+    ]
+    return table(["row", *heads, *names], lines)
