@@ -196,3 +196,8 @@ def facts_table(facts: Mapping[str, str]) -> Table:
     for name, value in facts.items():
         table.add_row(printable(name), printable(value))
     return table
+
+
+def category_facts(categories: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The names of categories, in the order of their probabilities."""
+    return {f"categories of {name}": ", ".join(levels) for name, levels in categories.items()}

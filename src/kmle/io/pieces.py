@@ -7,10 +7,11 @@ import numpy as np
 import polars as pl
 
 from ..numerics.arrays import Array
+from .categories import Categories
 from .formats import Source
-from .reading import from_array, loaded, matrix, numeric_columns
+from .reading import array_frame, coded_frame, from_array, loaded, matrix, numeric_columns
 from .table import chosen_columns
-from .text import read_blocks, sniff
+from .text import TextOptions, read_blocks, sniff
 
 Batch = tuple[Array, Array | None]
 """Rows (m, d) and their weights."""
@@ -29,13 +30,20 @@ class Pieces:
     notes: tuple[str, ...] = ()
 
 
-def pieces_of(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Pieces:
+def pieces_of(
+    source: Source,
+    columns: list[str] | None,
+    weights: str | None,
+    ignore_text: bool,
+    categories: Categories,
+    text: TextOptions,
+) -> Pieces:
     """How to read this file in pieces; one sentence where its format has none."""
     if source.kind == "text":
-        return _of_text(source, columns, weights, ignore_text)
+        return _of_text(source, columns, weights, ignore_text, categories, text)
     _check_divisible(source)
     if source.kind == "npy":
-        return _of_array(source, columns, weights, ignore_text)
+        return _of_array(source, columns, weights, ignore_text, categories)
     assert source.path is not None  # what comes through a pipe is text, or refused above
     scan = (pl.scan_parquet if source.kind == "parquet" else pl.scan_ipc)(source.path, glob=False)
     empty = pl.DataFrame(schema=scan.collect_schema())
@@ -45,7 +53,7 @@ def pieces_of(source: Source, columns: list[str] | None, weights: str | None, ig
         # The streaming engine decodes what a slice needs; the other one decodes all that lies near it.
         return scan.select(names).slice(start, count).collect(engine="streaming")
 
-    return _of_frames(source, empty, n_rows, frame, columns, weights, ignore_text)
+    return _of_frames(source, empty, n_rows, frame, columns, weights, ignore_text, categories)
 
 
 def _check_divisible(source: Source) -> None:
@@ -54,6 +62,9 @@ def _check_divisible(source: Source) -> None:
         raise ValueError(f"{source.name} is gzipped, so it cannot be read in pieces: gunzip it first")
     if source.kind == "npz":
         raise ValueError(f"{source.name} is an archive, so it cannot be read in pieces: save the array as .npy")
+    if source.kind in ("excel", "json lines"):
+        what = "a spreadsheet" if source.kind == "excel" else "in JSON lines"
+        raise ValueError(f"{source.name} is {what}, which is not read in pieces: save it as CSV or Parquet")
     if source.kind == "arrow-stream":
         raise ValueError(
             f"{source.name} is an Arrow stream, which has no index: save it as an Arrow file or as Parquet"
@@ -63,17 +74,24 @@ def _check_divisible(source: Source) -> None:
 # Text -----------------------------------------------------------------------------------------------------------------
 
 
-def _of_text(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Pieces:
-    layout = sniff(source)
+def _of_text(
+    source: Source,
+    columns: list[str] | None,
+    weights: str | None,
+    ignore_text: bool,
+    categories: Categories,
+    text: TextOptions,
+) -> Pieces:
+    layout = sniff(source, text)
     chosen = chosen_columns(source.name, layout.sample.columns, columns, weights)
-    chosen, notes = numeric_columns(source.name, layout.sample, chosen, ignore_text, layout)
+    chosen, notes = numeric_columns(source.name, layout.sample, chosen, ignore_text, layout, categories)
     wanted = [*chosen, *([] if weights is None or weights in chosen else [weights])]
 
     def batches(size: int) -> Generator[Batch, None, None]:
-        frames = read_blocks(source, layout, wanted)
+        frames = read_blocks(source, layout, wanted, categories)
         yield from (_batch(frame, chosen, weights) for frame in _regrouped(frames, size))
 
-    told = [layout.note(source.name), *notes]
+    told = [*source.notes, layout.note(source.name), *notes]
     n_rows = None if layout.sample.height else 0
     return Pieces(
         tuple(chosen), batches, 8 * len(wanted), n_rows, layout.first_line, tuple(note for note in told if note)
@@ -112,17 +130,18 @@ def _of_frames(
     columns: list[str] | None,
     weights: str | None,
     ignore_text: bool,
+    categories: Categories,
 ) -> Pieces:
     """Named columns of which `frame(names, start, count)` reads some rows."""
     chosen = chosen_columns(source.name, empty.columns, columns, weights)
-    chosen, notes = numeric_columns(source.name, empty, chosen, ignore_text)
+    chosen, notes = numeric_columns(source.name, empty, chosen, ignore_text, None, categories)
     if weights is not None:
         numeric_columns(source.name, empty, [weights], False)
     wanted = list(dict.fromkeys([*chosen, *([] if weights is None else [weights])]))
 
     def batches(size: int) -> Generator[Batch, None, None]:
         for start in range(0, n_rows, size):
-            yield _batch(frame(wanted, start, size), chosen, weights)
+            yield _batch(coded_frame(frame(wanted, start, size), categories, start), chosen, weights)
 
     return Pieces(tuple(chosen), batches, 8 * len(wanted), n_rows, notes=tuple(notes))
 
@@ -130,12 +149,17 @@ def _of_frames(
 # Arrays ---------------------------------------------------------------------------------------------------------------
 
 
-def _of_array(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Pieces:
+def _of_array(
+    source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool, categories: Categories
+) -> Pieces:
     array = loaded(source)
     assert isinstance(array, np.ndarray)
     if array.dtype.names:
         empty = pl.DataFrame({name: np.empty(0, array.dtype[name]) for name in array.dtype.names})
-        return _of_frames(source, empty, len(array), _fields(source), columns, weights, ignore_text)
+        return _of_frames(source, empty, len(array), _fields(source), columns, weights, ignore_text, categories)
+    if categories:
+        empty = array_frame(array[:0])
+        return _of_frames(source, empty, len(array), _places(source), columns, weights, ignore_text, categories)
     none = from_array(source, array[:0] if array.ndim else array, columns, weights)
     n_rows = len(array)
 
@@ -148,6 +172,17 @@ def _of_array(source: Source, columns: list[str] | None, weights: str | None, ig
             yield np.array(part.rows, order="C"), part.weights
 
     return Pieces(none.columns, batches, none.rows.itemsize * len(none.columns), n_rows)
+
+
+def _places(source: Source) -> Callable[[list[str], int, int], pl.DataFrame]:
+    """Reads some rows of an array whose columns are called x0, x1, ..."""
+
+    def frame(names: list[str], start: int, count: int) -> pl.DataFrame:
+        mapped = loaded(source)
+        assert isinstance(mapped, np.ndarray)
+        return array_frame(np.array(mapped[start : start + count])).select(names)
+
+    return frame
 
 
 def _fields(source: Source) -> Callable[[list[str], int, int], pl.DataFrame]:

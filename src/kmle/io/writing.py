@@ -2,42 +2,33 @@
 
 import gzip
 import io
-import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .formats import check_batches_output, check_output, output_kind
+from .formats import check_batches_output, output_kind
+from .outputs import opened_output
 
 Columns = Mapping[str, NDArray[Any]]
 
 
 def write_table(path: str, columns: Columns) -> None:
     """Writes columns of equal length; "-" is CSV on standard output. NPY holds one column flat, several as a table."""
-    check_output(path)
     kind, zipped = output_kind(path)
-    if path == "-":
-        # Slice by slice through Python's own stream, which knows when nobody reads any more.
-        for place, part in enumerate(pl.DataFrame(dict(columns)).iter_slices(1 << 16)):
-            sys.stdout.buffer.write(part.write_csv(include_header=place == 0).encode())
-        sys.stdout.buffer.flush()
-        return
-    try:
-        with Path(path).open("wb") as file:
-            if zipped:
-                plain = io.BytesIO()
-                _write(plain, kind, columns)
-                file.write(gzip.compress(plain.getbuffer(), mtime=0))
-            else:
-                _write(file, kind, columns)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    text = kind in ("csv", "tsv")
+    with opened_output(path, seekable=not text) as file:
+        if zipped:
+            plain = io.BytesIO()
+            _write(plain, kind, columns)
+            file.write(gzip.compress(plain.getbuffer(), mtime=0))
+        elif text:
+            _write_text(file, "\t" if kind == "tsv" else ",", [columns])
+        else:
+            _write(file, kind, columns)
 
 
 def _write(file: BinaryIO, kind: str, columns: Columns) -> None:
@@ -60,32 +51,20 @@ def _write(file: BinaryIO, kind: str, columns: Columns) -> None:
 
 
 def write_batches(path: str, batches: Iterable[Columns]) -> None:
-    """Writes columns of which a batch at a time is at hand, the file whole or not at all; else as `write_table`."""
-    check_output(path)
+    """Writes columns of which a batch at a time is at hand, atomically; else as `write_table`."""
     check_batches_output(path)
     kind, zipped = output_kind(path)
-    if path == "-":
-        _write_text(sys.stdout.buffer, ",", batches)
-        sys.stdout.buffer.flush()
-        return
-    where = Path(path)
-    beside = where.with_name(f".{where.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            if kind in ("parquet", "arrow"):
-                _sink(file, kind, iter(batches))
-            elif kind == "npy":
-                _write_array(file, batches)
-            elif zipped:
-                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-                    _write_text(cast(BinaryIO, packed), "\t" if kind == "tsv" else ",", batches)
-            else:
-                _write_text(file, "\t" if kind == "tsv" else ",", batches)
-        beside.replace(where)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
-    finally:
-        beside.unlink(missing_ok=True)
+    separator = "\t" if kind == "tsv" else ","
+    with opened_output(path, seekable=kind not in ("csv", "tsv")) as file:
+        if kind in ("parquet", "arrow"):
+            _sink(file, kind, iter(batches))
+        elif kind == "npy":
+            _write_array(file, batches)
+        elif zipped:
+            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+                _write_text(cast(BinaryIO, packed), separator, batches)
+        else:
+            _write_text(file, separator, batches)
 
 
 def _write_text(file: BinaryIO, separator: str, batches: Iterable[Columns]) -> None:
