@@ -66,7 +66,11 @@ def test_the_options_name_what_the_library_has():
 def test_restarts_are_those_of_the_library(faithful):
     for restarts in ("auto", "3"):
         result = run("fit", FAITHFUL, "-k", 3, "--restarts", restarts)
-        starts = ExponentialFamilyMixture(3, n_init=restarts if restarts == "auto" else 3, random_state=0).fit(faithful).fit_.starts
+        starts = (
+            ExponentialFamilyMixture(3, n_init=restarts if restarts == "auto" else 3, random_state=0)
+            .fit(faithful)
+            .fit_.starts
+        )
         assert f"{starts.agreeing} of {starts.n} starts agree" in " ".join(result.stdout.split())
     assert run("fit", FAITHFUL, "-k", 3).stdout.count("starts agree") == 1
     assert "1 start" in run("fit", FAITHFUL, "-k", 3, "--restarts", 1).stdout

@@ -98,9 +98,7 @@ def written(tmp_path, kind, table):
 
 def learned(fit, tmp_path, path, *options):
     """The model and the labels of a fit."""
-    result = fit(
-        "fit", path, *options, "--out", tmp_path / "m.json", "--labels", tmp_path / "labels.npy", "--force"
-    )
+    result = fit("fit", path, *options, "--out", tmp_path / "m.json", "--labels", tmp_path / "labels.npy", "--force")
     code = result.exit_code if hasattr(result, "exit_code") else result.returncode
     assert code == 0, result.stderr
     return json.loads((tmp_path / "m.json").read_text()), np.load(tmp_path / "labels.npy")

@@ -94,7 +94,9 @@ def _unwritten(error: OSError) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not isinstance(error, BrokenPipeError):
         reason = error.strerror or str(error)
-        told = reason if error.errno is None or "cannot be" in reason else f"standard output cannot be written: {reason}"
+        told = (
+            reason if error.errno is None or "cannot be" in reason else f"standard output cannot be written: {reason}"
+        )
         _tell(told if error.filename is None else f"{error.filename}: {reason.lower()}")
     return FAILED
 

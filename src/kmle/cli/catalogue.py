@@ -11,6 +11,8 @@ from . import options as o
 from .app import Command, app, examples
 from .terminal import Terminal
 
+# Terminals with fewer columns than this have no room for the table of families.
+NARROW = 70
 DEMO_FILES = ("faithful.json", "faithful.png", "faithful.html")
 
 
@@ -24,6 +26,10 @@ def families(json: o.Json = False) -> None:
     entries = _entries()
     if json:
         terminal.write_json(entries)
+        return
+    if terminal.out.width < NARROW:
+        for entry in entries:
+            terminal.show(f"{entry['name']}: {entry['data']}; {', '.join(entry['parameters'])}")
         return
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("family", no_wrap=True)

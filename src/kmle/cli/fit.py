@@ -189,9 +189,7 @@ def _write_labels(terminal: Terminal, outcome: Outcome, table: Data, path: str, 
         return
     with terminal.working("labelling the rows"):
         predict = outcome.estimator.mixture_.predict
-        parts = (
-            row_column(part, numbered) | {"label": predict(part.rows).astype("int32")} for part in table.parts()
-        )
+        parts = (row_column(part, numbered) | {"label": predict(part.rows).astype("int32")} for part in table.parts())
         write_batches(path, parts)
 
 

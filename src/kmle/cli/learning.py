@@ -100,17 +100,29 @@ class Outcome:
 
 def settled_family(terminal: Terminal, words: str | None, table: Data) -> ExponentialFamily:
     """The family named, or the one the columns suggest, and why; of a stream the first batch is looked at."""
-    if words is not None:
-        return family_from_words(words)
     from ..io.guess import guess_family
 
+    named = None if words is None else family_from_words(words)
     first = next(iter(table.parts()))
+    _tell_constants(terminal, first)
+    if named is not None:
+        return named
     guess = guess_family(first.rows, first.columns, first.categories)
     where = "" if first.first_row is None else f" in the first {counted(len(first), 'row')}"
     terminal.note(f"family: {words_from_family(guess.family)}, as {guess.reason}{where} (--family chooses another)")
-    for doubt in guess.doubts:
-        terminal.note(f"note: {doubt}")
     return guess.family
+
+
+def _tell_constants(terminal: Terminal, table: Table) -> None:
+    """Names the columns that cannot tell components apart."""
+    from ..io.guess import constant_columns
+    from ..io.table import listed
+
+    names = constant_columns(table.rows, table.columns)
+    if names:
+        what = f"column {listed(names, 4)} is" if len(names) == 1 else f"columns {listed(names, 4)} are"
+        where = "" if table.first_row is None else f" in the first {counted(len(table), 'row')}"
+        terminal.note(f"note: {what} constant{where} and cannot tell components apart: --columns chooses others")
 
 
 def learn(terminal: Terminal, table: Data, family: ExponentialFamily, n_components: int, wish: Wish) -> Outcome:

@@ -118,9 +118,7 @@ Thousands = Annotated[
         rich_help_panel=TABLE,
     ),
 ]
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace files that exist already.", rich_help_panel=OUTPUT)
-]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist already.", rich_help_panel=OUTPUT)]
 Hard = Annotated[
     bool,
     typer.Option(
@@ -208,7 +206,9 @@ Checkpoint = Annotated[
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Continue from the state in --checkpoint, if the file exists.", rich_help_panel=LEARNING),
+    typer.Option(
+        "--resume", help="Continue from the state in --checkpoint, if the file exists.", rich_help_panel=LEARNING
+    ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="The seed of all random draws.")]
 Jobs = Annotated[

@@ -112,7 +112,9 @@ def _without_ids(terminal: Terminal, table: Table) -> list[str] | None:
         return None
     what = f"column {listed(ids)} numbers" if len(ids) == 1 else f"columns {listed(ids)} number"
     bring = "it" if len(ids) == 1 else "them"
-    terminal.note(f"note: {table.source}: {what} the rows and {'was' if len(ids) == 1 else 'were'} left out (--columns brings {bring} back)")
+    terminal.note(
+        f"note: {table.source}: {what} the rows and {'was' if len(ids) == 1 else 'were'} left out (--columns brings {bring} back)"
+    )
     return [name for name in table.columns if name not in ids]
 
 

@@ -79,7 +79,7 @@ class Recoded(io.RawIOBase):
             block = self._file.read(BLOCK_BYTES)
             try:
                 self._ready = self._decode(block, not block).encode()
-            except UnicodeDecodeError:
+            except UnicodeError:
                 raise ValueError(f"{self._name} is not {self._encoding} text: name another --encoding") from None
             if not block:
                 break

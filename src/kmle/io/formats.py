@@ -105,7 +105,9 @@ def _as_text(source: Source, asked: str | None) -> Source:
         with source.open() as file:
             source = replace(source, head=file.read(HEAD_BYTES))
     if b"\0" in source.head[:4096]:
-        raise ValueError(f"{source.name} is a binary file of no known kind: give text, Excel, Parquet, Arrow, NPY or NPZ")
+        raise ValueError(
+            f"{source.name} is a binary file of no known kind: give text, Excel, Parquet, Arrow, NPY or NPZ"
+        )
     start = source.head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start.startswith((b"{", b"[{")) and not start.startswith(b"[\n"):
         return replace(source, kind="text")
@@ -180,4 +182,3 @@ def check_batches_output(path: str) -> None:
     if kind == "npz" or (zipped and kind not in ("csv", "tsv")):
         told = f"gzipped {kind.upper()}" if zipped and kind != "npz" else "NPZ"
         raise ValueError(f"{path}: {told} cannot be written batch by batch: use .csv, .csv.gz, .npy or .parquet")
-

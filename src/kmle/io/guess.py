@@ -1,7 +1,7 @@
 """Which family suits a table, told by what its columns hold."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -38,7 +38,9 @@ WIDE_SPAN = 10
 TURN_GAP = 0.03
 ANGLE_WORDS = ("angle", "direction", "heading", "bearing", "azimuth", "theta", "phi", "phase", "radian")
 # Names of columns that tell rows apart: id, customer_id, CustomerID, index, row, Unnamed: 0, ...
-ID_NAME = re.compile(r"(.*[_ .-])?(id|ids|uid|uuid|key|index|idx|rownum|rowid|row|record|nr|no|no\.|number|#)|.*[a-z]id|unnamed.*")
+ID_NAME = re.compile(
+    r"(.*[_ .-])?(id|ids|uid|uuid|key|index|idx|rownum|rowid|row|record|nr|no|no\.|number|#)|.*[a-z]id|unnamed.*"
+)
 # So few rows number themselves by chance.
 FEWEST_NUMBERED = 5
 # Full covariances need this many rows for each of their entries.
@@ -60,11 +62,10 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Guess:
-    """A family, why it was chosen, and what speaks against taking it as it is."""
+    """A family and why it was chosen."""
 
     family: ExponentialFamily
     reason: str
-    doubts: tuple[str, ...] = ()
 
 
 def guess_family(
@@ -79,20 +80,12 @@ def guess_family(
     """
     names = [f"x{place}" for place in range(X.shape[1])] if columns is None else list(columns)
     levels = [len((categories or {}).get(name, ())) for name in names]
-    doubts = tuple(_doubts(X, names))
     if X.shape[1] > 1 and not any(levels) and (whole := _whole_rows(X)) is not None:
-        return Guess(whole.family, whole.reason, doubts)
+        return whole
     found = ["categories" if levels[place] else _kind(X[:, place], name) for place, name in enumerate(names)]
-    kinds = _settled([_modelled(kind, X[:, place]) for place, kind in enumerate(found)])
-    return Guess(_family(kinds, levels, len(X)), _reason(names, found, kinds, len(X)), doubts)
-
-
-def _doubts(X: Array, names: list[str]) -> Iterator[str]:
-    """Columns that say nothing."""
-    constant = [name for place, name in enumerate(names) if len(X) > 1 and (X[:, place] == X[0, place]).all()]
-    if constant:
-        what = f"column {listed(constant, 4)} is" if len(constant) == 1 else f"columns {listed(constant, 4)} are"
-        yield f"{what} constant and cannot tell components apart: --columns chooses others"
+    modelled = [_modelled(kind, X[:, place]) for place, kind in enumerate(found)]
+    kinds = _settled(modelled, [float(X[:, place].min()) > 0 for place in range(len(names))], len(X))
+    return Guess(_family(kinds, levels, len(X)), _reason(names, found, kinds, len(X)))
 
 
 def _whole_rows(X: Array) -> Guess | None:
@@ -151,12 +144,18 @@ def _is_turn(low: float, high: float, name: str) -> bool:
     return False
 
 
-def _settled(kinds: list[str]) -> list[str]:
-    """Continuous columns of different kinds are taken as real together, so that their correlations are kept."""
-    continuous = {kind for kind in kinds if kind in CONTINUOUS}
-    if len(continuous) < 2:
+def _settled(kinds: list[str], positive: list[bool], n_rows: int) -> list[str]:
+    """Continuous columns of different kinds are taken as real together, so that their correlations are kept.
+
+    Positive ones stay positive where there are too few rows for correlations.
+    """
+    continuous = [place for place, kind in enumerate(kinds) if kind in CONTINUOUS]
+    found = {kinds[place] for place in continuous}
+    if len(found) < 2:
         return kinds
-    common = "positive" if continuous == {"positive", "bounded"} else "real"
+    all_positive = "positive" in found and all(positive[place] for place in continuous)
+    apart = found == {"positive", "bounded"} or not _full(len(continuous), n_rows)
+    common = "positive" if all_positive and apart else "real"
     return [common if kind in CONTINUOUS else kind for kind in kinds]
 
 
@@ -189,8 +188,13 @@ def _of_kind(kind: str, levels: list[int], n_rows: int, n_features: int | None) 
 
 
 def _gaussian(width: int, n_rows: int, n_features: int | None) -> ExponentialFamily:
-    full = width == 1 or n_rows >= ROWS_FOR_COVARIANCE * width * (width + 3) / 2
-    return Gaussian(n_features=n_features) if full else DiagonalGaussian(n_features=n_features)
+    kind = Gaussian if _full(width, n_rows) else DiagonalGaussian
+    return kind(n_features=n_features)
+
+
+def _full(width: int, n_rows: int) -> bool:
+    """Whether there are enough rows for full covariances of so many columns."""
+    return width == 1 or n_rows >= ROWS_FOR_COVARIANCE * width * (width + 3) / 2
 
 
 def _reason(names: list[str], found: list[str], kinds: list[str], n_rows: int) -> str:
@@ -198,13 +202,21 @@ def _reason(names: list[str], found: list[str], kinds: list[str], n_rows: int) -
     for kind in dict.fromkeys(found):
         own = [name for name, other in zip(names, found, strict=True) if other == kind]
         told.append(f"{listed(own, 4)} {'holds' if len(own) == 1 else 'hold'} {WORDS[kind]}")
-    mixed = [kind for kind in dict.fromkeys(found) if kind not in kinds and kind in CONTINUOUS]
-    if mixed:
-        told.append("columns of different kinds are taken as real numbers together")
-    wide = max((len(list(run)) for kind, run in groupby(kinds) if kind == "real"), default=0)
-    if wide and isinstance(_gaussian(wide, n_rows, None), DiagonalGaussian):
+    if len({kind for kind in found if kind in CONTINUOUS}) > 1:
+        common = "real" if "real" in kinds else "positive"
+        told.append(f"measurements of different kinds are taken as {common} numbers together")
+    wide = max((len(list(run)) for kind, run in groupby(kinds) if kind == "real"), default=1)
+    if not _full(wide, n_rows):
         told.append(f"{n_rows} {'row is' if n_rows == 1 else 'rows are'} too few for full covariances")
     return "; ".join(told)
+
+
+# Columns that say nothing ---------------------------------------------------------------------------------------------
+
+
+def constant_columns(X: Array, columns: Sequence[str]) -> list[str]:
+    """Columns whose values are all the same."""
+    return [name for place, name in enumerate(columns) if len(X) > 1 and (X[:, place] == X[0, place]).all()]
 
 
 # Ids ------------------------------------------------------------------------------------------------------------------

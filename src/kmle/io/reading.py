@@ -229,7 +229,9 @@ def _about_text(frame: pl.DataFrame, text: list[str]) -> str:
     same = [column for column in text if kinds[column] == kind]
     what = f"column {listed(same)} holds" if len(same) == 1 else f"columns {listed(same)} hold"
     if kind != "text":
-        return f"{what} {SEVERAL[kind]}, not numbers: {REMEDIES[kind]}, choose others with --columns, or use --ignore-text"
+        return (
+            f"{what} {SEVERAL[kind]}, not numbers: {REMEDIES[kind]}, choose others with --columns, or use --ignore-text"
+        )
     offered = ",".join(same)
     return (
         f"{what} text, not numbers: choose others with --columns, use --ignore-text, or take them as categories with "

@@ -43,7 +43,6 @@ class Table:
         number = int(self.row_numbers()[row])
         return f"row {number}" if self.first_line is None else f"row {number} (line {number + self.first_line})"
 
-
     def row_numbers(self) -> NDArray[np.intp]:
         """The number of each row in the file, from zero."""
         first = self.first_row or 0

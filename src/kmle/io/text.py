@@ -20,6 +20,8 @@ MOST_COLUMNS = 16
 QUOTED_BYTES = 64 << 20
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 NAMES = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|", "pipe": "|"}
+# A space between digits may be one that does not break a line, or a thin one.
+SPACES = " \u00a0\u202f\u2009"
 THOUSANDS = {"comma": ",", "point": ".", "dot": ".", "space": " ", "apostrophe": "'", "underscore": "_"}
 
 
@@ -35,7 +37,7 @@ class TextOptions:
     def __post_init__(self) -> None:
         if self.separator is not None:
             mark = NAMES.get(self.separator.lower(), self.separator)
-            if len(mark) != 1 or not mark.isascii() or mark.isalnum() or mark in "\"\r\n":
+            if len(mark) != 1 or not mark.isascii() or mark.isalnum() or mark in '"\r\n':
                 raise ValueError(f"--separator is {self.separator!r}: give one mark such as ';', or a name such as tab")
             object.__setattr__(self, "separator", mark)
         if self.thousands is not None:
@@ -43,6 +45,11 @@ class TextOptions:
             if mark not in THOUSANDS.values():
                 raise ValueError(f"--thousands is {self.thousands!r}: give one of , . ' _ or space")
             object.__setattr__(self, "thousands", mark)
+
+    def ungrouped(self, cell: str) -> str:
+        """The cell without the marks that group digits."""
+        marks = "" if self.thousands is None else SPACES if self.thousands == " " else self.thousands
+        return cell.translate(dict.fromkeys(map(ord, marks)))
 
 
 @dataclass(frozen=True)
@@ -79,9 +86,8 @@ class Layout:
         """Cells of text with their numbers as Python writes them."""
         cells = cells.str.strip_chars()
         if self.asked.thousands is not None:
-            cells = cells.str.replace_all(self.asked.thousands, "", literal=True)
-            if self.asked.thousands == " ":
-                cells = cells.str.replace_all("[\u00a0\u202f\u2009]", "")
+            marks = SPACES if self.asked.thousands == " " else self.asked.thousands
+            cells = cells.str.replace_all(f"[{marks}]", "")
         return cells.str.replace(",", ".", literal=True) if self.decimal_comma else cells
 
 
@@ -99,7 +105,7 @@ def sniff(source: Source, asked: TextOptions = TextOptions()) -> Layout:  # noqa
     rows = list(csv.reader(first, delimiter=separator))
     has_header = not all(_is_number(cell.replace(",", ".")) for cell in rows[0])
     has_header = has_header if asked.has_header is None else asked.has_header
-    cells = [cell.replace(asked.thousands or "\0", "") for row in rows[has_header:] for cell in row]
+    cells = [asked.ungrouped(cell) for row in rows[has_header:] for cell in row]
     commas = any("," in cell and _is_number(cell.replace(",", ".")) for cell in cells)
     # Between commas a cell with a comma stands in quotes: it is grouped by it, unless points group.
     decimal_comma = commas and asked.thousands != "," and (separator != "," or asked.thousands is not None)

@@ -2,7 +2,10 @@
 
 import gzip
 import io
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any, BinaryIO, cast
 
@@ -20,7 +23,7 @@ def write_table(path: str, columns: Columns) -> None:
     """Writes columns of equal length; "-" is CSV on standard output. NPY holds one column flat, several as a table."""
     kind, zipped = output_kind(path)
     text = kind in ("csv", "tsv")
-    with opened_output(path, seekable=not text) as file:
+    with opened_output(path, seekable=not text) as file, _system_errors():
         if zipped:
             plain = io.BytesIO()
             _write(plain, kind, columns)
@@ -31,9 +34,21 @@ def write_table(path: str, columns: Columns) -> None:
             _write(file, kind, columns)
 
 
+@contextmanager
+def _system_errors() -> Iterator[None]:
+    """What the system refuses polars, as errors of the system."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        told = re.search(r"os error (\d+)", str(error))
+        if told is None:
+            raise
+        raise OSError(int(told[1]), os.strerror(int(told[1]))) from None
+
+
 def _write(file: BinaryIO, kind: str, columns: Columns) -> None:
     if kind == "npz":
-        np.savez(file, **columns)  # type: ignore[arg-type]
+        np.savez(file, **{name: np.asarray(column) for name, column in columns.items()})  # type: ignore[arg-type]
         return
     if kind == "npy":
         np.save(file, _joined(columns), allow_pickle=False)
@@ -55,7 +70,7 @@ def write_batches(path: str, batches: Iterable[Columns]) -> None:
     check_batches_output(path)
     kind, zipped = output_kind(path)
     separator = "\t" if kind == "tsv" else ","
-    with opened_output(path, seekable=kind not in ("csv", "tsv")) as file:
+    with opened_output(path, seekable=kind not in ("csv", "tsv")) as file, _system_errors():
         if kind in ("parquet", "arrow"):
             _sink(file, kind, iter(batches))
         elif kind == "npy":
@@ -96,7 +111,10 @@ def _write_header(file: BinaryIO, like: NDArray[Any], n_rows: int) -> None:
 
 
 def _joined(columns: Columns) -> NDArray[Any]:
-    arrays = list(columns.values())
+    arrays = [np.asarray(column) for column in columns.values()]
+    for name, array in zip(columns, arrays, strict=True):
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"column {name!r} is text and an array holds numbers only: use .csv or .parquet")
     return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
 
 
