@@ -269,8 +269,8 @@ def test_control_c_while_k_is_selected_keeps_the_best_so_far(tmp_path, command, 
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 @pytest.mark.parametrize("seconds", [0.15, 0.25, 0.4])
 def test_control_c_at_start_up_shows_no_traceback(seconds):
-    code = "import signal, sys\nsys.argv = ['kmle', 'fit', sys.argv[1]]\nfrom kmle.cli import main\nprint(flush=True)\nmain()"
-    command = [sys.executable, "-c", code, FAITHFUL]
+    code = "import sys\nfrom kmle.cli import main\nprint(flush=True)\nmain()"
+    command = [sys.executable, "-c", code, "fit", FAITHFUL]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
         time.sleep(seconds - 0.15)

@@ -1,4 +1,4 @@
-"""Text as people have it: headers, separators, encodings, grouped digits, dates, money, categories; Excel, JSON lines."""
+"""Files as people have them: headers, encodings, grouped digits, dates, money, categories, Excel, JSON lines."""
 
 import zipfile
 

@@ -120,4 +120,6 @@ def errors_dict(mixture: Mixture, errors: Any) -> dict[str, Any]:
 def _finite(values: Any) -> Any:
     """Nested lists of numbers, None for those that JSON does not know."""
     array = np.asarray(values, dtype=float)
-    return np.where(np.isfinite(array), array.astype(object), None).tolist()
+    known: Any = array.astype(object)
+    known[~np.isfinite(array)] = None
+    return known.tolist()

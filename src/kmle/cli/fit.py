@@ -150,7 +150,7 @@ def _selected(terminal: Terminal, table: Data, family: ExponentialFamily, wish: 
 
     assert isinstance(table, Table)  # a stream comes with k
     tried = range(1, MOST_COMPONENTS + 1)
-    _, outcome = choose(terminal, table, [family], tried, criterion, wish)
+    _, outcome = choose(terminal, table, [family], tried, criterion, wish, only_best=True)
     k, most = outcome.estimator.n_components, min(MOST_COMPONENTS, len(table))
     told = f"k: {k}, the best from 1 to {most} by {criterion.upper()} (-k chooses another)"
     if k == MOST_COMPONENTS:

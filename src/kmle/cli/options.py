@@ -133,8 +133,8 @@ Family = Annotated[
         "--family",
         "-f",
         metavar="NAME",
-        help="The family, as `kmle families` lists them; guessed from the columns by default. Fixed parameters follow a "
-        "colon (binomial:trials=10), columns of different kinds are joined (poisson+gamma).",
+        help="The family, as `kmle families` lists them; guessed from the columns by default. Fixed parameters follow "
+        "a colon (binomial:trials=10), columns of different kinds are joined (poisson+gamma).",
         autocompletion=_family_names,
         rich_help_panel=LEARNING,
     ),

@@ -15,6 +15,7 @@ from .interruption import Interruption
 from .learning import Outcome, Wish, in_words_of, settled_family
 from .naming import family_from_words
 from .outputs import check_files, check_table_output
+from .reach import Reach
 from .tables import SELECTING, Asked, read
 from .terminal import Terminal
 
@@ -109,21 +110,28 @@ def choose(
     numbers: Sequence[int],
     criterion: str,
     wish: Wish,
+    only_best: bool = False,
 ) -> tuple[Any, Outcome]:
-    """All candidates, and the best of them as a fit. The first Ctrl-C ends the comparison with the best so far."""
+    """All candidates, and the best of them as a fit. The first Ctrl-C ends the comparison with the best so far.
+
+    Where `only_best` matters, fits that cannot become it are ended early.
+    """
     from ..estimator.comparison import compared
     from ..learning.loop import watched
 
     began = time.perf_counter()
     with Interruption(terminal) as interruption, terminal.working("comparing candidates") as tell:
+        reach = Reach(criterion) if only_best and wish.algorithm == o.AlgorithmName.EM else None
 
         def step(iteration: int, objective: float) -> bool:
-            return not interruption.requested
+            return not interruption.requested and (reach is None or reach.step(objective))
 
         def progress(done: int, total: int, candidate: Any) -> bool:
             told = f"{candidate.name}, k = {candidate.n_components}: {criterion} {candidate.value(criterion):.2f}"
             tell(f"{done} of {total}: {told}")
             terminal.detail(told)
+            if reach is not None:
+                reach.candidate(candidate)
             return not interruption.requested
 
         try:

@@ -111,10 +111,8 @@ def _without_ids(terminal: Terminal, table: Table) -> list[str] | None:
     if not ids:
         return None
     what = f"column {listed(ids)} numbers" if len(ids) == 1 else f"columns {listed(ids)} number"
-    bring = "it" if len(ids) == 1 else "them"
-    terminal.note(
-        f"note: {table.source}: {what} the rows and {'was' if len(ids) == 1 else 'were'} left out (--columns brings {bring} back)"
-    )
+    verb, bring = ("was", "it") if len(ids) == 1 else ("were", "them")
+    terminal.note(f"note: {table.source}: {what} the rows and {verb} left out (--columns brings {bring} back)")
     return [name for name in table.columns if name not in ids]
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from ..families.checking import check_sample_weight
@@ -18,6 +17,7 @@ from ..families.sparse import issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.differentiation import jacobian, natural_steps
+from ..numerics.special import log_sum_exp
 from .rows import dense, legal_rows, mixture_of, row_blocks
 from .sources import SourceLayout
 
@@ -116,7 +116,8 @@ class _Scores:
         counts = np.zeros(k)
         away = np.eye(k) - self.mixture.weights
         for block in row_blocks(self.rows, k * (order + 1)):
-            share = scipy.special.softmax(self.mixture.log_joint(self.rows[block]), axis=1)
+            joint = self.mixture.log_joint(self.rows[block])
+            share = np.exp(joint - log_sum_exp(joint)[:, None])
             x = dense(self.rows[block])
             x = x if self.origin is None else self.mixture.family.measured_from(x, self.origin)
             t = self.mixture.family.sufficient_statistic(x)

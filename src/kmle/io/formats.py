@@ -55,13 +55,14 @@ class Source:
 
     def open(self) -> BinaryIO:
         """The bytes from the beginning, uncompressed, and text in UTF-8."""
-        if self.zipped:
-            file = cast(BinaryIO, gzip.open(io.BytesIO(self.content) if self.path is None else self.path))
-        else:
-            file = io.BytesIO(self.content) if self.path is None else self.path.open("rb")
         if self.encoding is None:
-            return file
-        return cast(BinaryIO, io.BufferedReader(Recoded(file, self.encoding, self.name)))
+            return self._bytes()
+        return cast(BinaryIO, io.BufferedReader(Recoded(self._bytes(), self.encoding, self.name)))
+
+    def _bytes(self) -> BinaryIO:
+        if self.zipped:
+            return cast(BinaryIO, gzip.open(io.BytesIO(self.content) if self.path is None else self.path))
+        return io.BytesIO(self.content) if self.path is None else self.path.open("rb")
 
     def plain(self) -> Path | BinaryIO:
         """The file itself where it can be read in place, its bytes where not."""

@@ -144,7 +144,7 @@ def _special(where: Path, seekable: bool) -> Iterator[BinaryIO]:
             yield file
             return
         with tempfile.TemporaryFile() as whole:
-            yield whole  # type: ignore[misc]
+            yield whole
             whole.seek(0)
             shutil.copyfileobj(whole, file)
 

@@ -8,9 +8,9 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from .text_kinds import REMEDIES, WORDS, kind_of_text
 from .categories import MISSING, Categories
 from .formats import HEAD_BYTES, Source
+from .text_kinds import REMEDIES, WORDS, kind_of_text
 
 # Text is parsed in blocks, so that a big file is never held whole: about this many bytes for each of polars' threads,
 # or for each column, up to so many, as every column of a block costs a few calls.
@@ -91,7 +91,7 @@ class Layout:
         return cells.str.replace(",", ".", literal=True) if self.decimal_comma else cells
 
 
-def sniff(source: Source, asked: TextOptions = TextOptions()) -> Layout:  # noqa: B008 (a value)
+def sniff(source: Source, asked: TextOptions = TextOptions()) -> Layout:
     """The layout: the separator that cuts all first lines into as many fields, and whether the first line is names."""
     lines = source.head.decode("utf-8-sig", errors="replace").splitlines()
     if len(source.head) == HEAD_BYTES and len(lines) > 1:
@@ -227,7 +227,7 @@ def _cut(source: Source, layout: Layout) -> Iterator[bytes]:
 
 def _without_header(start: bytes, file: BinaryIO) -> bytes:
     """What follows the first line, as far as it is read already."""
-    first, end, rest = start.partition(b"\n")
+    _, end, rest = start.partition(b"\n")
     if not end:
         file.readline()
     return rest
