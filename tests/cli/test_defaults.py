@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from cli.drawing import FAITHFUL, refusal, rows, run, run_process
-from kmle import ExponentialFamilyMixture, Mixture
+from kmle import ExponentialFamilyMixture, Mixture, select
 
 
 def written(tmp_path, columns, name="t.csv"):
@@ -292,3 +292,14 @@ def test_learning_and_selecting_load_no_scikit_learn(tmp_path, command):
         [sys.executable, "-c", code, *command, str(tmp_path / "t.csv")], capture_output=True, check=True, text=True
     )
     assert done.stderr.strip().splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_fits_that_end_early_do_not_change_the_best(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    table = rng.normal(size=(3000, 2)) + 5 * rng.integers(0, 3, (3000, 1))
+    path = written(tmp_path, {"a": table[:, 0], "b": table[:, 1]})
+    content = json.loads(run("fit", path, "--json").stdout)
+    chosen = select(pl.read_csv(path).to_numpy(), "gaussian", random_state=0)
+    assert Mixture.from_dict(content) == chosen.best_estimator.mixture_
+    assert not [note for note in content["about"]["notes"] if "less likely" in note or "largest" in note]
