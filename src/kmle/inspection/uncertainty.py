@@ -17,7 +17,6 @@ from ..families.sparse import issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.differentiation import jacobian, natural_steps
-from ..numerics.special import log_sum_exp
 from .rows import dense, legal_rows, mixture_of, row_blocks
 from .sources import SourceLayout
 
@@ -117,7 +116,9 @@ class _Scores:
         away = np.eye(k) - self.mixture.weights
         for block in row_blocks(self.rows, k * (order + 1)):
             joint = self.mixture.log_joint(self.rows[block])
-            share = np.exp(joint - log_sum_exp(joint)[:, None])
+            # As scipy.special.softmax, which takes a tenth of a second to load.
+            share = np.exp(joint - joint.max(axis=1, keepdims=True))
+            share /= share.sum(axis=1, keepdims=True)
             x = dense(self.rows[block])
             x = x if self.origin is None else self.mixture.family.measured_from(x, self.origin)
             t = self.mixture.family.sufficient_statistic(x)
