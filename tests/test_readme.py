@@ -111,7 +111,11 @@ def test_the_first_command_prints_what_the_readme_shows(tmp_path):
         run, capture_output=True, text=True, check=True, cwd=tmp_path, env=os.environ | {"COLUMNS": "80"}
     )
     assert comparable(told.stdout) == comparable(shown)
-    assert {path.name for path in tmp_path.iterdir()} == {"faithful.json", "faithful.png", "faithful.html"}
+    assert {path.name for path in (tmp_path / "kmle-demo").iterdir()} == {
+        "faithful.json",
+        "faithful.png",
+        "faithful.html",
+    }
 
 
 def comparable(printed):

@@ -19,7 +19,7 @@ CASES = {
     "several missing": (b"a,b\n1,\n,4\n", "2 values are missing, the first in row 0 (line 2), column 'b'"),
     "too many fields": (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 fields, the first line has 2"),
     "a binary file": (bytes(range(256)) * 4, "is a binary file of no known kind"),
-    "a spreadsheet": (b"PK\x03\x04" + b"\0" * 100, "damaged NPZ"),
+    "a spreadsheet": (b"PK\x03\x04" + b"\0" * 100, "damaged NPZ or Excel file"),
     "a damaged gzip file": (b"\x1f\x8b\x08" + b"\0" * 40, "damaged gzip"),
     "a truncated array": (b"\x93NUMPY\x01\0", "is not a whole NPY file"),
     "a truncated parquet file": (b"PAR1" + b"\0" * 50, "cannot be read as a table"),
@@ -55,7 +55,7 @@ USAGE = {
     "product by name": (["-k", 1, "--family", "product"], "is named by its blocks"),
     "labels of no known format": (["-k", 1, "--labels", "labels.xyz"], "has no extension that names a table format"),
     "a model in no directory": (["-k", 1, "--out", "nowhere/m.json"], "there is no directory nowhere"),
-    "a picture to standard output": (["-k", 1, "--plot", "-"], "do not go to standard output"),
+    "a picture to standard output": (["-k", 1, "--plot", "-"], "does not go to standard output"),
 }
 
 

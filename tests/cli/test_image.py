@@ -41,6 +41,13 @@ def test_one_sheet(picture, tmp_path):
         (["--family", "rayleigh", "--patch", 2], "leave out patch"),
         (["--restarts", "many"], "--restarts is many: write auto, or a whole number from 1 on"),
         (["--restarts", 3], "leave out restarts, which are for amplitudes"),
+        (["--family", "poisson"], "--family poisson is not for images: there are gaussian, diagonal-gaussian"),
+        (["--family", "gausian"], "did you mean 'gaussian'?"),
+        (["--algorithm", "exact"], "--algorithm exact is not for images: there are em, sparse-em"),
+        (["--superpixels", 2401], "--superpixels is 2401: an image of 2400 pixels is cut into 1 to 2400 pieces"),
+        (["--patch", 41], "--patch is 41 but the image has 60 x 40 pixels: give less"),
+        (["--scale", 0], "--scale is 0: give a positive number"),
+        (["--window", 2], "--window is 2: give an odd number of pixels"),
     ],
 )
 def test_bad_options(picture, tmp_path, options, sentence):
@@ -51,3 +58,21 @@ def test_no_picture(tmp_path):
     path = tmp_path / "words.png"
     path.write_text("no picture")
     assert "words.png" in refusal(run("image", path, "--out", tmp_path / "out"))
+
+
+def test_refused_before_anything_is_learned(picture, tmp_path, monkeypatch):
+    monkeypatch.setattr("kmle.images.run", lambda *_, **__: pytest.fail("something was learned"))
+    assert "is a directory: name a file in it" in refusal(run("image", tmp_path, "--out", tmp_path / "out"))
+    assert "there is no file" in refusal(run("image", tmp_path / "none.png", "--out", tmp_path / "out"))
+    assert "is a file: give a directory" in refusal(run("image", picture, "--out", picture))
+    assert "is where" in refusal(run("image", picture, "--out", tmp_path, "--force"))
+    assert "--superpixels is 9999" in refusal(run("image", picture, "--out", tmp_path / "o", "--superpixels", 9999))
+
+
+def test_files_of_an_earlier_run_need_force(picture, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "figure.png").write_text("precious")
+    command = ["image", picture, "-k", 2, "--out", tmp_path / "out", "--figure"]
+    assert "is not empty: give another directory, or --force" in refusal(run(*command))
+    assert (tmp_path / "out" / "figure.png").read_text() == "precious"
+    assert run(*command, "--force").exit_code == 0

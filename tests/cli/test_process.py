@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from cli.drawing import FAITHFUL, rows, run_process
-from kmle import KMLE, Mixture
+from kmle import ExponentialFamilyMixture, Mixture
 from package import STRICTLY
 
 
@@ -41,7 +41,7 @@ def test_fit_then_predict_gives_the_labels_of_the_library(tmp_path, kind):
     assert fit.returncode == 0, fit.stderr
     predicted = run_process("predict", tmp_path / "m.json", data, "--out", tmp_path / "p.npy")
     assert predicted.returncode == 0, predicted.stderr
-    expected = KMLE(2, random_state=0).fit(table)
+    expected = ExponentialFamilyMixture(2, random_state=0).fit(table)
     assert pl.read_csv(tmp_path / "l.csv")["label"].to_list() == expected.labels_.tolist()
     assert np.load(tmp_path / "p.npy").tolist() == expected.predict(table).tolist()
     assert Mixture.from_json((tmp_path / "m.json").read_text()) == expected.mixture_
@@ -54,7 +54,7 @@ def test_standard_input_and_output(tmp_path):
     assert fit.returncode == 0, fit.stderr
     (tmp_path / "m.json").write_bytes(fit.stdout)
     predicted = run_process("predict", tmp_path / "m.json", "-", stdin=data)
-    expected = KMLE(2, random_state=0).fit(table)
+    expected = ExponentialFamilyMixture(2, random_state=0).fit(table)
     assert pl.read_csv(io.BytesIO(predicted.stdout))["label"].to_list() == expected.labels_.tolist()
 
 
@@ -92,7 +92,7 @@ def test_a_fit_needs_no_scikit_learn(tmp_path):
 @pytest.mark.parametrize("command", [["fit", "-k", "2"], ["fit"], ["select", "-k", "1-2"]])
 def test_modules_are_loaded_while_a_big_file_is_read(tmp_path, command):
     np.savetxt(tmp_path / "t.csv", rows()[:, :1], header="a", comments="")
-    code = "import kmle.cli, kmle.cli.learning\nkmle.cli.learning.BIG_BYTES = 0\nkmle.cli.main()"
+    code = "import kmle.cli, kmle.cli.tables\nkmle.cli.tables.BIG_BYTES = 0\nkmle.cli.main()"
     process = [sys.executable, *STRICTLY, "-c", code, *command, str(tmp_path / "t.csv"), "-q"]
     done = subprocess.run(process, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -144,5 +144,5 @@ def test_the_demo_runs_from_anywhere(tmp_path):
     result = run_process("demo", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert b"2 gaussian components, 272 rows of eruptions, waiting" in result.stdout
-    assert (tmp_path / "faithful.json").exists()
+    assert (tmp_path / "kmle-demo" / "faithful.json").exists()
     assert FAITHFUL.endswith("faithful.csv")

@@ -5,6 +5,7 @@ import pytest
 
 from kmle import families as f
 from kmle.io import guess_family
+from kmle.io.guess import constant_columns, index_columns
 
 
 def uniform_angles(rng, n):
@@ -61,3 +62,84 @@ def test_continuous_columns_of_different_kinds_keep_their_correlations():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.gamma(1.0, size=500), rng.normal(size=500)])
     assert isinstance(guess_family(X).family, f.Gaussian)
+
+
+# Doubts ---------------------------------------------------------------------------------------------------------------
+
+
+def test_counts_that_are_not_poisson():
+    rng = np.random.default_rng(0)
+    huge = rng.poisson(4000, (200, 1)).astype(float)
+    huge[0] = 3
+    assert "too large for Poisson counts" in guess_family(huge, ["n"]).reason
+    spread = rng.negative_binomial(1, 0.005, (200, 1)).astype(float)
+    assert "vary far more than Poisson counts" in guess_family(spread, ["n"]).reason
+    for X in (huge, spread):
+        assert "poisson" not in guess_family(X).family.name
+    mixture = np.concatenate([rng.poisson(3, (100, 1)), rng.poisson(40, (100, 1))]).astype(float)
+    assert isinstance(guess_family(mixture).family, f.Poisson)
+
+
+def household(rng, n=40, zeros=False):
+    """Amounts in whole units of two kinds of households."""
+    scale = np.where(rng.integers(0, 2, n)[:, None], [180, 60, 70, 110], [70, 30, 15, 40])
+    amounts = np.round(rng.gamma([8, 6, 4, 5], 1.0, (n, 4)) * scale)
+    if zeros:
+        amounts[::9, 2] = 0
+    return amounts
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_amounts_are_not_counts(zeros):
+    for seed in range(10):
+        X = household(np.random.default_rng(seed), zeros=zeros)
+        guess = guess_family(X, ["housing", "food", "goods", "service"])
+        assert guess.family.name in ("gamma", "diagonal-gaussian", "gaussian", "product")
+        assert "poisson" not in str(guess.family).lower()
+        guess.family.for_data(X).check(X)
+
+
+def test_few_rows_are_no_matter_to_one_column():
+    X = np.random.default_rng(0).normal(size=(4, 1))
+    assert isinstance(guess_family(X).family, f.Gaussian)
+    assert "too few" not in guess_family(X).reason
+    assert (
+        "6 rows are too few for full covariances" in guess_family(np.random.default_rng(0).normal(size=(6, 3))).reason
+    )
+
+
+def test_positive_columns_stay_positive_where_correlations_cannot_be_kept():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.gamma(1.0, size=20) + 0.01, rng.uniform(40, 90, 20), rng.gamma(1.0, size=20) + 0.01])
+    assert isinstance(guess_family(X).family, f.Gamma)
+    assert "taken as positive numbers together" in guess_family(X).reason
+
+
+def test_categories_are_categorical():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 3, 100), rng.normal(size=100), rng.integers(0, 2, 100)]).astype(float)
+    guess = guess_family(X, ["kind", "x", "side"], {"kind": ("a", "b", "c"), "side": ("l", "r")})
+    assert [family.name for family in guess.family.families] == ["categorical", "gaussian", "categorical"]
+    assert [guess.family.families[place].n_categories for place in (0, 2)] == [3, 2]
+    assert "'kind', 'side' hold categories" in guess.reason
+    guess.family.for_data(X).check(X)
+
+
+def test_columns_that_number_the_rows():
+    rng = np.random.default_rng(0)
+    n = 30
+    X = np.column_stack(
+        [np.arange(n), 1 + np.arange(n), rng.permutation(10 * n)[:n], rng.normal(size=n), rng.poisson(3, n)]
+    )
+    assert index_columns(X, ["a", "b", "customer_id", "x", "n"]) == ["a", "b", "customer_id"]
+    assert index_columns(X, ["a", "b", "CustomerID", "x", "n"]) == ["a", "b", "CustomerID"]
+    assert index_columns(X, ["a", "b", "size", "x", "paid"]) == ["a", "b"]
+    assert index_columns(X[:, 3:], ["id", "row"]) == []  # not whole, not different
+    assert index_columns(X[:, :1], ["a"]) == []  # what else is there to learn from
+    assert index_columns(X[:3], ["a", "b", "id", "x", "n"]) == []
+
+
+def test_constant_columns():
+    X = np.array([[1.0, 2.0, 3.0], [1.0, 2.5, 3.0]])
+    assert constant_columns(X, ["a", "b", "c"]) == ["a", "c"]
+    assert constant_columns(X[:1], ["a", "b", "c"]) == []

@@ -5,7 +5,15 @@ from io import TextIOWrapper
 
 
 def main() -> None:
-    """Runs the command `kmle`; without its extra it says what to install."""
+    """Runs the command `kmle`; without its extra it says what to install, and Ctrl-C ends it in one line."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        sys.exit(1)
+
+
+def _run() -> None:
     try:
         from .main import app
     except ModuleNotFoundError as error:
@@ -13,8 +21,11 @@ def main() -> None:
             raise
         print("the command line needs typer, rich and polars: pip install 'kmle[cli]'", file=sys.stderr)
         sys.exit(1)
+    from .app import flushed
+
     for stream in (sys.stdout, sys.stderr):
         # A terminal that has no sign for something shows a question mark rather than an error.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    app(prog_name="kmle")
+    with flushed():
+        app(prog_name="kmle")

@@ -4,6 +4,8 @@ import os
 import sys
 import traceback
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 import typer
@@ -48,13 +50,11 @@ class Commands(_WithExamples, TyperGroup):
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
                 return super().invoke(ctx)
-        except (ValueError, OSError) as error:
-            if isinstance(error, BrokenPipeError):
-                # The reader has seen enough; what is left in the buffer has nowhere to go.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                raise typer.Exit(FAILED) from None
+        except ValueError as error:
             _tell(error)
             raise typer.Exit(BAD_USAGE) from None
+        except OSError as error:
+            raise typer.Exit(_unwritten(error)) from None
         except ImportError as error:
             _tell(_missing_package(error))
             raise typer.Exit(FAILED) from None
@@ -74,6 +74,33 @@ class Commands(_WithExamples, TyperGroup):
             raise typer.Exit(FAILED) from None
 
 
+@contextmanager
+def flushed() -> Iterator[None]:
+    """Within it standard output is written to its end, also by help; where it cannot be, that is said."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        sys.exit(_unwritten(error))
+
+
+def _unwritten(error: OSError) -> int:
+    """What is said when the system refuses; the exit code."""
+    if isinstance(error, BrokenPipeError) or "cannot be written" not in str(error):
+        # What is left in the buffer of standard output has nowhere to go.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(error, BrokenPipeError):
+        reason = error.strerror or str(error)
+        told = (
+            reason if error.errno is None or "cannot be" in reason else f"standard output cannot be written: {reason}"
+        )
+        _tell(told if error.filename is None else f"{error.filename}: {reason.lower()}")
+    return FAILED
+
+
 def _tell(error: object) -> None:
     console = Console(stderr=True, highlight=False, emoji=False)
     console.print("[bold red]error:[/] ", end="")
@@ -87,7 +114,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _missing_package(error: ImportError) -> str:
-    extras = {"polars": "cli", "pyarrow": "cli", "matplotlib": "plot", "plotly": "report"}
+    extras = {"polars": "cli", "pyarrow": "cli", "matplotlib": "plot", "plotly": "report", "fastexcel": "excel"}
     name = (error.name or "").split(".")[0]
     if "pip install" in str(error) or name not in extras:
         return str(error)
@@ -124,7 +151,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _kmle(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +10,10 @@ import typer
 from . import options as o
 from .app import Command, app, examples
 from .terminal import Terminal
+
+# Terminals with fewer columns than this have no room for the table of families.
+NARROW = 70
+DEMO_FILES = ("faithful.json", "faithful.png", "faithful.html")
 
 
 @app.command(cls=Command, epilog=examples("kmle families", "kmle families --json"))
@@ -22,6 +27,10 @@ def families(json: o.Json = False) -> None:
     if json:
         terminal.write_json(entries)
         return
+    if terminal.out.width < NARROW:
+        for entry in entries:
+            terminal.show(f"{entry['name']}: {entry['data']}; {', '.join(entry['parameters'])}")
+        return
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("family", no_wrap=True)
     table.add_column("data")
@@ -29,7 +38,7 @@ def families(json: o.Json = False) -> None:
     for entry in entries:
         facts = ", ".join(entry["needs"] + [f"{name}={value}" for name, value in entry["may_have"].items()])
         table.add_row(entry["name"], entry["data"], ", ".join(entry["parameters"]) + (f" ({facts})" if facts else ""))
-    terminal.show(table, "", "Fixed facts follow a colon: --family binomial:trials=10.")
+    terminal.show(table, "", "Fixed parameters follow a colon: --family binomial:trials=10.")
     terminal.show("Columns of different kinds have a family each: --family poisson+gamma+gaussian.")
 
 
@@ -84,45 +93,68 @@ def _parameters(kind: Any) -> list[str]:
 
 @app.command(cls=Command, epilog=examples("kmle demo", "kmle demo --directory results"))
 def demo(
-    directory: Annotated[str, typer.Option(metavar="DIRECTORY", help="Where to write what it makes.")] = ".",
+    directory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIRECTORY", help="Where to write; made if missing. By default kmle-demo.", show_default=False
+        ),
+    ] = None,
+    force: o.Force = False,
 ) -> None:
-    """Learn two kinds of eruptions of a geyser from bundled data, and draw them."""
+    """Learn two kinds of eruptions of a geyser from bundled data, and plot them."""
     from importlib.resources import as_file, files
-    from pathlib import Path
 
-    from ..io.models import write_model
     from .fit import about, show_fit
-    from .learning import Wish, learn, read, settled_family
+    from .learning import Wish, learn, settled_family
+    from .tables import Asked, read
 
     terminal = Terminal()
-    place = Path(directory)
-    if not place.is_dir():
-        raise ValueError(f"there is no directory {directory}: make it first")
+    place = _demo_folder(directory, force)
     terminal.show("Old Faithful, a geyser: minutes of eruption, minutes of waiting for the next", "")
     with as_file(files("kmle") / "data" / "faithful.csv") as path:
-        table = read(terminal, str(path), None, None, False, False)
+        table = read(terminal, Asked(str(path)))
     outcome = learn(terminal, table, settled_family(terminal, None, table), 2, Wish(scikit_learn=True))
-    show_fit(terminal, outcome, table, about(outcome, table))
-    model = place / "faithful.json"
-    write_model(str(model), outcome.estimator.mixture_, table.columns, about(outcome, table) | {"data": "faithful.csv"})
-    written = [model, *_pictures(terminal, outcome, table, place)]
-    *others, last = [str(path) for path in written]
+    told = about(outcome, table) | {"data": "faithful.csv"}
+    show_fit(terminal, outcome, table, told)
+    *others, last = _written(terminal, outcome, table, place, told)
     names = f"{', '.join(others)} and {last}" if others else last
-    terminal.show("", f"kmle show {model} prints the model again. Wrote {names}.")
+    model = place / "faithful.json"
+    terminal.show("", f"kmle show {model} prints the model again. Wrote {names} to {place}.")
 
 
-def _pictures(terminal: Terminal, outcome: Any, table: Any, place: Any) -> list[Any]:
-    """A report and a picture, as far as the packages they need are installed."""
+def _demo_folder(directory: str | None, force: bool) -> Path:
+    """The folder named, or one of its own that nothing is in yet."""
+    from .outputs import check_files
+
+    if directory is None:
+        names = ("kmle-demo", *(f"kmle-demo-{count}" for count in range(2, 1000)))
+        place = next(Path(name) for name in names if force or not Path(name).exists())
+    else:
+        place = Path(directory)
+    if place.exists() and not place.is_dir():
+        raise ValueError(f"{place} is a file: give a directory to write to")
+    check_files({name: str(place / name) for name in DEMO_FILES if (place / name).exists()}, [], force)
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def _written(terminal: Terminal, outcome: Any, table: Any, place: Path, told: dict[str, Any]) -> list[str]:
+    """The names of the files: the model, and a plot and a report as far as the packages they need are installed."""
+    from ..io.models import write_model
+    from ..io.outputs import output_file
     from .fit import draw
 
-    written = []
-    for name, make in (("faithful.png", draw), ("faithful.html", _report)):
+    model, *drawn = DEMO_FILES
+    write_model(str(place / model), outcome.estimator.mixture_, table.columns, told)
+    written = [model]
+    for name, make in zip(drawn, (draw, _report), strict=True):
         try:
-            make(outcome, table, str(place / name))
+            with output_file(str(place / name)) as made:
+                make(outcome, table, made)
         except ImportError as error:
             terminal.note(f"note: no {name}: {error}")
         else:
-            written.append(place / name)
+            written.append(name)
     return written
 
 

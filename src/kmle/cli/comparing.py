@@ -29,7 +29,7 @@ def compare(
     seed: o.Seed = 0,
     json: o.Json = False,
 ) -> None:
-    """How far apart two models are, in nats."""
+    """Measure how far apart two models are, in nats."""
     from ..io.models import read_model
 
     terminal = Terminal()
@@ -73,5 +73,5 @@ def _shown(value: dict[str, float]) -> str:
     if value.get("standard_error"):
         told += f" ± {value['standard_error']:.2g}"
     if "lower" in value:
-        told += f", certainly {value['lower']:.6g} to {value['upper']:.6g}"
+        told += f", bounds [{value['lower']:.6g}, {value['upper']:.6g}]"
     return told

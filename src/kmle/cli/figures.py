@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..estimator.notes import named_columns
 from ..learning.criteria import CRITERIA, Criteria
 
 if TYPE_CHECKING:
+    from ..mixture import Mixture
     from .learning import Outcome
 
-__all__ = ["fit_facts", "fit_figures", "merits", "named_columns", "shown"]
+
+# How the library's notes name its arguments and classes, and what these are called on the command line.
+OPTIONS = {
+    "another random_state may": "another --seed may",
+    "raise n_init.": "raise --restarts.",
+    "raise max_iter above": "raise --max-iter above",
+    "prior_strength played": "--prior played",
+    "ExponentialFamilyMixture removes that bias.": "A fit without --hard or --algorithm removes that bias.",
+    "the negative binomial family, kmle.families.NegativeBinomial.": "--family negative-binomial:successes=5, say.",
+    "predict gives them batch by batch": "`kmle predict --stream` writes them",
+    "The sample weights": "The weights",
+    "is the largest that was tried: try more.": "is the largest that was tried: try more with `kmle select -k 1-20`.",
+}
+
+
+def option_words(notes: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The library's notes with the names of the table's columns and of the command's options.
+
+    >>> option_words(["Values are rounded, column 1 to steps of 0.5."], ["a", "b"])
+    ["Values are rounded, 'b' to steps of 0.5."]
+    """
+    told = named_columns(notes, columns)
+    for words, ours in OPTIONS.items():
+        told = [note.replace(words, ours) for note in told]
+    return told
 
 
 def merits(criteria: Criteria) -> dict[str, Any]:
@@ -42,12 +70,17 @@ def fit_figures(outcome: Outcome) -> dict[str, Any]:
         "stop_reason": fit.stop_reason,
         "iterations": fit.n_iter,
         "starts": str(fit.starts),
-        "notes": list(outcome.estimator.notes_),
+        "notes": option_words(outcome.estimator.notes_, _names(outcome)),
         "algorithm": fit.algorithm,
         "engine": fit.engine,
         "work": asdict(fit.work),
         "seconds": outcome.seconds,
     }
+
+
+def _names(outcome: Outcome) -> list[str]:
+    width = outcome.estimator.mixture_.family.n_features or 1
+    return [str(name) for name in getattr(outcome.estimator, "feature_names_in_", [f"x{c}" for c in range(width)])]
 
 
 def fit_facts(figures: dict[str, Any]) -> dict[str, str]:
@@ -62,3 +95,33 @@ def fit_facts(figures: dict[str, Any]) -> dict[str, str]:
         "starts": figures["starts"],
         "learned by": f"{figures['algorithm']}, {engine}, {figures['seconds']:.3f} s",
     }
+
+
+def shape_dict(mixture: Mixture) -> dict[str, Any]:
+    """Standard deviations and correlations of full covariances, which the table shows in their place."""
+    covariance = mixture.source.get("covariance")
+    if covariance is None:
+        return {}
+    deviation = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    correlation = covariance / (deviation[:, :, None] * deviation[:, None, :])
+    return {"std_dev": deviation.tolist(), "correlation": correlation.tolist()}
+
+
+def errors_dict(mixture: Mixture, errors: Any) -> dict[str, Any]:
+    """Standard errors of weights, parameters and standard deviations; None where one has no value."""
+    content: dict[str, Any] = {"weights": _finite(errors.weights), "source": {}}
+    for name, value in errors.source.items():
+        content["source"][name] = _finite(value)
+    if "covariance" in errors.source and "covariance" in mixture.source:
+        deviation = np.sqrt(np.diagonal(mixture.source["covariance"], axis1=-2, axis2=-1))
+        spread = np.asarray(errors.source["covariance"]).reshape(mixture.source["covariance"].shape)
+        content["std_dev"] = _finite(np.diagonal(spread, axis1=-2, axis2=-1) / (2 * deviation))
+    return content
+
+
+def _finite(values: Any) -> Any:
+    """Nested lists of numbers, None for those that JSON does not know."""
+    array = np.asarray(values, dtype=float)
+    known: Any = array.astype(object)
+    known[~np.isfinite(array)] = None
+    return known.tolist()

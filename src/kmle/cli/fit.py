@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os.path import realpath
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options as o
 from .app import FAILED, Command, app, examples
-from .learning import Outcome, Wish, learn, read, settled_family
+from .learning import Outcome, Wish, learn, settled_family
+from .outputs import PLOT_FORMATS, check_checkpoint, check_files, check_table_output, page_name, plot_name
 from .pages import Title, write_fit_report
-from .streaming import check_streamed, open_table
+from .streaming import check_streamed
+from .tables import LEARNING, SELECTING, Asked, counted, open_table, read
 from .terminal import Terminal, printable
 
 if TYPE_CHECKING:
@@ -26,7 +30,7 @@ MOST_SCORES = 10_000_000
 K = Annotated[
     int | None,
     typer.Option(
-        "-k", "--components", min=1, help="How many components; selected by BIC when left out.", show_default=False
+        "-k", "--components", min=1, help="How many components; selected from 1 to 10 by default.", show_default=False
     ),
 ]
 
@@ -36,7 +40,7 @@ K = Annotated[
     epilog=examples(
         "kmle fit data.csv -k 3",
         "kmle fit data.csv -k 3 --family gamma --columns duration --out model.json --labels labels.csv",
-        "kmle fit data.parquet -k 8 --algorithm em --plot fit.png --report report.html",
+        "kmle fit data.parquet -k 8 --hard --plot fit.png --report report.html",
         "cat data.csv | kmle fit - -k 2 --json",
         "kmle fit huge.parquet --stream -k 8 --out model.json --checkpoint state.npz",
     ),
@@ -49,13 +53,20 @@ def fit(
     weights: o.Weights = None,
     ignore_text: o.IgnoreText = False,
     drop_missing: o.DropMissing = False,
+    categorical: o.Categorical = None,
+    header: o.Header = None,
+    separator: o.Separator = None,
+    encoding: o.Encoding = None,
+    thousands: o.Thousands = None,
     stream: o.Stream = False,
+    hard: o.Hard = False,
     algorithm: o.Algorithm = None,
     init: o.Init = None,
     prior: o.Prior = 1e-3,
     resolution: o.Resolution = "auto",
     restarts: o.Restarts = "auto",
     max_iter: o.MaxIter = None,
+    criterion: o.Criterion = o.CriterionName.BIC,
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
     checkpoint: o.Checkpoint = None,
@@ -66,87 +77,85 @@ def fit(
         typer.Option(metavar="TABLE", help="Write each row's component here.", rich_help_panel=o.OUTPUT),
     ] = None,
     plot: Annotated[
-        str | None, typer.Option(metavar="PICTURE", help="Draw the fit here (PNG, SVG, PDF).", rich_help_panel=o.OUTPUT)
+        str | None, typer.Option(metavar="PICTURE", help="Plot the fit here (PNG, SVG, PDF).", rich_help_panel=o.OUTPUT)
     ] = None,
     report: Annotated[
         str | None, typer.Option(metavar="PAGE.html", help="Write a report here.", rich_help_panel=o.OUTPUT)
     ] = None,
     title: Title = None,
+    force: o.Force = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
     """Learn a mixture from a table and print its components."""
     terminal = Terminal(quiet, verbose)
-    n_init, steps = o.n_init_of(restarts), o.resolution_of(resolution)
-    _check_outputs(out, labels, plot, report, checkpoint)
+    n_init, steps, how = o.n_init_of(restarts), o.resolution_of(resolution), o.algorithm_of(algorithm, hard)
+    plot, report = plot_name(plot), page_name(report)
+    files = {"--out": out, "--labels": labels, "--plot": plot, "--report": report}
+    check_table_output(labels)
+    check_files(files, [data], force)
     _check_checkpoint(k, checkpoint, resume)
+    check_checkpoint(checkpoint, [data, *files.values()], resume, force)
+    asked = Asked(
+        data, columns, weights, ignore_text, drop_missing, categorical, header, separator, encoding, thousands
+    )
     table: Data
     if stream:
-        check_streamed(k, algorithm, labels, plot, report, checkpoint)
-        table = open_table(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing)
+        check_streamed(k, how, labels, plot, report, checkpoint)
+        table = open_table(terminal, asked, leaves_out=True)
     else:
-        table = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing, selects=k is None)
-    plain = report is None
+        table = read(terminal, asked, loading=SELECTING if k is None else LEARNING, leaves_out=True)
     wish = Wish(
-        algorithm,
+        how,
         init,
         prior,
         n_init,
         max_iter,
         seed,
         jobs,
-        checkpoint,
+        None if checkpoint is None else realpath(checkpoint),
         resume,
-        scikit_learn=not plain,
+        scikit_learn=report is not None,
         resolution=steps,
     )
     chosen = settled_family(terminal, family, table)
-    outcome = _selected(terminal, table, chosen, wish, out) if k is None else learn(terminal, table, chosen, k, wish)
-    _write(terminal, outcome, table, out, labels)
+    if k is None:
+        outcome = _selected(terminal, table, chosen, wish, str(criterion))
+    else:
+        outcome = learn(terminal, table, chosen, k, wish)
+    _write(terminal, outcome, table, out, labels, drop_missing)
     if outcome.interrupted:
         kept = f"it is in {out}" if out else "--out would have kept it"
         terminal.note(f"stopped by Ctrl-C before the end: this is the best model so far, and {kept}")
     _draw(outcome, table, plot, report, seed, title)
     _show(terminal, outcome, table, json)
-    for path in filter(None, (out, labels, plot, report)):
+    for path in filter(None, files.values()):
         terminal.note(f"wrote {path}")
     if outcome.interrupted:
         raise typer.Exit(FAILED)
 
 
-def _check_outputs(
-    out: str | None, labels: str | None, plot: str | None, report: str | None, checkpoint: str | None
-) -> None:
-    """Everything that can be known to go wrong with the outputs is said before any work."""
-    from ..io.formats import check_output, output_kind
-
-    for path in (out, labels, plot, report, checkpoint):
-        check_output(path)
-    if labels is not None:
-        output_kind(labels)
-    for path in (plot, report, checkpoint):
-        if path == "-":
-            raise ValueError("pictures, reports and checkpoints do not go to standard output: give the name of a file")
-
-
 def _check_checkpoint(k: int | None, checkpoint: str | None, resume: bool) -> None:
     if resume and checkpoint is None:
-        raise ValueError("--resume needs --checkpoint: name the file that an earlier fit kept its state in")
+        raise ValueError("--resume needs --checkpoint: name the file that an earlier fit saved its state in")
     if checkpoint is not None and k is None:
-        raise ValueError("--checkpoint needs -k: it keeps the state of one fit, selecting k makes many")
+        raise ValueError("--checkpoint needs -k: it saves the state of one fit, and selecting k makes many")
 
 
-def _selected(terminal: Terminal, table: Data, family: ExponentialFamily, wish: Wish, out: str | None) -> Outcome:
-    """The best number of components by BIC, and its fit."""
+def _selected(terminal: Terminal, table: Data, family: ExponentialFamily, wish: Wish, criterion: str) -> Outcome:
+    """The best number of components by the criterion, and its fit."""
     from ..io.table import Table
     from .select import MOST_COMPONENTS, choose
 
     assert isinstance(table, Table)  # a stream comes with k
     tried = range(1, MOST_COMPONENTS + 1)
-    _, outcome = choose(terminal, table, [family], tried, "bic", wish, out)
-    k, most = outcome.estimator.mixture_.n_components, min(MOST_COMPONENTS, len(table))
-    terminal.note(f"k: {k}, the best from 1 to {most} by BIC (-k chooses another)")
+    _, outcome = choose(terminal, table, [family], tried, criterion, wish, only_best=True)
+    k, most = outcome.estimator.n_components, min(MOST_COMPONENTS, len(table))
+    told = f"k: {k}, the best from 1 to {most} by {criterion.upper()} (-k chooses another)"
+    if k == MOST_COMPONENTS:
+        told += f"; it is the largest that was tried, `kmle select -k 1-{2 * MOST_COMPONENTS}` tries more"
+    terminal.note(told)
     return outcome
 
 
@@ -159,24 +168,34 @@ def about(outcome: Outcome, table: Data) -> dict[str, Any]:
     return {"kmle": __version__, "data": table.source, "rows": outcome.n_rows, "seed": seed} | fit_figures(outcome)
 
 
-def _write(terminal: Terminal, outcome: Outcome, table: Data, out: str | None, labels: str | None) -> None:
+def _write(
+    terminal: Terminal, outcome: Outcome, table: Data, out: str | None, labels: str | None, numbered: bool
+) -> None:
     from ..io.models import write_model
 
     if out is not None:
-        write_model(out, outcome.estimator.mixture_, table.columns, about(outcome, table))
+        write_model(out, outcome.estimator.mixture_, table.columns, about(outcome, table), table.categories)
     if labels is not None:
-        _write_labels(terminal, outcome, table, labels)
+        _write_labels(terminal, outcome, table, labels, numbered)
 
 
-def _write_labels(terminal: Terminal, outcome: Outcome, table: Data, path: str) -> None:
+def _write_labels(terminal: Terminal, outcome: Outcome, table: Data, path: str, numbered: bool) -> None:
+    """A label per row used, with its number in the file where rows may be left out."""
+    from ..io.table import Table
     from ..io.writing import write_batches, write_table
 
-    if len(outcome.estimator.labels_) == outcome.n_rows:
-        write_table(path, {"label": outcome.estimator.labels_})
+    if isinstance(table, Table) and len(outcome.estimator.labels_) == outcome.n_rows:
+        write_table(path, row_column(table, numbered) | {"label": outcome.estimator.labels_})
         return
     with terminal.working("labelling the rows"):
         predict = outcome.estimator.mixture_.predict
-        write_batches(path, ({"label": predict(part.rows).astype("int32")} for part in table.parts()))
+        parts = (row_column(part, numbered) | {"label": predict(part.rows).astype("int32")} for part in table.parts())
+        write_batches(path, parts)
+
+
+def row_column(part: Table, numbered: bool) -> dict[str, Any]:
+    """The numbers of the rows in the file, as a column."""
+    return {"row": part.row_numbers()} if numbered else {}
 
 
 def _draw(outcome: Outcome, table: Data, plot: str | None, report: str | None, seed: int, title: str | None) -> None:
@@ -185,14 +204,18 @@ def _draw(outcome: Outcome, table: Data, plot: str | None, report: str | None, s
     if plot is None and report is None:
         return
     assert isinstance(table, Table)  # refused with a stream
+    from ..io.outputs import output_file
+
     if plot is not None:
-        draw(outcome, table, plot)
+        with output_file(plot) as made:
+            draw(outcome, table, made)
     if report is not None:
-        write_fit_report(report, outcome, table, seed, title)
+        with output_file(report) as made:
+            write_fit_report(made, outcome, table, seed, title)
 
 
 def draw(outcome: Outcome, table: Table, path: str) -> None:
-    """The fit as a picture."""
+    """Plots the fit."""
     import matplotlib
     import numpy as np
 
@@ -201,10 +224,8 @@ def draw(outcome: Outcome, table: Table, path: str) -> None:
 
     axes = plot_fit(outcome.estimator.fit_, table.rows, columns=list(table.columns))
     figure = np.ravel(np.asarray(axes, dtype=object))[0].figure
-    try:
-        figure.savefig(path, dpi=150, bbox_inches="tight")
-    except OSError as error:
-        raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    known = Path(path).suffix.lower() in PLOT_FORMATS
+    figure.savefig(path, dpi=150, bbox_inches="tight", format=None if known else "png")
 
 
 def standard_errors_of(terminal: Terminal, outcome: Outcome, table: Data) -> Any:
@@ -229,35 +250,46 @@ def standard_errors_of(terminal: Terminal, outcome: Outcome, table: Data) -> Any
 
 
 def _show(terminal: Terminal, outcome: Outcome, table: Data, as_json: bool) -> None:
-    from ..io.models import model_dict
-    from .sheets import plain
-
     told = about(outcome, table)
     if as_json:
-        mixture = outcome.estimator.mixture_
-        sizes = outcome.sizes()
-        shown = {"source": plain(mixture.source), "sizes": None if sizes is None else sizes.tolist()}
-        terminal.write_json(model_dict(mixture, table.columns, told) | shown)
+        terminal.write_json(fit_dict(terminal, outcome, table, told))
         return
     show_fit(terminal, outcome, table, told)
+
+
+def fit_dict(terminal: Terminal, outcome: Outcome, table: Data, told: dict[str, Any]) -> dict[str, Any]:
+    """The model file's content and all that the table shows."""
+    from ..io.models import model_dict
+    from .figures import errors_dict, shape_dict
+    from .sheets import plain
+
+    mixture, sizes = outcome.estimator.mixture_, outcome.sizes()
+    errors = standard_errors_of(terminal, outcome, table)
+    return model_dict(mixture, table.columns, told, table.categories) | {
+        "source": plain(mixture.source),
+        **shape_dict(mixture),
+        "sizes": None if sizes is None else sizes.tolist(),
+        "standard_errors": None if errors is None else errors_dict(mixture, errors),
+    }
 
 
 def show_fit(
     terminal: Terminal, outcome: Outcome, table: Data, told: dict[str, Any], notes_shown: Sequence[str] = ()
 ) -> None:
     """The components and the figures of a fit, as tables; then its notes, but for those shown before."""
-    from .figures import fit_facts, named_columns
+    from .figures import fit_facts, option_words
     from .naming import words_from_family
-    from .sheets import facts_table, left_out, widest_table
+    from .sheets import category_facts, facts_table, left_out, widest_table
 
     mixture = outcome.estimator.mixture_
     named = ", ".join(table.columns[:6]) + (", ..." if len(table.columns) > 6 else "")
     plural = "component" if mixture.n_components == 1 else "components"
     family = words_from_family(mixture.family)
-    title = f"{mixture.n_components} {family} {plural}, {outcome.n_rows} rows of {printable(named)}"
+    title = f"{mixture.n_components} {family} {plural}, {counted(outcome.n_rows, 'row')} of {printable(named)}"
     errors = standard_errors_of(terminal, outcome, table)
     sheet = widest_table(terminal.out, mixture, table.columns, outcome.sizes(), errors)
-    terminal.show(title, "", sheet, "", facts_table(fit_facts(told)))
-    for note in [*named_columns(outcome.estimator.notes_, table.columns), left_out(mixture)]:
+    facts = fit_facts(told) | category_facts(table.categories)
+    terminal.show(title, "", sheet, "", facts_table(facts))
+    for note in [*option_words(outcome.estimator.notes_, table.columns), left_out(mixture)]:
         if note and note not in notes_shown:
             terminal.note(f"note: {note}")

@@ -1,15 +1,21 @@
-"""`kmle image`: a picture as a mixture."""
+"""`kmle image`: an image as a mixture."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from . import options as o
 from .app import Command, app, examples
 from .options import n_init_of
 from .terminal import Terminal
 
-ALGORITHMS = "As in kmle fit; em by default, k-mle for patches of more than 16 columns"
-FAMILIES = "gaussian; or rayleigh, gamma, weibull, which segment a grey picture by its amplitudes"
+ALGORITHMS = "As in kmle fit; em by default, k-mle for patches of more than 16 columns."
+GAUSSIANS = ("gaussian", "diagonal-gaussian", "spherical-gaussian")
+AMPLITUDES = ("rayleigh", "gamma", "weibull")
+FAMILIES = f"{', '.join(GAUSSIANS)}; or {', '.join(AMPLITUDES)}, which segment a grey image by its amplitudes."
+# The labels of superpixels are written as 16-bit images.
+MOST_SUPERPIXELS = 2**16 - 1
 
 
 @app.command(
@@ -21,34 +27,38 @@ FAMILIES = "gaussian; or rayleigh, gamma, weibull, which segment a grey picture 
     ),
 )
 def image(
-    picture: Annotated[str, typer.Argument(metavar="PICTURE", help="A picture: PNG, JPEG, TIFF, ...")],
+    picture: Annotated[str, typer.Argument(metavar="IMAGE", help="An image file: PNG, JPEG, TIFF, ...")],
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIRECTORY", help="Where to write; made if missing.")],
+    force: o.Force = False,
     k: Annotated[int, typer.Option("-k", metavar="N", help="How many components.", min=1)] = 32,
     patch: Annotated[int, typer.Option(metavar="S", help="Squares of S x S pixels instead of pixels.", min=1)] = 1,
     scale: Annotated[float, typer.Option(help="How much position counts against colour.")] = 1.0,
     family: Annotated[str, typer.Option(metavar="FAMILY", help=FAMILIES)] = "gaussian",
     algorithm: Annotated[str | None, typer.Option(metavar="NAME", help=ALGORITHMS)] = None,
-    figure: Annotated[bool, typer.Option("--figure", help="One contact sheet instead of single pictures.")] = False,
+    figure: Annotated[bool, typer.Option("--figure", help="One contact sheet instead of single images.")] = False,
     superpixels: Annotated[
-        int | None, typer.Option(metavar="N", help="Cut the picture into about N pieces too.", min=1)
+        int | None, typer.Option(metavar="N", help="Cut the image into about N pieces too.", min=1)
     ] = None,
     rates: Annotated[
-        str | None, typer.Option(metavar="K,K,...", help="Compare size and likeness at these numbers of components.")
+        str | None, typer.Option(metavar="K,K,...", help="Compare size and quality at these numbers of components.")
     ] = None,
     window: Annotated[int, typer.Option(metavar="S", help="Amplitudes: average over S x S pixels first.", min=1)] = 1,
     restarts: Annotated[
         str, typer.Option(metavar="auto|N", help="Amplitudes: starts to try; exactly N, or as many as pay.")
     ] = "auto",
-    seed: Annotated[int, typer.Option(help="For every random draw.", min=0)] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print for programs.")] = False,
+    seed: Annotated[int, typer.Option(help="The seed of all random draws.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Learn the mixture of a picture and draw what it says of it."""
+    """Learn the mixture of an image and show what it finds."""
     from ..images import run
     from .sheets import facts_table
 
     terminal = Terminal(quiet)
-    n_init = n_init_of(restarts)
+    n_init, numbers = n_init_of(restarts), _numbers(rates)
+    _check_options(family, algorithm, scale, window)
+    _check_files(picture, out, force)
+    _check_size(picture, patch, superpixels)
     with terminal.working(f"learning {k} components of {picture}"):
         made = run(
             picture,
@@ -60,7 +70,7 @@ def image(
             family=family,
             figure=figure,
             superpixels=superpixels,
-            rates=_numbers(rates),
+            rates=numbers,
             window=window,
             n_init=n_init,
             random_state=seed,
@@ -75,6 +85,50 @@ def image(
     facts = {"components": str(made.n_components), "learned in": f"{made.learning_seconds:.2f} s"}
     facts |= {name: f"{value:.4g}" for name, value in made.measures.items()}
     terminal.show(facts_table(facts), "", "Wrote " + ", ".join(files))
+
+
+def _check_options(family: str, algorithm: str | None, scale: float, window: int) -> None:
+    from difflib import get_close_matches
+
+    from ..images.model import HARD, SOFT
+
+    known = (*GAUSSIANS, *AMPLITUDES)
+    if family not in known:
+        near = get_close_matches(family, known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"--family {family} is not for images: {hint}there are {', '.join(known)}")
+    if algorithm is not None and algorithm not in (*SOFT, *HARD):
+        raise ValueError(f"--algorithm {algorithm} is not for images: there are {', '.join((*SOFT, *HARD))}")
+    if not 0 < scale < float("inf"):
+        raise ValueError(f"--scale is {scale:g}: give a positive number")
+    if window % 2 == 0:
+        raise ValueError(f"--window is {window}: give an odd number of pixels")
+
+
+def _check_files(picture: str, out: str, force: bool) -> None:
+    from ..io.formats import existing_file
+
+    source, folder = existing_file(picture), Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--out {out} is a file: give a directory to write to")
+    if folder.is_dir():
+        if source.resolve().parent == folder.resolve():
+            raise ValueError(f"--out {out} is where {picture} lies, which might be replaced: give another directory")
+        if not force and any(folder.iterdir()):
+            raise ValueError(f"--out {out} is not empty: give another directory, or --force to replace files in it")
+
+
+def _check_size(picture: str, patch: int, superpixels: int | None) -> None:
+    """What does not fit the size of the image is refused before anything is learned."""
+    from ..images.picture import read_picture
+
+    read = read_picture(picture)
+    pixels = read.width * read.height
+    if patch > min(read.width, read.height):
+        raise ValueError(f"--patch is {patch} but the image has {read.width} x {read.height} pixels: give less")
+    most = min(pixels, MOST_SUPERPIXELS)
+    if superpixels is not None and superpixels > most:
+        raise ValueError(f"--superpixels is {superpixels}: an image of {pixels} pixels is cut into 1 to {most} pieces")
 
 
 def _numbers(text: str | None) -> list[int] | None:

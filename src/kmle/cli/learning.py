@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .interruption import Interruption
 from .naming import family_from_words, words_from_family
 from .options import SOFT, AlgorithmName, InitName
 from .streaming import ToldPasses, tell_dropped
+from .tables import counted
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -29,15 +25,11 @@ if TYPE_CHECKING:
     Data = Table | TableStream
 
 
-# A file from this size on takes longer to read than the estimators to load.
-BIG_BYTES = 32 << 20
-
-
 @dataclass(frozen=True)
 class Wish:
     """How to learn, as the options say it."""
 
-    algorithm: AlgorithmName | None = None
+    algorithm: AlgorithmName = AlgorithmName.EM
     init: InitName | None = None
     prior: float = 1e-3
     restarts: int | str = "auto"
@@ -54,7 +46,7 @@ class Wish:
         """The estimator these options describe."""
         arguments: dict[str, Any] = {
             "family": family,
-            "algorithm": str(self.algorithm or AlgorithmName.K_MLE),
+            "algorithm": str(self.algorithm),
             "prior_strength": self.prior,
             "resolution": self.resolution,
             "n_init": self.restarts,
@@ -67,17 +59,17 @@ class Wish:
             arguments["max_iter"] = self.max_iter
         if self.checkpoint is not None:
             arguments |= {"checkpoint": self.checkpoint, "resume": self.resume}
-        return self._kind()(n_components, **arguments)
+        return self.kinds()[self.algorithm in SOFT](n_components, **arguments)
 
-    def _kind(self) -> type[Any]:
-        soft = self.algorithm in SOFT
+    def kinds(self) -> tuple[type[Any], type[Any]]:
+        """The hard estimator and the soft one."""
         if self.scikit_learn:
             from ..estimator import KMLE, ExponentialFamilyMixture
 
-            return ExponentialFamilyMixture if soft else KMLE
+            return KMLE, ExponentialFamilyMixture
         from ..estimator.plain import PlainKMLE, PlainMixture
 
-        return PlainMixture if soft else PlainKMLE
+        return PlainKMLE, PlainMixture
 
 
 @dataclass(frozen=True)
@@ -108,67 +100,46 @@ class Outcome:
         return np.sum([np.bincount(block, minlength=k) for block in blocks], axis=0, dtype=float)
 
 
-def read(
-    terminal: Terminal,
-    path: str,
-    columns: list[str] | None,
-    weights: str | None,
-    ignore_text: bool,
-    drop_missing: bool,
-    *,
-    selects: bool = False,
-) -> Table:
-    """The table, with what was noticed on the way told; what learning (or selecting) needs is loaded meanwhile."""
-    # Loaded before anything is loaded meanwhile: NumPy must not be loaded by two threads at once.
-    from ..io.reading import read_table
-
-    needed = "kmle.estimator.selecting" if selects else "kmle.estimator.plain"
-    with terminal.working(f"reading {path}"), _meanwhile(needed, path):
-        table = read_table(path, columns, weights, ignore_text=ignore_text, drop_missing=drop_missing)
-    for note in table.notes:
-        terminal.note(f"note: {note}")
-    terminal.detail(f"{table.source}: {len(table)} rows of {', '.join(table.columns)}")
-    return table
-
-
-@contextmanager
-def _meanwhile(module: str, path: str) -> Iterator[None]:
-    """Loads a module while a big file is read: parsing needs no Python, loading hardly anything else."""
-    place = Path(path)
-    if not place.is_file() or place.stat().st_size < BIG_BYTES:
-        yield
-        return
-    loading = threading.Thread(target=import_module, args=(module,))
-    loading.start()
-    try:
-        yield
-    finally:
-        loading.join()
-
-
 def settled_family(terminal: Terminal, words: str | None, table: Data) -> ExponentialFamily:
     """The family named, or the one the columns suggest, and why; of a stream the first batch is looked at."""
-    if words is not None:
-        return family_from_words(words)
     from ..io.guess import guess_family
 
+    named = None if words is None else family_from_words(words)
     first = next(iter(table.parts()))
-    guess = guess_family(first.rows, first.columns)
-    where = "" if first.first_row is None else f" in the first {len(first)} rows"
+    _tell_constants(terminal, first)
+    if named is not None:
+        return named
+    guess = guess_family(first.rows, first.columns, first.categories)
+    where = "" if first.first_row is None else f" in the first {counted(len(first), 'row')}"
     terminal.note(f"family: {words_from_family(guess.family)}, as {guess.reason}{where} (--family chooses another)")
     return guess.family
 
 
+def _tell_constants(terminal: Terminal, table: Table) -> None:
+    """Names the columns that cannot tell components apart."""
+    from ..io.guess import constant_columns
+    from ..io.table import listed
+
+    names = constant_columns(table.rows, table.columns)
+    if names:
+        what = f"column {listed(names, 4)} is" if len(names) == 1 else f"columns {listed(names, 4)} are"
+        where = "" if table.first_row is None else f" in the first {counted(len(table), 'row')}"
+        terminal.note(f"note: {what} constant{where} and cannot tell components apart: --columns chooses others")
+
+
 def learn(terminal: Terminal, table: Data, family: ExponentialFamily, n_components: int, wish: Wish) -> Outcome:
     """Fits; the first Ctrl-C ends the fit after its current step."""
+    import numpy as np
+
     from ..io.table import Table
     from ..learning.loop import watched
 
     estimator = wish.estimator(n_components, family)
+    estimator.feature_names_in_ = np.array(table.columns, dtype=object)
     began = time.perf_counter()
     with (
         Interruption(terminal) as interruption,
-        terminal.working(f"fitting {n_components} components") as tell,
+        terminal.working(f"fitting {counted(n_components, 'component')}") as tell,
     ):
 
         def may_end() -> bool:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options as o
 from .app import Command, app, examples
+from .outputs import check_files, check_table_output
+from .tables import counted
 from .terminal import Terminal, printable
+
+if TYPE_CHECKING:
+    from ..io import Model
 
 
 class MethodName(StrEnum):
@@ -20,7 +25,7 @@ class MethodName(StrEnum):
 
 
 class CentroidName(StrEnum):
-    """Which law stands for several."""
+    """Which distribution stands for several."""
 
     RIGHT = "right"
     LEFT = "left"
@@ -31,17 +36,22 @@ class CentroidName(StrEnum):
 def show(model: o.ModelPath, json: o.Json = False) -> None:
     """Print what is in a model file."""
     from ..io.models import model_dict, read_model
-    from .sheets import facts_table, left_out, mixture_table, plain
+    from .figures import shape_dict
+    from .sheets import category_facts, facts_table, left_out, plain, widest_table
 
     terminal = Terminal()
     content = read_model(model)
     if json:
         terminal.write_json(
-            model_dict(content.mixture, content.columns, content.about) | {"source": plain(content.mixture.source)}
+            model_dict(content.mixture, content.columns, content.about, content.categories)
+            | {"source": plain(content.mixture.source)}
+            | shape_dict(content.mixture)
         )
         return
-    terminal.show(_title(content.mixture, content.columns), "", mixture_table(content.mixture, content.columns))
+    sheet = widest_table(terminal.out, content.mixture, content.columns)
+    terminal.show(_title(content.mixture, content.columns), "", sheet)
     facts = {name: _told(value) for name, value in content.about.items() if not isinstance(value, list | dict)}
+    facts |= category_facts(content.categories)
     if facts:
         terminal.show("", facts_table(facts))
     if note := left_out(content.mixture):
@@ -53,7 +63,7 @@ def _title(mixture: Any, columns: tuple[str, ...] | None) -> str:
 
     plural = "component" if mixture.n_components == 1 else "components"
     width = mixture.family.n_features
-    named = f"{width} columns" if columns is None or width > 6 else printable(", ".join(columns))
+    named = counted(width, "column") if columns is None or width > 6 else printable(", ".join(columns))
     return f"{mixture.n_components} {words_from_family(mixture.family)} {plural} of {named}"
 
 
@@ -71,24 +81,32 @@ def sample(
     seed: o.Seed = 0,
     labels: Annotated[bool, typer.Option("--labels", help="Add the component of each row.")] = False,
     out: o.TableOut = "-",
+    force: o.Force = False,
 ) -> None:
     """Draw rows from a model."""
-    from ..io.formats import check_output, output_kind
     from ..io.models import read_model
     from ..io.writing import write_table
 
     terminal = Terminal()
-    check_output(out)
-    output_kind(out)
+    check_table_output(out)
+    check_files({"--out": out}, [model], force)
     content = read_model(model)
-    with terminal.working(f"drawing {n} rows"):
+    with terminal.working(f"drawing {counted(n, 'row')}"):
         rows, components = content.mixture.sample_joint(n, seed)
     rows = rows.reshape(n, -1)
     names = content.columns or [f"x{place}" for place in range(rows.shape[1])]
-    columns: dict[str, Any] = {name: rows[:, place] for place, name in enumerate(names)}
+    columns: dict[str, Any] = {name: _named(rows[:, place], name, content) for place, name in enumerate(names)}
     if labels:
         columns["label"] = components
     write_table(out, columns)
+
+
+def _named(column: Any, name: str, content: Model) -> Any:
+    """Codes of categories by their names."""
+    import numpy as np
+
+    levels = content.categories.get(name)
+    return column if levels is None else np.array(levels)[column.astype(int)]
 
 
 @app.command(
@@ -114,20 +132,20 @@ def simplify(
     ] = CentroidName.RIGHT,
     seed: o.Seed = 0,
     out: o.ModelOut = None,
+    force: o.Force = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
     """Replace a mixture by one with fewer components."""
-    from ..io.formats import check_output
     from ..io.models import model_dict, read_model, write_model
-    from .sheets import facts_table, mixture_table
+    from .sheets import facts_table, widest_table
 
     if (k is None) == (tolerance is None):
         raise ValueError("say how far to simplify, by one of -k 4 and --tolerance 0.01")
     from .. import simplify as merge
 
     terminal = Terminal(quiet)
-    check_output(out)
+    check_files({"--out": out}, [model], force)
     content = read_model(model)
     if k is not None and k > content.mixture.n_components:
         raise ValueError(f"-k is {k} but {model} has only {content.mixture.n_components} components: ask for fewer")
@@ -137,15 +155,15 @@ def simplify(
         )
     told = {"simplified_from": content.mixture.n_components, "loss": float(simpler.loss)}
     if out is not None:
-        write_model(out, simpler.mixture, content.columns, told)
+        write_model(out, simpler.mixture, content.columns, told, content.categories)
     if json:
-        terminal.write_json(model_dict(simpler.mixture, content.columns, told))
+        terminal.write_json(model_dict(simpler.mixture, content.columns, told, content.categories))
         return
     facts = {
         "components": f"{content.mixture.n_components} before, {simpler.mixture.n_components} now",
         "loss": f"{simpler.loss:.6g} nats",
     }
-    table = mixture_table(simpler.mixture, content.columns)
+    table = widest_table(terminal.out, simpler.mixture, content.columns)
     terminal.show(_title(simpler.mixture, content.columns), "", table, "", facts_table(facts))
     if out is not None:
         terminal.note(f"wrote {out}")

@@ -19,6 +19,15 @@ class AlgorithmName(StrEnum):
     SPARSE_EM = "sparse-em"
 
 
+class CriterionName(StrEnum):
+    """What decides; lower is better."""
+
+    AIC = "aic"
+    AICC = "aicc"
+    BIC = "bic"
+    ICL = "icl"
+
+
 SOFT = (AlgorithmName.EM, AlgorithmName.SPARSE_EM)
 
 
@@ -43,22 +52,80 @@ def _family_names(incomplete: str) -> list[str]:
     return [name for name in FAMILIES if name.startswith(incomplete)]
 
 
-READS = "CSV, TSV, Parquet, Arrow, NPY or NPZ, gzipped or not; - is standard input."
+READS = "CSV, TSV, Excel, JSON lines, Parquet, Arrow, NPY or NPZ, gzipped or not; - is standard input."
 TABLE, MODEL_FILE, OUTPUT, LEARNING, TALK = "The table", "The model", "Output", "Learning", "Messages"
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=f"The table: {READS}", show_default=False)]
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL", help="A model file (JSON) as `kmle fit --out` writes it.")]
 Columns = Annotated[
     str | None,
-    typer.Option("--columns", "-c", metavar="A,B", help="Columns to use; all by default.", rich_help_panel=TABLE),
+    typer.Option(
+        "--columns",
+        "-c",
+        metavar="A,B",
+        help="Columns to use; by default all but row numbers and ids.",
+        rich_help_panel=TABLE,
+    ),
 ]
 Weights = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="The column that says how often a row counts.", rich_help_panel=TABLE),
+    typer.Option(metavar="COLUMN", help="The column that says how often each row counts.", rich_help_panel=TABLE),
 ]
-IgnoreText = Annotated[bool, typer.Option("--ignore-text", help="Leave columns of text out.", rich_help_panel=TABLE)]
+IgnoreText = Annotated[bool, typer.Option("--ignore-text", help="Leave out columns of text.", rich_help_panel=TABLE)]
 DropMissing = Annotated[
-    bool, typer.Option("--drop-missing", help="Leave rows with missing values out.", rich_help_panel=TABLE)
+    bool, typer.Option("--drop-missing", help="Leave out rows with missing values.", rich_help_panel=TABLE)
+]
+Categorical = Annotated[
+    str | None,
+    typer.Option(
+        "--categorical",
+        metavar="A,B",
+        help="Columns of text (or numbers) to take as categories.",
+        show_default=False,
+        rich_help_panel=TABLE,
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of a text file names the columns; found out by default.",
+        show_default=False,
+        rich_help_panel=TABLE,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MARK",
+        help="What separates the fields of a text file (tab, space and the like by name); found out by default.",
+        show_default=False,
+        rich_help_panel=TABLE,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="The encoding of a text file: utf-8 by default.", show_default=False, rich_help_panel=TABLE
+    ),
+]
+Thousands = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MARK",
+        help="What groups the digits of numbers in a text file: , for 1,250,000.",
+        show_default=False,
+        rich_help_panel=TABLE,
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist already.", rich_help_panel=OUTPUT)]
+Hard = Annotated[
+    bool,
+    typer.Option(
+        "--hard",
+        help="Cluster: every row belongs to one component. The same as --algorithm k-mle.",
+        rich_help_panel=LEARNING,
+    ),
 ]
 Family = Annotated[
     str | None,
@@ -66,8 +133,8 @@ Family = Annotated[
         "--family",
         "-f",
         metavar="NAME",
-        help="The family, as `kmle families` lists them; guessed from the columns by default. Fixed facts follow a "
-        "colon (binomial:trials=10), columns of different kinds are joined (poisson+gamma).",
+        help="The family, as `kmle families` lists them; guessed from the columns by default. Fixed parameters follow "
+        "a colon (binomial:trials=10), columns of different kinds are joined (poisson+gamma).",
         autocompletion=_family_names,
         rich_help_panel=LEARNING,
     ),
@@ -77,10 +144,14 @@ Algorithm = Annotated[
     typer.Option(
         "--algorithm",
         "-a",
-        help="How to learn; em and sparse-em are soft. By default k-mle, and em where k is selected (k-mle for icl).",
+        help="How to learn: em by default. em and sparse-em are soft, the others hard.",
         show_default=False,
         rich_help_panel=LEARNING,
     ),
+]
+Criterion = Annotated[
+    CriterionName,
+    typer.Option(help="What selects the number of components; lower is better.", rich_help_panel=LEARNING),
 ]
 Init = Annotated[
     InitName | None,
@@ -131,16 +202,18 @@ Stream = Annotated[
 ]
 Checkpoint = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Keep the state of the fit here, every few seconds.", rich_help_panel=LEARNING),
+    typer.Option(metavar="FILE", help="Save the state of the fit here, every few seconds.", rich_help_panel=LEARNING),
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Go on from what --checkpoint kept, if there is any.", rich_help_panel=LEARNING),
+    typer.Option(
+        "--resume", help="Continue from the state in --checkpoint, if the file exists.", rich_help_panel=LEARNING
+    ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="The seed of all random draws.")]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", metavar="N", help="Threads; all cores by default.", rich_help_panel=LEARNING),
+    typer.Option("--jobs", "-j", metavar="N", min=1, help="Threads; all cores by default.", rich_help_panel=LEARNING),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", rich_help_panel=OUTPUT)]
 ModelOut = Annotated[
@@ -158,7 +231,7 @@ TableOut = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=TALK)]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell every step.", rich_help_panel=TALK)]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log each step.", rich_help_panel=TALK)]
 
 
 def n_init_of(restarts: str) -> int | str:
@@ -189,11 +262,22 @@ def resolution_of(resolution: str) -> Any:
     return steps[0] if len(steps) == 1 else steps
 
 
-def split_columns(columns: str | None) -> list[str] | None:
+def split_columns(columns: str | None, option: str = "--columns") -> list[str] | None:
     """Names between commas; None for none given."""
     if columns is None:
         return None
     names = [name.strip() for name in columns.split(",") if name.strip()]
     if not names:
-        raise ValueError("--columns names no column: write --columns a,b")
+        raise ValueError(f"{option} names no column: write {option} a,b")
     return names
+
+
+def algorithm_of(algorithm: AlgorithmName | None, hard: bool) -> AlgorithmName:
+    """What --algorithm and --hard say together.
+
+    >>> algorithm_of(None, False).value, algorithm_of(None, True).value
+    ('em', 'k-mle')
+    """
+    if hard and algorithm not in (None, AlgorithmName.K_MLE):
+        raise ValueError(f"--hard is the same as --algorithm k-mle and cannot be combined with --algorithm {algorithm}")
+    return AlgorithmName.K_MLE if hard else algorithm or AlgorithmName.EM

@@ -5,15 +5,16 @@ from __future__ import annotations
 import shlex
 import sys
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options as o
 from .app import Command, app, examples
+from .outputs import check_files, page_name, plot_name
 from .pages import Title, data_name
-from .scoring import _both
+from .scoring import model_and_table
+from .tables import Asked
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ class KindName(StrEnum):
     QUANTILES = "quantiles"
 
 
-Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.", rich_help_panel=o.OUTPUT)]
 Show = Annotated[
     str | None,
     typer.Option("--show", metavar="A,B", help="Columns to draw; all by default.", rich_help_panel=o.OUTPUT),
@@ -49,6 +49,10 @@ def plot(
     columns: o.Columns = None,
     ignore_text: o.IgnoreText = False,
     drop_missing: o.DropMissing = False,
+    header: o.Header = None,
+    separator: o.Separator = None,
+    encoding: o.Encoding = None,
+    thousands: o.Thousands = None,
     kind: Annotated[
         KindName, typer.Option(help="The mixture over the data, cells, certainty of labels, or quantiles.")
     ] = KindName.FIT,
@@ -57,21 +61,23 @@ def plot(
         str | None,
         typer.Option("--out", "-o", metavar="PICTURE", help="PNG, SVG or PDF; DATA's name .png by default."),
     ] = None,
-    force: Force = False,
+    force: o.Force = False,
     quiet: o.Quiet = False,
 ) -> None:
     """Plot data under a model."""
     terminal = Terminal(quiet)
-    target = _target(out, data, ".png", force)
-    content, table = _read(terminal, model, data, columns, ignore_text, drop_missing)
+    target = plot_name(out or f"{_name_of(data)}.png", "--out") or ""
+    check_files({"--out": target}, [model, data], force)
+    asked = Asked(data, columns, None, ignore_text, drop_missing, None, header, separator, encoding, thousands)
+    content, table = _read(terminal, model, asked)
     import matplotlib
 
     matplotlib.use("agg")
     figure = _drawn(kind, content, table, o.split_columns(show))
-    try:
-        figure.savefig(target, dpi=150, bbox_inches="tight")
-    except OSError as error:
-        raise ValueError(f"{target} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    from ..io.outputs import output_file
+
+    with output_file(target) as made:
+        figure.savefig(made, dpi=150, bbox_inches="tight")
     terminal.note(f"wrote {target}")
 
 
@@ -85,22 +91,29 @@ def report(
     columns: o.Columns = None,
     ignore_text: o.IgnoreText = False,
     drop_missing: o.DropMissing = False,
+    header: o.Header = None,
+    separator: o.Separator = None,
+    encoding: o.Encoding = None,
+    thousands: o.Thousands = None,
     title: Title = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="PAGE.html", help="The page; DATA's name .html by default.")
     ] = None,
-    force: Force = False,
+    force: o.Force = False,
     quiet: o.Quiet = False,
 ) -> None:
     """Write a page on new data against a model: the drift of each column and of the likelihood."""
     terminal = Terminal(quiet)
-    target = _target(out, data, ".html", force)
-    content, table = _read(terminal, model, data, columns, ignore_text, drop_missing)
+    target = page_name(out or f"{_name_of(data)}.html", "--out") or ""
+    check_files({"--out": target}, [model, data], force)
+    asked = Asked(data, columns, None, ignore_text, drop_missing, None, header, separator, encoding, thousands)
+    content, table = _read(terminal, model, asked)
+    from ..io.outputs import output_file
     from ..report import write_comparison
 
-    with terminal.working(f"comparing {data} with {model}"):
+    with terminal.working(f"comparing {data} with {model}"), output_file(target) as made:
         write_comparison(
-            target,
+            made,
             content.mixture,
             table.rows,
             list(table.columns),
@@ -112,30 +125,16 @@ def report(
     terminal.note(f"wrote {target}")
 
 
-def _target(out: str | None, data: str, extension: str, force: bool) -> str:
-    """Where to write, or one sentence on why not: said before any work."""
-    from ..io.formats import check_output
-
-    if out == "-":
-        raise ValueError("plots and reports do not go to standard output: give the name of a file with --out")
-    target = out or f"{'data' if data == '-' else data_name(data)}{extension}"
-    if extension == ".png" and not Path(target).suffix:
-        target += extension
-    if extension == ".png" and Path(target).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"{target} is no format for a plot: give a name that ends in .png, .svg or .pdf")
-    check_output(target)
-    if Path(target).exists() and not force:
-        raise ValueError(f"{target} exists: --force overwrites it, --out names another file")
-    return target
+def _name_of(data: str) -> str:
+    """What outputs are called after the data they show."""
+    return "data" if data == "-" else data_name(data)
 
 
-def _read(
-    terminal: Terminal, model: str, data: str, columns: str | None, ignore_text: bool, drop_missing: bool
-) -> tuple[Model, Table]:
+def _read(terminal: Terminal, model: str, asked: Asked) -> tuple[Model, Table]:
     from ..io.table import Table
     from .learning import in_words_of
 
-    content, table = _both(terminal, model, data, columns, ignore_text, drop_missing, False)
+    content, table = model_and_table(terminal, model, asked, stream=False)
     assert isinstance(table, Table)  # it was not asked for as a stream
     family = content.mixture.family
     try:

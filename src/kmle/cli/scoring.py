@@ -11,8 +11,11 @@ import typer
 
 from . import options as o
 from .app import Command, app, examples
-from .learning import in_words_of, read
-from .streaming import open_table, tell_dropped
+from .fit import row_column
+from .learning import in_words_of
+from .outputs import check_files, check_table_output
+from .streaming import tell_dropped
+from .tables import Asked, counted, open_table, read
 from .terminal import Teller, Terminal
 
 if TYPE_CHECKING:
@@ -38,17 +41,32 @@ def predict(
     columns: o.Columns = None,
     ignore_text: o.IgnoreText = False,
     drop_missing: o.DropMissing = False,
+    header: o.Header = None,
+    separator: o.Separator = None,
+    encoding: o.Encoding = None,
+    thousands: o.Thousands = None,
     stream: o.Stream = False,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", "-p", help="Add the probability of every component.")
     ] = False,
+    append: Annotated[
+        bool, typer.Option("--append", help="Keep all columns of the table and append the labels to them.")
+    ] = False,
     out: o.TableOut = "-",
+    force: o.Force = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """The most probable component of each row."""
+    """Write the most probable component of each row.
+
+    Rows that --drop-missing leaves out have no line: each line has the number of its row, or all its columns.
+    """
     terminal = Terminal(quiet)
-    _check_output(out, stream)
-    content, table = _both(terminal, model, data, columns, ignore_text, drop_missing, stream)
+    if append and stream:
+        raise ValueError("--append cannot be combined with --stream: it needs the whole table in memory")
+    check_table_output(out, batches=stream)
+    check_files({"--out": out}, [model, data], force)
+    asked = Asked(data, columns, None, ignore_text, drop_missing, None, header, separator, encoding, thousands)
+    content, table = model_and_table(terminal, model, asked, stream)
     mixture = content.mixture
 
     def predicted(part: Table) -> Columns:
@@ -56,7 +74,7 @@ def predict(
         if probabilities:
             posterior = mixture.posterior(part.rows)
             written |= {f"probability_{j}": posterior[:, j] for j in range(mixture.n_components)}
-        return written
+        return _appended(part, written) if append else row_column(part, drop_missing) | written
 
     _write_parts(terminal, "predicting", out, table, mixture.family, predicted)
 
@@ -71,15 +89,22 @@ def score(
     columns: o.Columns = None,
     ignore_text: o.IgnoreText = False,
     drop_missing: o.DropMissing = False,
+    header: o.Header = None,
+    separator: o.Separator = None,
+    encoding: o.Encoding = None,
+    thousands: o.Thousands = None,
     stream: o.Stream = False,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="TABLE", help="Write each row's log-density here."),
+        typer.Option(
+            "--out", "-o", metavar="TABLE", help="Write each row's log-density here.", rich_help_panel=o.OUTPUT
+        ),
     ] = None,
+    force: o.Force = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """How likely a model finds data."""
+    """Score data under a model."""
     import numpy as np
 
     from ..learning.criteria import Criteria
@@ -87,8 +112,10 @@ def score(
     from .sheets import facts_table
 
     terminal = Terminal(quiet)
-    _check_output(out, stream)
-    content, table = _both(terminal, model, data, columns, ignore_text, drop_missing, stream)
+    check_table_output(out, batches=stream)
+    check_files({"--out": out}, [model, data], force)
+    asked = Asked(data, columns, None, ignore_text, drop_missing, None, header, separator, encoding, thousands)
+    content, table = model_and_table(terminal, model, asked, stream)
     mixture = content.mixture
     # The sums over the parts of the log-densities, the largest terms of them, and ones.
     totals = np.zeros(3)
@@ -96,7 +123,7 @@ def score(
     def scored(part: Table) -> Columns:
         densities = mixture.log_density(part.rows)
         totals[:] += densities.sum(), mixture.complete_log_likelihood(part.rows), len(part)
-        return {"log_density": densities}
+        return row_column(part, drop_missing) | {"log_density": densities}
 
     _write_parts(terminal, "scoring", out, table, mixture.family, scored)
     log_likelihood, complete, n_rows = totals.tolist()
@@ -105,15 +132,20 @@ def score(
     if json:
         terminal.write_json({"rows": int(n_rows), "mean_log_density": mean} | figures)
         return
-    terminal.show(facts_table({"rows": f"{n_rows:.0f}", "log-density a row": f"{mean:.6f}"} | shown(figures)))
+    terminal.show(facts_table({"rows": f"{n_rows:.0f}", "log-density per row": f"{mean:.6f}"} | shown(figures)))
 
 
-def _check_output(out: str | None, stream: bool) -> None:
-    from ..io.formats import check_batches_output, check_output, output_kind
-
-    check_output(out)
-    if out is not None:
-        (check_batches_output if stream else output_kind)(out)
+def _appended(part: Table, written: Columns) -> Columns:
+    """All columns of the table, then the new ones under names that are free."""
+    assert part.cells is not None  # every format that is read whole has them
+    cells = part.cells()[part.row_numbers()]
+    columns: Columns = {name: cells[name] for name in cells.columns}
+    for name, values in written.items():
+        free, count = name, 2
+        while free in columns:
+            free, count = f"{name}_{count}", count + 1
+        columns[free] = values
+    return columns
 
 
 def _write_parts(
@@ -158,25 +190,28 @@ def _told_parts(stream: TableStream, tell: Teller) -> Iterator[Table]:
     for part in stream.parts():
         yield part
         seen += len(part)
-        tell(f"{seen} rows")
+        tell(counted(seen, "row"))
 
 
 def _say_nothing(text: str) -> None:
     pass
 
 
-def _both(
-    terminal: Terminal, model: str, data: str, columns: str | None, ignore_text: bool, drop_missing: bool, stream: bool
-) -> tuple[Model, Data]:
+def model_and_table(terminal: Terminal, model: str, asked: Asked, stream: bool) -> tuple[Model, Data]:
     """The model, and rows it can take; columns are those it was learned from unless others are named."""
     from ..io.models import read_model
 
     content = read_model(model)
-    named = o.split_columns(columns) or (None if content.columns is None else list(content.columns))
-    table = (open_table if stream else read)(terminal, data, named, None, ignore_text, drop_missing)
-    family = content.mixture.family
-    if len(table.columns) != family.n_features:
+    named = None if content.columns is None else list(content.columns)
+    levels = content.categories
+    table: Data
+    if stream:
+        table = open_table(terminal, asked, columns=named, levels=levels)
+    else:
+        table = read(terminal, asked, columns=named, levels=levels)
+    needed, given = content.mixture.family.n_features or 1, len(table.columns)
+    if given != needed:
         raise ValueError(
-            f"{model} has {family.n_features} columns, {data} gives {len(table.columns)}: choose them with --columns"
+            f"{model} has {counted(needed, 'column')}, {asked.path} gives {given}: choose them with --columns"
         )
     return content, table

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from enum import StrEnum
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options as o
 from .app import FAILED, Command, app, examples
-from .learning import Outcome, Wish, in_words_of, read, settled_family
+from .interruption import Interruption
+from .learning import Outcome, Wish, in_words_of, settled_family
 from .naming import family_from_words
+from .outputs import check_files, check_table_output, page_name
 from .pages import Title, write_fit_report
+from .reach import Reach
+from .tables import SELECTING, Asked, read
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -23,15 +27,6 @@ if TYPE_CHECKING:
 
 # A fit without -k tries up to this many components.
 MOST_COMPONENTS = 10
-
-
-class CriterionName(StrEnum):
-    """What decides; lower is better."""
-
-    AIC = "aic"
-    AICC = "aicc"
-    BIC = "bic"
-    ICL = "icl"
 
 
 @app.command(
@@ -49,11 +44,17 @@ def select(
         str | None,
         typer.Option(metavar="A,B", help="Families to compare; guessed from the columns by default."),
     ] = None,
-    criterion: Annotated[CriterionName, typer.Option(help="What decides; lower is better.")] = CriterionName.BIC,
+    criterion: o.Criterion = o.CriterionName.BIC,
     columns: o.Columns = None,
     weights: o.Weights = None,
     ignore_text: o.IgnoreText = False,
     drop_missing: o.DropMissing = False,
+    categorical: o.Categorical = None,
+    header: o.Header = None,
+    separator: o.Separator = None,
+    encoding: o.Encoding = None,
+    thousands: o.Thousands = None,
+    hard: o.Hard = False,
     algorithm: o.Algorithm = None,
     prior: o.Prior = 1e-3,
     resolution: o.Resolution = "auto",
@@ -68,34 +69,39 @@ def select(
         str | None, typer.Option(metavar="PAGE.html", help="Write a report on the best here.", rich_help_panel=o.OUTPUT)
     ] = None,
     title: Title = None,
+    force: o.Force = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
     """Compare numbers of components, and families, by a criterion."""
-    from ..io.formats import check_output, output_kind
-
     terminal = Terminal(quiet, verbose)
-    numbers, n_init = _numbers(k), o.n_init_of(restarts)
-    check_output(out)
-    check_output(table)
-    check_output(report)
-    if table is not None:
-        output_kind(table)
-    rows = read(terminal, data, o.split_columns(columns), weights, ignore_text, drop_missing, selects=True)
+    numbers, n_init, how = _numbers(k), o.n_init_of(restarts), o.algorithm_of(algorithm, hard)
+    check_table_output(table)
+    report = page_name(report)
+    check_files({"--out": out, "--table": table, "--report": report}, [data], force)
+    asked = Asked(
+        data, columns, weights, ignore_text, drop_missing, categorical, header, separator, encoding, thousands
+    )
+    rows = read(terminal, asked, loading=SELECTING, leaves_out=True)
     kinds = (
         [settled_family(terminal, None, rows)]
         if families is None
         else [family_from_words(words.strip()) for words in families.split(",")]
     )
     steps = o.resolution_of(resolution)
-    wish = Wish(algorithm, prior=prior, restarts=n_init, seed=seed, jobs=jobs, resolution=steps)
-    selection, outcome = choose(terminal, rows, kinds, numbers, str(criterion), wish, out)
+    wish = Wish(how, prior=prior, restarts=n_init, seed=seed, jobs=jobs, resolution=steps)
+    selection, outcome = choose(terminal, rows, kinds, numbers, str(criterion), wish)
     if report is not None:
-        write_fit_report(report, outcome, rows, seed, title)
+        from ..io.outputs import output_file
+
+        with output_file(report) as made:
+            write_fit_report(made, outcome, rows, seed, title)
     _report(terminal, selection, outcome, rows, out, table, json)
     if report is not None:
         terminal.note(f"wrote {report}")
+    if outcome.interrupted:
+        raise typer.Exit(FAILED)
 
 
 def _numbers(text: str) -> list[int]:
@@ -117,59 +123,60 @@ def choose(
     numbers: Sequence[int],
     criterion: str,
     wish: Wish,
-    out: str | None,
+    only_best: bool = False,
 ) -> tuple[Any, Outcome]:
-    """All candidates, and the best of them as a fit. Ctrl-C keeps the best so far if there is a file for it."""
-    from .. import select as compare
+    """All candidates, and the best of them as a fit. The first Ctrl-C ends the comparison with the best so far.
 
-    found: list[Any] = []
+    Where `only_best` matters, fits that cannot become it are ended early.
+    """
+    from ..estimator.comparison import compared
+    from ..learning.loop import watched
+
     began = time.perf_counter()
-    with terminal.working("comparing candidates") as tell:
+    with Interruption(terminal) as interruption, terminal.working("comparing candidates") as tell:
+        reach = Reach(criterion) if only_best and wish.algorithm == o.AlgorithmName.EM else None
 
-        def progress(done: int, total: int, candidate: Any) -> None:
+        def step(iteration: int, objective: float) -> bool:
+            return not interruption.requested and (reach is None or reach.step(objective))
+
+        def progress(done: int, total: int, candidate: Any) -> bool:
             told = f"{candidate.name}, k = {candidate.n_components}: {criterion} {candidate.value(criterion):.2f}"
             tell(f"{done} of {total}: {told}")
             terminal.detail(told)
-            found.append(candidate)
+            if reach is not None:
+                reach.candidate(candidate)
+            return not interruption.requested
 
         try:
-            selection = compare(
-                table.rows,
-                families,
-                numbers,
-                criterion,
-                algorithm=None if wish.algorithm is None else str(wish.algorithm),
-                n_init=wish.restarts,
-                sample_weight=table.weights,
-                prior_strength=wish.prior,
-                resolution=wish.resolution,
-                n_jobs=wish.jobs,
-                random_state=wish.seed,
-                progress=progress,
-            )
+            with watched(step):
+                selection = compared(
+                    wish.kinds(),
+                    table.rows,
+                    families,
+                    numbers,
+                    criterion,
+                    algorithm=str(wish.algorithm),
+                    n_init=wish.restarts,
+                    sample_weight=table.weights,
+                    prior_strength=wish.prior,
+                    resolution=wish.resolution,
+                    n_jobs=wish.jobs,
+                    random_state=wish.seed,
+                    progress=progress,
+                    columns=table.columns,
+                )
         except ValueError as error:
             raise ValueError(in_words_of(table, families[0], error)) from None
-        except KeyboardInterrupt:
-            if out is None or not found:
-                raise
-            _keep(terminal, min(found, key=lambda candidate: candidate.value(criterion)), table, out)
-            raise typer.Exit(FAILED) from None
-    return selection, Outcome(selection.best_estimator, time.perf_counter() - began, len(table), selection=selection)
-
-
-def _keep(terminal: Terminal, candidate: Any, table: Table, out: str) -> None:
-    from ..io.models import write_model
-
-    write_model(out, candidate.fit.mixture, table.columns, {"data": table.source, "rows": len(table)})
-    best = f"{candidate.name} with k = {candidate.n_components}"
-    terminal.note(f"stopped by Ctrl-C before the end: the best candidate so far, {best}, is in {out}")
+    seconds = time.perf_counter() - began
+    return selection, Outcome(selection.best_estimator, seconds, len(table), interruption.requested, selection)
 
 
 def _report(
     terminal: Terminal, selection: Any, outcome: Outcome, table: Table, out: str | None, path: str | None, as_json: bool
 ) -> None:
-    from ..io.models import model_dict, write_model
-    from .fit import about, show_fit
+    from ..io.models import write_model
+    from .figures import option_words
+    from .fit import about, fit_dict, show_fit
 
     told = about(outcome, table)
     mixture = outcome.estimator.mixture_
@@ -178,14 +185,37 @@ def _report(
 
         write_table(path, _candidates(selection))
     if out is not None:
-        write_model(out, mixture, table.columns, told)
+        write_model(out, mixture, table.columns, told, table.categories)
+    if outcome.interrupted:
+        kept = f"the best of them is in {out}" if out else "--out would have kept the best of them"
+        terminal.note(f"stopped by Ctrl-C before the end: these are the candidates so far, and {kept}")
     if as_json:
-        terminal.write_json(model_dict(mixture, table.columns, told))
+        compared = {"criterion": selection.criterion, "candidates": _records(selection)}
+        terminal.write_json(fit_dict(terminal, outcome, table, told) | compared)
     else:
-        terminal.show(str(selection), "")
-        show_fit(terminal, outcome, table, told, selection.notes)
+        notes = option_words(selection.notes, table.columns)
+        terminal.show("\n".join([*selection.lines, selection.sentence, *notes]), "")
+        show_fit(terminal, outcome, table, told, notes)
     for written in filter(None, (out, path)):
         terminal.note(f"wrote {written}")
+
+
+def _records(selection: Any) -> list[dict[str, Any]]:
+    """The candidates for JSON; None where one has no fit, or a criterion no value."""
+    records = []
+    for candidate in selection.candidates:
+        values = {str(name): candidate.value(name) for name in o.CriterionName}
+        records.append(
+            {
+                "family": candidate.name,
+                "n_components": candidate.n_components,
+                "n_parameters": None if candidate.criteria is None else candidate.criteria.n_parameters,
+                "log_likelihood": None if candidate.criteria is None else candidate.criteria.log_likelihood,
+                **{name: value if isfinite(value) else None for name, value in values.items()},
+                "note": candidate.note,
+            }
+        )
+    return records
 
 
 def _candidates(selection: Any) -> dict[str, Any]:
@@ -199,4 +229,4 @@ def _candidates(selection: Any) -> dict[str, Any]:
         "n_parameters": np.array([candidate.criteria.n_parameters for candidate in fitted]),
         "log_likelihood": np.array([candidate.criteria.log_likelihood for candidate in fitted]),
     }
-    return columns | {str(name): np.array([candidate.value(name) for candidate in fitted]) for name in CriterionName}
+    return columns | {str(name): np.array([candidate.value(name) for candidate in fitted]) for name in o.CriterionName}

@@ -10,9 +10,11 @@ from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from ..families import Categorical, Product
 from ..families.support import PositiveDefinite
+from .tables import counted
 from .terminal import printable
 
 if TYPE_CHECKING:
@@ -53,13 +55,30 @@ def numbers(values: Sequence[float] | Array) -> str:
 
 def widest_table(
     console: Console, mixture: Mixture, columns: Sequence[str] | None, sizes: Array | None = None, errors: Any = None
-) -> Table:
-    """The fullest table that the console has room for: correlations are left out first, then standard errors."""
-    for known, correlations in ((errors, True), (errors, False), (None, True)):
+) -> Table | Text:
+    """The fullest table that the console has room for: correlations are left out first, then standard errors.
+
+    Where no table has room the components are listed one after the other, so that no number is cut.
+    """
+    for known, correlations in ((errors, True), (errors, False), (None, True), (None, False)):
         table = mixture_table(mixture, columns, sizes, known, correlations)
         if Measurement.get(console, console.options.update(width=1000), table).maximum <= console.width:
             return table
-    return mixture_table(mixture, columns, sizes, None, correlations=False)
+    return component_list(mixture, columns, sizes)
+
+
+def component_list(mixture: Mixture, columns: Sequence[str] | None, sizes: Sequence[float] | Array | None) -> Text:
+    """The components in lines: weight and size, then the parameters of each column."""
+    names = _line_names(mixture.family, columns)
+    lines = []
+    for j in _shown_components(mixture):
+        own = _component_cells(mixture, j, {})
+        rows = "" if sizes is None else f", {counted(round(float(sizes[j])), 'row')}"
+        lines.append(f"{j}: weight {number(mixture.weights[j])}{rows}")
+        for place, name in enumerate(names[:MOST_COLUMNS]):
+            told = [f"{heading.replace('_', ' ')} {text}" for (line, heading), text in own.items() if line == place]
+            lines.append(f"   {name}: {', '.join(told)}" if len(names) > 1 else f"   {', '.join(told)}")
+    return Text("\n".join(lines))
 
 
 def mixture_table(
@@ -196,3 +215,8 @@ def facts_table(facts: Mapping[str, str]) -> Table:
     for name, value in facts.items():
         table.add_row(printable(name), printable(value))
     return table
+
+
+def category_facts(categories: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The names of categories, in the order of their probabilities."""
+    return {f"categories of {name}": ", ".join(levels) for name, levels in categories.items()}

@@ -1,4 +1,4 @@
-"""What `--stream` adds: a table that is opened rather than read, what it cannot be asked for, and words on passes."""
+"""What `--stream` adds: what it cannot be asked for, and how far each pass has come."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from .options import AlgorithmName
+from .outputs import check_table_output
+from .tables import counted
 from .terminal import Teller, Terminal
 
 if TYPE_CHECKING:
@@ -22,23 +24,9 @@ STREAMED = (
 )
 
 
-def open_table(
-    terminal: Terminal, path: str, columns: list[str] | None, weights: str | None, ignore_text: bool, drop_missing: bool
-) -> TableStream:
-    """The table as a stream, with what was noticed about its beginning told."""
-    from ..io.streaming import open_stream
-
-    stream = open_stream(path, columns, weights, ignore_text=ignore_text, drop_missing=drop_missing)
-    for note in stream.notes:
-        terminal.note(f"note: {note}")
-    known = "" if stream.n_rows is None else f"{stream.n_rows} rows of "
-    terminal.detail(f"{path}: {known}{', '.join(stream.columns)}, in batches of {stream.batch_rows} rows")
-    return stream
-
-
 def check_streamed(
     k: int | None,
-    algorithm: AlgorithmName | None,
+    algorithm: AlgorithmName,
     labels: str | None,
     plot: str | None,
     report: str | None,
@@ -47,7 +35,7 @@ def check_streamed(
     """Refuses, before any work, what cannot be had from a stream."""
     if k is None:
         raise ValueError("--stream needs -k: selecting the number of components needs the data in memory")
-    if algorithm is not None and algorithm not in STREAMED:
+    if algorithm not in STREAMED:
         raise ValueError(
             f"--algorithm {algorithm} needs the data in memory: with --stream there are {', '.join(STREAMED)}"
         )
@@ -55,11 +43,8 @@ def check_streamed(
         raise ValueError("--checkpoint is of no use here: --algorithm online goes over a stream only once")
     for option, path in (("--plot", plot), ("--report", report)):
         if path is not None:
-            raise ValueError(f"{option} needs the data in memory: leave out one of it and --stream")
-    if labels is not None:
-        from ..io.formats import check_batches_output
-
-        check_batches_output(labels)
+            raise ValueError(f"{option} cannot be combined with --stream: it needs the data in memory")
+    check_table_output(labels, batches=True)
 
 
 def tell_dropped(terminal: Terminal, table: Table | TableStream) -> None:
@@ -91,7 +76,7 @@ class ToldPasses:
             for batch in batches:
                 yield batch
                 self.n_rows += len(batch[0] if isinstance(batch, tuple) else batch)
-                share = f"{self.n_rows} rows" if total is None else f"{100 * self.n_rows // total} %"
+                share = counted(self.n_rows, "row") if total is None else f"{100 * self.n_rows // total} %"
                 self._tell(f"{self.step}pass {self._n_passes}, {share}")
                 if self._may_end():
                     break

@@ -1,6 +1,7 @@
 """Who takes part in a selection: families that can hold the data, each with its checked rows and an estimator."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -78,12 +79,15 @@ def admitted(
     sample_weight: ArrayLike | None,
     kind: type[Any],
     settings: Mapping[str, Any],
+    columns: Sequence[str] | None = None,
 ) -> tuple[list[Contestant], list[Candidate]]:
     """The families whose support holds the data, and the others with the reason; if there are only others, an error."""
     contestants: list[Contestant] = []
     refused: list[Candidate] = []
     for name, family in families.items():
         model: Any = kind(1, family=family, **settings)
+        if columns is not None:
+            model.feature_names_in_ = np.array(columns, dtype=object)
         # Converted once: later families look at the rows of the first one admitted.
         data = contestants[0].rows if contestants else X
         try:
@@ -116,7 +120,8 @@ def without_redundant_columns(contestants: list[Contestant]) -> tuple[list[Conte
 
 
 def _on_rows(contestant: Contestant, rows: Array) -> Contestant:
-    model: Any = type(contestant.model)(**contestant.model.get_params(deep=False))  # type: ignore[attr-defined]
+    model = copy(contestant.model)
+    model.__dict__.pop("feature_names_in_", None)  # the names of all columns
     model.family_ = resolve(model.family).for_data(rows)
     return replace(contestant, model=model, rows=rows)
 

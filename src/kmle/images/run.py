@@ -60,7 +60,7 @@ def run(
         raise ValueError(f"{folder} is a file: give a folder to write to")
     if family in AMPLITUDE_FAMILIES:
         if patch > 1 or superpixels is not None or rates is not None:
-            raise ValueError(f"family {family} looks at single amplitudes: leave out patch, superpixels and rates")
+            raise ValueError(f"family {family} is for single amplitudes: leave out patch, superpixels and rates")
         chosen = {"window": window, "n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
         return _amplitude(picture, folder, n_components, family, algorithm or "em", chosen)
     if n_init != "auto":

@@ -1,7 +1,9 @@
 """Which family suits a table, told by what its columns hold."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from ..families import (
     Bernoulli,
     Beta,
+    Categorical,
     DiagonalGaussian,
     Dirichlet,
     ExponentialFamily,
@@ -25,11 +28,21 @@ from .table import listed
 
 # Whole numbers that start below this are counts; those that start above are measurements in whole units.
 SMALL_COUNT = 10
+# Whole numbers of this mean and above, or with so many times more variance than mean, are amounts rather than counts:
+# a mixture of Poisson distributions, whose variance is their mean, would need a component for every few rows.
+LARGE_MEAN = 1000
+MUCH_VARIANCE = 30
 # Positive numbers that span at least this factor reach down towards zero; others are as good as real.
 WIDE_SPAN = 10
 # Columns that end within this of both ends of a turn, without a telling name, are angles; so is half of it with one.
 TURN_GAP = 0.03
 ANGLE_WORDS = ("angle", "direction", "heading", "bearing", "azimuth", "theta", "phi", "phase", "radian")
+# Names of columns that tell rows apart: id, customer_id, CustomerID, index, row, Unnamed: 0, ...
+ID_NAME = re.compile(
+    r"(.*[_ .-])?(id|ids|uid|uuid|key|index|idx|rownum|rowid|row|record|nr|no|no\.|number|#)|.*[a-z]id|unnamed.*"
+)
+# So few rows number themselves by chance.
+FEWEST_NUMBERED = 5
 # Full covariances need this many rows for each of their entries.
 ROWS_FOR_COVARIANCE = 5
 
@@ -37,6 +50,9 @@ CONTINUOUS = ("real", "positive", "bounded")
 WORDS = {
     "binary": "zeros and ones",
     "counts": "counts",
+    "amounts": "whole numbers that vary far more than Poisson counts",
+    "large": "whole numbers too large for Poisson counts",
+    "categories": "categories",
     "angles": "angles in radians",
     "bounded": "numbers strictly between 0 and 1",
     "positive": f"positive numbers over a factor of {WIDE_SPAN} or more",
@@ -52,17 +68,24 @@ class Guess:
     reason: str
 
 
-def guess_family(X: Array, columns: Sequence[str] | None = None) -> Guess:
+def guess_family(
+    X: Array, columns: Sequence[str] | None = None, categories: Mapping[str, Sequence[str]] | None = None
+) -> Guess:
     """The family whose support is the least that holds every row; correlated real columns get full Gaussians.
+
+    `categories` are the names of the levels of columns that hold codes.
 
     >>> guess_family(np.array([[3.0], [0.0], [7.0]]), ["visits"]).reason
     "'visits' holds counts"
     """
     names = [f"x{place}" for place in range(X.shape[1])] if columns is None else list(columns)
-    if X.shape[1] > 1 and (whole := _whole_rows(X)) is not None:
+    levels = [len((categories or {}).get(name, ())) for name in names]
+    if X.shape[1] > 1 and not any(levels) and (whole := _whole_rows(X)) is not None:
         return whole
-    kinds = _settled([_kind(X[:, place], name) for place, name in enumerate(names)])
-    return Guess(_family(kinds, len(X)), _reason(names, kinds, len(X)))
+    found = ["categories" if levels[place] else _kind(X[:, place], name) for place, name in enumerate(names)]
+    modelled = [_modelled(kind, X[:, place]) for place, kind in enumerate(found)]
+    kinds = _settled(modelled, [float(X[:, place].min()) > 0 for place in range(len(names))], len(X))
+    return Guess(_family(kinds, levels, len(X)), _reason(names, found, kinds, len(X)))
 
 
 def _whole_rows(X: Array) -> Guess | None:
@@ -82,12 +105,28 @@ def _whole_rows(X: Array) -> Guess | None:
 def _kind(column: Array, name: str) -> str:
     low, high = float(column.min()), float(column.max())
     if low >= 0 and low < SMALL_COUNT and _is_whole(column):
-        return "binary" if high <= 1 else "counts"
+        return "binary" if high <= 1 else _count_kind(column)
     if _is_turn(low, high, name):
         return "angles"
     if low > 0:
         return "bounded" if high < 1 else "positive" if high >= WIDE_SPAN * low else "real"
     return "real"
+
+
+def _count_kind(column: Array) -> str:
+    mean = float(column.mean(dtype=float))
+    if mean >= LARGE_MEAN:
+        return "large"
+    variance = float(np.square(column - mean, dtype=float).mean())
+    return "amounts" if variance > MUCH_VARIANCE * mean else "counts"
+
+
+def _modelled(kind: str, column: Array) -> str:
+    """Numbers that are whole but no counts are taken as positive ones, or real ones where there are zeros."""
+    if kind not in ("amounts", "large"):
+        return kind
+    low, high = float(column.min()), float(column.max())
+    return "positive" if low > 0 and high >= WIDE_SPAN * low else "real"
 
 
 def _is_whole(column: Array) -> bool:
@@ -105,31 +144,38 @@ def _is_turn(low: float, high: float, name: str) -> bool:
     return False
 
 
-def _settled(kinds: list[str]) -> list[str]:
-    """Continuous columns of different kinds are taken as real together, so that their correlations are kept."""
-    continuous = {kind for kind in kinds if kind in CONTINUOUS}
-    if len(continuous) < 2:
+def _settled(kinds: list[str], positive: list[bool], n_rows: int) -> list[str]:
+    """Continuous columns of different kinds are taken as real together, so that their correlations are kept.
+
+    Positive ones stay positive where there are too few rows for correlations.
+    """
+    continuous = [place for place, kind in enumerate(kinds) if kind in CONTINUOUS]
+    found = {kinds[place] for place in continuous}
+    if len(found) < 2:
         return kinds
-    common = "positive" if continuous == {"positive", "bounded"} else "real"
+    all_positive = "positive" in found and all(positive[place] for place in continuous)
+    apart = found == {"positive", "bounded"} or not _full(len(continuous), n_rows)
+    common = "positive" if all_positive and apart else "real"
     return [common if kind in CONTINUOUS else kind for kind in kinds]
 
 
-def _family(kinds: list[str], n_rows: int) -> ExponentialFamily:
+def _family(kinds: list[str], levels: list[int], n_rows: int) -> ExponentialFamily:
     if len(set(kinds)) == 1:
-        return _of_kind(kinds[0], len(kinds), n_rows, None)
-    blocks: list[tuple[str, int]] = []
-    for kind in kinds:
+        return _of_kind(kinds[0], levels, n_rows, None)
+    blocks: list[tuple[str, list[int]]] = []
+    for kind, level in zip(kinds, levels, strict=True):
         if blocks and blocks[-1][0] == kind:
-            blocks[-1] = (kind, blocks[-1][1] + 1)
+            blocks[-1][1].append(level)
         else:
-            blocks.append((kind, 1))
-    return Product(tuple(_of_kind(kind, width, n_rows, width) for kind, width in blocks))
+            blocks.append((kind, [level]))
+    return Product(tuple(_of_kind(kind, own, n_rows, len(own)) for kind, own in blocks))
 
 
-def _of_kind(kind: str, width: int, n_rows: int, n_features: int | None) -> ExponentialFamily:
+def _of_kind(kind: str, levels: list[int], n_rows: int, n_features: int | None) -> ExponentialFamily:
     if kind == "real":
-        full = n_rows >= ROWS_FOR_COVARIANCE * width * (width + 3) / 2
-        return Gaussian(n_features=n_features) if full else DiagonalGaussian(n_features=n_features)
+        return _gaussian(len(levels), n_rows, n_features)
+    if kind == "categories":
+        return Categorical(n_features=n_features, n_categories=levels[0] if len(set(levels)) == 1 else tuple(levels))
     families: dict[str, Any] = {
         "binary": Bernoulli,
         "counts": Poisson,
@@ -141,11 +187,52 @@ def _of_kind(kind: str, width: int, n_rows: int, n_features: int | None) -> Expo
     return family
 
 
-def _reason(names: list[str], kinds: list[str], n_rows: int) -> str:
+def _gaussian(width: int, n_rows: int, n_features: int | None) -> ExponentialFamily:
+    kind = Gaussian if _full(width, n_rows) else DiagonalGaussian
+    return kind(n_features=n_features)
+
+
+def _full(width: int, n_rows: int) -> bool:
+    """Whether there are enough rows for full covariances of so many columns."""
+    return width == 1 or n_rows >= ROWS_FOR_COVARIANCE * width * (width + 3) / 2
+
+
+def _reason(names: list[str], found: list[str], kinds: list[str], n_rows: int) -> str:
     told = []
-    for kind in dict.fromkeys(kinds):
-        own = [name for name, other in zip(names, kinds, strict=True) if other == kind]
+    for kind in dict.fromkeys(found):
+        own = [name for name, other in zip(names, found, strict=True) if other == kind]
         told.append(f"{listed(own, 4)} {'holds' if len(own) == 1 else 'hold'} {WORDS[kind]}")
-    if isinstance(_family(kinds, n_rows), DiagonalGaussian):
-        told.append(f"{n_rows} rows are too few for full covariances")
+    if len({kind for kind in found if kind in CONTINUOUS}) > 1:
+        common = "real" if "real" in kinds else "positive"
+        told.append(f"measurements of different kinds are taken as {common} numbers together")
+    wide = max((len(list(run)) for kind, run in groupby(kinds) if kind == "real"), default=1)
+    if not _full(wide, n_rows):
+        told.append(f"{n_rows} {'row is' if n_rows == 1 else 'rows are'} too few for full covariances")
     return "; ".join(told)
+
+
+# Columns that say nothing ---------------------------------------------------------------------------------------------
+
+
+def constant_columns(X: Array, columns: Sequence[str]) -> list[str]:
+    """Columns whose values are all the same."""
+    return [name for place, name in enumerate(columns) if len(X) > 1 and (X[:, place] == X[0, place]).all()]
+
+
+# Ids ------------------------------------------------------------------------------------------------------------------
+
+
+def index_columns(X: Array, columns: Sequence[str]) -> list[str]:
+    """Columns that number or name the rows and measure nothing: 0, 1, 2, ... or different whole numbers called id."""
+    if len(X) < FEWEST_NUMBERED or len(columns) < 2:
+        return []
+    found = [name for place, name in enumerate(columns) if _numbers_rows(X[:, place], name)]
+    return found if len(found) < len(columns) else []
+
+
+def _numbers_rows(column: Array, name: str) -> bool:
+    named = name.strip() == "" or bool(ID_NAME.fullmatch(name.strip().lower()))
+    step = np.diff(column)
+    if column[0] in (0.0, 1.0) and (step == 1).all():
+        return True
+    return named and _is_whole(column) and len(np.unique(column)) == len(column)

@@ -1,15 +1,14 @@
 """Model files: a mixture as JSON with the columns it was learned from. Reading one never executes anything."""
 
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ..mixture import Mixture
-from .formats import check_output, existing_file
+from .formats import existing_file
+from .outputs import opened_output
 
 # No mixture that fits into memory needs more; JSON unfolds to about twenty times its size.
 LARGEST_BYTES = 128 << 20
@@ -22,6 +21,8 @@ class Model:
     mixture: Mixture
     columns: tuple[str, ...] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The names of the categories, by column, that codes stand for."""
 
 
 def read_model(path: str) -> Model:
@@ -46,14 +47,22 @@ def read_model(path: str) -> Model:
 def parse_model(content: bytes) -> Model:
     """The model in JSON text."""
     try:
-        plain = json.loads(content.decode())
+        plain = json.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise ValueError("this is no model file: it is not text") from None
+        raise ValueError("not a valid model file: it is not UTF-8 text") from None
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"this is no model file, or not all of one: {error}") from None
+        raise ValueError(f"not a valid model file (possibly truncated): {_told(error)}") from None
     mixture = Mixture.from_dict(plain)
     about = plain.get("about", {})
-    return Model(mixture, _columns(plain, mixture), about if isinstance(about, dict) else {})
+    columns = _columns(plain, mixture)
+    return Model(mixture, columns, about if isinstance(about, dict) else {}, _categories(plain, columns))
+
+
+def _told(error: Exception) -> str:
+    """What is wrong with JSON text, in words of its own."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is not JSON from line {error.lineno}, character {error.colno} on"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def _columns(plain: Mapping[str, Any], mixture: Mixture) -> tuple[str, ...] | None:
@@ -67,30 +76,45 @@ def _columns(plain: Mapping[str, Any], mixture: Mixture) -> tuple[str, ...] | No
     return tuple(names)
 
 
-def model_dict(mixture: Mixture, columns: Sequence[str] | None = None, about: Mapping[str, Any] | None = None) -> Any:
+def _categories(plain: Mapping[str, Any], columns: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+    content = plain.get("categories", {})
+    sound = isinstance(content, dict) and all(
+        name in (columns or ())
+        and isinstance(levels, list)
+        and all(isinstance(level, str) for level in levels)
+        and len(set(levels)) == len(levels)
+        for name, levels in content.items()
+    )
+    if not sound:
+        raise ValueError("'categories' in the model file must name different categories for some of its columns")
+    return {name: tuple(levels) for name, levels in content.items()}
+
+
+def model_dict(
+    mixture: Mixture,
+    columns: Sequence[str] | None = None,
+    about: Mapping[str, Any] | None = None,
+    categories: Mapping[str, Sequence[str]] | None = None,
+) -> Any:
     """What a model file says, as plain words and numbers."""
     content = mixture.to_dict()
     if columns is not None:
         content["columns"] = list(columns)
+    if categories:
+        content["categories"] = {name: list(levels) for name, levels in categories.items()}
     if about:
         content["about"] = dict(about)
     return content
 
 
 def write_model(
-    path: str, mixture: Mixture, columns: Sequence[str] | None = None, about: Mapping[str, Any] | None = None
+    path: str,
+    mixture: Mixture,
+    columns: Sequence[str] | None = None,
+    about: Mapping[str, Any] | None = None,
+    categories: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Writes a model file, whole or not at all; "-" is standard output."""
-    text = json.dumps(model_dict(mixture, columns, about), allow_nan=False, indent=1) + "\n"
-    if path == "-":
-        sys.stdout.write(text)
-        return
-    check_output(path)
-    where = Path(path)
-    beside = where.with_name(f".{where.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(where)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    """Writes a model file atomically; "-" is standard output."""
+    text = json.dumps(model_dict(mixture, columns, about, categories), allow_nan=False, indent=1) + "\n"
+    with opened_output(path) as file:
+        file.write(text.encode())

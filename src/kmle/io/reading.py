@@ -1,9 +1,11 @@
 """`read_table`: numbers from a file of any of the formats, ready for a fit."""
 
 import gzip
+import io
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
+from .categories import Categories
+from .excel import read_excel
 from .formats import Source, open_source
 from .table import Table, chosen_columns, listed, without_missing
-from .text import Layout, numbers_of, read_blocks, sniff
+from .text import Layout, TextOptions, numbers_of, read_blocks, read_cells, sniff
+from .text_kinds import REMEDIES, SEVERAL, kind_of_text
 
 
 def read_table(
@@ -25,17 +30,26 @@ def read_table(
     *,
     ignore_text: bool = False,
     drop_missing: bool = False,
+    categories: Mapping[str, Sequence[str] | None] | None = None,
+    text: TextOptions | None = None,
 ) -> Table:
-    """Reads CSV, TSV, Parquet, Arrow, NPY or NPZ, gzipped or not, "-" for standard input; bad data gets one sentence.
+    """Reads text, Excel, JSON lines, Parquet, Arrow, NPY or NPZ, gzipped or not; bad data gets one sentence.
 
-    `columns` are taken in the order given; all but the weights when None. Text columns are refused unless ignored,
-    missing values unless rows that have any are dropped.
+    `path` "-" is standard input. `columns` are taken in the order given; all but the weights when None. Text columns
+    are refused unless ignored or named in `categories` (with their levels, or None to find them), missing values unless
+    rows that have any are dropped. `text` says what is known of the layout of a text file.
     """
+    text = text or TextOptions()
+    coder = Categories(categories)
     with readable(path):
-        source = open_source(path)
-        table = _read(source, None if columns is None else list(columns), weights, ignore_text)
+        source = open_source(path, text.encoding)
+        table = _read(source, None if columns is None else list(columns), weights, ignore_text, coder, text)
     if len(table) == 0:
         raise ValueError(f"{table.source} has a header but no rows: there is nothing to fit")
+    if coder:
+        coder.check(table.source, table.columns)
+        rows = np.array(table.rows, dtype=float)
+        table = replace(table, categories=coder.settle(table.columns, rows), rows=rows)
     return without_missing(table, drop_missing)
 
 
@@ -45,7 +59,7 @@ def readable(path: str) -> Iterator[None]:
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is a damaged gzip file: {error}") from None
+        raise ValueError(f"{path} is a damaged gzip file: {str(error).lower()}") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
     except pl.exceptions.PolarsError as error:
@@ -53,27 +67,45 @@ def readable(path: str) -> Iterator[None]:
         raise ValueError(f"{path} cannot be read as a table: {reason}") from None
 
 
-def _read(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Table:
+def _read(
+    source: Source,
+    columns: list[str] | None,
+    weights: str | None,
+    ignore_text: bool,
+    categories: Categories,
+    text: TextOptions,
+) -> Table:
     if source.kind == "text":
-        return _from_text(source, columns, weights, ignore_text)
+        return _from_text(source, columns, weights, ignore_text, categories, text)
     if source.kind in ("npy", "npz"):
         content = _arrays(source)
-        if isinstance(content, np.ndarray):
+        if isinstance(content, np.ndarray) and not categories:
             return from_array(source, content, columns, weights)
-        return _from_frame(source, content, content.select, columns, weights, ignore_text)
-    return _from_columnar(source, columns, weights, ignore_text)
+        frame = array_frame(content) if isinstance(content, np.ndarray) else content
+        return _from_frame(source, frame, frame.select, columns, weights, ignore_text, categories)
+    if source.kind in ("excel", "json lines"):
+        frame = read_excel(source) if source.kind == "excel" else _json_lines(source)
+        return _from_frame(source, frame, frame.select, columns, weights, ignore_text, categories)
+    return _from_columnar(source, columns, weights, ignore_text, categories)
 
 
 # Text -----------------------------------------------------------------------------------------------------------------
 
 
-def _from_text(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Table:
-    layout = sniff(source)
+def _from_text(
+    source: Source,
+    columns: list[str] | None,
+    weights: str | None,
+    ignore_text: bool,
+    categories: Categories,
+    text: TextOptions,
+) -> Table:
+    layout = sniff(source, text)
     chosen = chosen_columns(source.name, layout.sample.columns, columns, weights)
-    chosen, notes = numeric_columns(source.name, layout.sample, chosen, ignore_text, layout)
+    chosen, notes = numeric_columns(source.name, layout.sample, chosen, ignore_text, layout, categories)
     wanted = [*chosen, *([] if weights is None or weights in chosen else [weights])]
-    values = _gathered(source, layout, wanted)
-    told = [layout.note(source.name), *notes]
+    values = _gathered(source, layout, wanted, categories)
+    told = [*source.notes, layout.note(source.name), *notes]
     return Table(
         values[:, : len(chosen)] if len(wanted) > len(chosen) else values,
         tuple(chosen),
@@ -81,15 +113,16 @@ def _from_text(source: Source, columns: list[str] | None, weights: str | None, i
         None if weights is None else values[:, wanted.index(weights)],
         layout.first_line,
         tuple(note for note in told if note),
+        cells=lambda: read_cells(source, layout),
     )
 
 
-def _gathered(source: Source, layout: Layout, wanted: list[str]) -> Array:
+def _gathered(source: Source, layout: Layout, wanted: list[str], categories: Categories) -> Array:
     """All blocks in one array, filled in place; pages beyond the last row are never touched, so they take no memory."""
     expected = 1.1 * source.size * layout.sample.height / len(source.head)
     values = np.empty((int(expected), len(wanted)))
     row = 0
-    for frame in read_blocks(source, layout, wanted):
+    for frame in read_blocks(source, layout, wanted, categories):
         end = row + frame.height
         if end > len(values):
             larger = np.empty((max(end, 2 * len(values)), len(wanted)))
@@ -104,7 +137,14 @@ def _gathered(source: Source, layout: Layout, wanted: list[str]) -> Array:
 # Frames ---------------------------------------------------------------------------------------------------------------
 
 
-def _from_columnar(source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool) -> Table:
+def _json_lines(source: Source) -> pl.DataFrame:
+    with source.open() as file:
+        return pl.read_ndjson(io.BytesIO(file.read()), infer_schema_length=None)
+
+
+def _from_columnar(
+    source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool, categories: Categories
+) -> Table:
     """Parquet and Arrow: the names and kinds of all columns are looked at, only those asked for are read."""
     readers = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "arrow-stream": pl.read_ipc_stream}
     options: dict[str, Any] = {"glob": False} if source.kind == "parquet" else {"use_pyarrow": False}
@@ -115,7 +155,7 @@ def _from_columnar(source: Source, columns: list[str] | None, weights: str | Non
             place.seek(0)
         return readers[source.kind](place, columns=wanted, **options, **more)
 
-    return _from_frame(source, fetch(None, n_rows=0), fetch, columns, weights, ignore_text)
+    return _from_frame(source, fetch(None, n_rows=0), fetch, columns, weights, ignore_text, categories)
 
 
 def _from_frame(
@@ -125,16 +165,32 @@ def _from_frame(
     columns: list[str] | None,
     weights: str | None,
     ignore_text: bool,
+    categories: Categories,
 ) -> Table:
     """The table whose columns `header` has, with rows or without, and `fetch` gets."""
     chosen = chosen_columns(source.name, header.columns, columns, weights)
-    chosen, notes = numeric_columns(source.name, header, chosen, ignore_text)
-    if weights is None:
-        return Table(matrix(fetch(chosen)), tuple(chosen), source.name, notes=tuple(notes))
-    numeric_columns(source.name, header, [weights], False)
-    frame = fetch(list(dict.fromkeys([*chosen, weights])))
-    own = matrix(frame.select(weights))[:, 0]
-    return Table(matrix(frame.select(chosen)), tuple(chosen), source.name, own, notes=tuple(notes))
+    chosen, notes = numeric_columns(source.name, header, chosen, ignore_text, None, categories)
+    if weights is not None:
+        numeric_columns(source.name, header, [weights], False)
+    frame = fetch(list(dict.fromkeys([*chosen, *([] if weights is None else [weights])])))
+    return Table(
+        matrix(coded_frame(frame.select(chosen), categories)),
+        tuple(chosen),
+        source.name,
+        None if weights is None else matrix(frame.select(weights))[:, 0],
+        notes=(*source.notes, *notes),
+        cells=lambda: fetch(header.columns),
+    )
+
+
+def coded_frame(frame: pl.DataFrame, categories: Categories, first_row: int = 0) -> pl.DataFrame:
+    """The frame with categories by their codes."""
+    coded = [
+        categories.codes(frame[name], lambda row: f"row {first_row + row}")
+        for name in frame.columns
+        if name in categories
+    ]
+    return frame.with_columns(coded) if coded else frame
 
 
 def matrix(frame: pl.DataFrame) -> Array:
@@ -145,19 +201,50 @@ def matrix(frame: pl.DataFrame) -> Array:
 
 
 def numeric_columns(
-    name: str, frame: pl.DataFrame, chosen: list[str], ignore_text: bool, layout: Layout | None = None
+    name: str,
+    frame: pl.DataFrame,
+    chosen: list[str],
+    ignore_text: bool,
+    layout: Layout | None = None,
+    categories: Categories | None = None,
 ) -> tuple[list[str], list[str]]:
     """The chosen columns that hold numbers, and a note on those left out; text is refused unless to be ignored."""
-    text = [column for column in chosen if not _holds_numbers(frame[column], layout)]
+    text = [
+        column for column in chosen if column not in (categories or ()) and not _holds_numbers(frame[column], layout)
+    ]
     if not text:
         return chosen, []
     if not ignore_text:
-        what = f"column {listed(text)} holds" if len(text) == 1 else f"columns {listed(text)} hold"
-        raise ValueError(f"{name}: {what} text, not numbers: choose others with --columns, or use --ignore-text")
+        raise ValueError(f"{name}: {_about_text(frame, text)}")
     left = [column for column in chosen if column not in text]
     if not left:
         raise ValueError(f"{name} has no column of numbers among {listed(chosen)}")
     return left, [f"{name}: left out the text in {listed(text)}"]
+
+
+def _about_text(frame: pl.DataFrame, text: list[str]) -> str:
+    """What columns without numbers hold, and what can be done about it."""
+    kinds = {column: _text_kind(frame[column]) for column in text}
+    kind = kinds[text[0]]
+    same = [column for column in text if kinds[column] == kind]
+    what = f"column {listed(same)} holds" if len(same) == 1 else f"columns {listed(same)} hold"
+    if kind != "text":
+        return (
+            f"{what} {SEVERAL[kind]}, not numbers: {REMEDIES[kind]}, choose others with --columns, or use --ignore-text"
+        )
+    offered = ",".join(same)
+    return (
+        f"{what} text, not numbers: choose others with --columns, use --ignore-text, or take them as categories with "
+        f"--categorical {repr(offered) if ' ' in offered else offered}"
+    )
+
+
+def _text_kind(column: pl.Series) -> str:
+    if column.dtype in (pl.Date, pl.Datetime):
+        return "dates"
+    if column.dtype in (pl.Time, pl.Duration):
+        return "times"
+    return kind_of_text(column.drop_nulls().head(100).to_list()) if column.dtype == pl.String else "text"
 
 
 def _holds_numbers(column: pl.Series, layout: Layout | None) -> bool:
@@ -167,7 +254,7 @@ def _holds_numbers(column: pl.Series, layout: Layout | None) -> bool:
     if layout is None or kind != pl.String:
         return False
     values = column.drop_nulls()
-    numbers = values.str.strip_chars().cast(pl.Float64, strict=False)
+    numbers = values.to_frame().select(layout.plain(pl.col(column.name)).cast(pl.Float64, strict=False)).to_series()
     if 2 * numbers.null_count() > len(values):
         return False
     # Numbers but for a few cells: a slip, not a column of text.
@@ -184,6 +271,12 @@ def _arrays(source: Source) -> NDArray[Any] | pl.DataFrame:
     if isinstance(content, np.ndarray) and content.dtype.names:
         return pl.DataFrame({name: content[name] for name in content.dtype.names})
     return content
+
+
+def array_frame(array: NDArray[Any]) -> pl.DataFrame:
+    """The columns of an array, called x0, x1, ..."""
+    rows = array.reshape(len(array), prod(array.shape[1:]))
+    return pl.DataFrame({f"x{place}": rows[:, place] for place in range(rows.shape[1])})
 
 
 def loaded(source: Source) -> NDArray[Any] | pl.DataFrame:
@@ -232,4 +325,5 @@ def from_array(source: Source, array: NDArray[Any], columns: list[str] | None, w
         tuple(chosen),
         source.name,
         None if weights is None else rows[:, names.index(weights)].astype(float),
+        cells=lambda: array_frame(array),
     )

@@ -1,16 +1,18 @@
 """`open_stream`: a table in a file larger than memory, read batch after batch as often as it takes."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
 from ..numerics.arrays import Array
+from .categories import Categories
 from .formats import open_source
 from .pieces import Batch, Pieces, pieces_of
 from .reading import readable
-from .table import Table, complete_rows, left_out
+from .table import Table, complete_rows, kept_rows, left_out
+from .text import TextOptions
 
 # A batch holds about this many bytes of numbers; two or three are in memory at a time.
 BATCH_BYTES = 32 << 20
@@ -32,6 +34,7 @@ class TableStream:
         self.columns = pieces.columns
         self.notes = pieces.notes
         self.batch_rows = batch_rows
+        self.categories: Mapping[str, tuple[str, ...]] = {}
         self.n_rows = pieces.n_rows
         self.n_dropped: int | None = None if drop_missing else 0
         self._path = path
@@ -69,13 +72,10 @@ class TableStream:
         seen = kept = 0
         with readable(self.source), closing(self._pieces.batches(self.batch_rows)) as batches:
             for rows, weights in batches:
-                # As in a whole table, rows that follow a dropped one no longer know their lines.
-                first_line = self._pieces.first_line if kept == seen else None
-                part = Table(rows, self.columns, self.source, weights, first_line, first_row=kept)
+                part = Table(rows, self.columns, self.source, weights, self._pieces.first_line, first_row=seen)
                 keep = complete_rows(part, self._drop_missing)
                 if keep is not None:
-                    chosen = None if weights is None else weights[keep]
-                    part = Table(rows[keep], self.columns, self.source, chosen, first_row=kept)
+                    part = kept_rows(part, keep)
                 seen += len(rows)
                 kept += len(part)
                 if len(part):
@@ -107,6 +107,8 @@ def open_stream(
     *,
     ignore_text: bool = False,
     drop_missing: bool = False,
+    categories: Mapping[str, Sequence[str] | None] | None = None,
+    text: TextOptions | None = None,
     batch_rows: int | None = None,
 ) -> TableStream:
     """A CSV, TSV (also gzipped), Parquet, Arrow or NPY file as batches; only its beginning is read here.
@@ -124,13 +126,20 @@ def open_stream(
         raise ValueError(f"{what} can be read only once, a stream is read many times: save it to a file first")
     if batch_rows is not None and batch_rows < 1:
         raise ValueError(f"batch_rows is {batch_rows}: a batch has at least one row")
+    text, coder = text or TextOptions(), Categories(categories)
+    if coder.open:
+        raise ValueError(
+            "--categorical cannot be combined with --stream: which categories there are must be known before"
+        )
     with readable(path):
-        source = open_source(path)
-        pieces = pieces_of(source, None if columns is None else list(columns), weights, ignore_text)
+        source = open_source(path, text.encoding)
+        pieces = pieces_of(source, None if columns is None else list(columns), weights, ignore_text, coder, text)
     if pieces.n_rows == 0:
         raise ValueError(f"{path} has a header but no rows: there is nothing to fit")
     size = min(BATCH_ROWS, max(1, BATCH_BYTES // pieces.row_bytes)) if batch_rows is None else batch_rows
-    return TableStream(Path(path), pieces, size, drop_missing)
+    stream = TableStream(Path(path), pieces, size, drop_missing)
+    stream.categories = {name: tuple(levels) for name, levels in (categories or {}).items() if levels is not None}
+    return stream
 
 
 def one_ahead(items: Generator[T, None, None]) -> Generator[T, None, None]:

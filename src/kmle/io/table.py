@@ -1,7 +1,7 @@
 """A table read from a file: rows of numbers, the names of their columns, perhaps weights."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -24,6 +24,12 @@ class Table:
     notes: tuple[str, ...] = ()
     first_row: int | None = None
     """The number of row 0 where this is a part of a table; None for a whole one."""
+    kept: NDArray[np.intp] | None = None
+    """The numbers of the rows in the file, where some were left out; None where none was."""
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The names of the categories, by column, that the codes in the rows stand for."""
+    cells: Callable[[], Any] | None = None
+    """All columns of the file as they are, in a polars frame."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -34,8 +40,13 @@ class Table:
 
     def row_name(self, row: int) -> str:
         """How to speak of a row: by its number and, in a text file, its line."""
-        number = row + (self.first_row or 0)
+        number = int(self.row_numbers()[row])
         return f"row {number}" if self.first_line is None else f"row {number} (line {number + self.first_line})"
+
+    def row_numbers(self) -> NDArray[np.intp]:
+        """The number of each row in the file, from zero."""
+        first = self.first_row or 0
+        return np.arange(first, first + len(self.rows)) if self.kept is None else self.kept
 
 
 def chosen_columns(source: str, present: list[str], wanted: list[str] | None, weights: str | None) -> list[str]:
@@ -75,18 +86,19 @@ def without_missing(table: Table, drop: bool) -> Table:
     if not keep.any():
         raise ValueError(f"{table.source} has a missing value in every row: no row is left to use")
     dropped = int(len(keep) - keep.sum())
-    return Table(
-        table.rows[keep],
-        table.columns,
-        table.source,
-        None if table.weights is None else table.weights[keep],
-        notes=(*table.notes, left_out(dropped, len(keep))),
-    )
+    return kept_rows(table, keep, notes=(*table.notes, left_out(dropped, len(keep))))
+
+
+def kept_rows(table: Table, keep: NDArray[np.bool_], **changes: Any) -> Table:
+    """The table with these rows only, which know their numbers in the file."""
+    weights = None if table.weights is None else table.weights[keep]
+    return replace(table, rows=table.rows[keep], weights=weights, kept=table.row_numbers()[keep], **changes)
 
 
 def left_out(dropped: int, n_rows: int) -> str:
     """The note on rows that are not used."""
-    return f"{dropped} of {n_rows} rows with missing values were left out"
+    verb = "was" if dropped == 1 else "were"
+    return f"{dropped} of {n_rows} rows with missing values {verb} left out"
 
 
 def complete_rows(table: Table, drop: bool) -> NDArray[np.bool_] | None:

@@ -3,46 +3,52 @@
 import gzip
 import io
 import os
-import sys
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
-from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .formats import check_batches_output, check_output, output_kind
+from .formats import check_batches_output, output_kind
+from .outputs import opened_output
 
 Columns = Mapping[str, NDArray[Any]]
 
 
 def write_table(path: str, columns: Columns) -> None:
     """Writes columns of equal length; "-" is CSV on standard output. NPY holds one column flat, several as a table."""
-    check_output(path)
     kind, zipped = output_kind(path)
-    if path == "-":
-        # Slice by slice through Python's own stream, which knows when nobody reads any more.
-        for place, part in enumerate(pl.DataFrame(dict(columns)).iter_slices(1 << 16)):
-            sys.stdout.buffer.write(part.write_csv(include_header=place == 0).encode())
-        sys.stdout.buffer.flush()
-        return
+    text = kind in ("csv", "tsv")
+    with opened_output(path, seekable=not text) as file, _system_errors():
+        if zipped:
+            plain = io.BytesIO()
+            _write(plain, kind, columns)
+            file.write(gzip.compress(plain.getbuffer(), mtime=0))
+        elif text:
+            _write_text(file, "\t" if kind == "tsv" else ",", [columns])
+        else:
+            _write(file, kind, columns)
+
+
+@contextmanager
+def _system_errors() -> Iterator[None]:
+    """What the system refuses polars, as errors of the system."""
     try:
-        with Path(path).open("wb") as file:
-            if zipped:
-                plain = io.BytesIO()
-                _write(plain, kind, columns)
-                file.write(gzip.compress(plain.getbuffer(), mtime=0))
-            else:
-                _write(file, kind, columns)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        yield
+    except pl.exceptions.PolarsError as error:
+        told = re.search(r"os error (\d+)", str(error))
+        if told is None:
+            raise
+        raise OSError(int(told[1]), os.strerror(int(told[1]))) from None
 
 
 def _write(file: BinaryIO, kind: str, columns: Columns) -> None:
     if kind == "npz":
-        np.savez(file, **columns)  # type: ignore[arg-type]
+        np.savez(file, **{name: np.asarray(column) for name, column in columns.items()})  # type: ignore[arg-type]
         return
     if kind == "npy":
         np.save(file, _joined(columns), allow_pickle=False)
@@ -60,32 +66,20 @@ def _write(file: BinaryIO, kind: str, columns: Columns) -> None:
 
 
 def write_batches(path: str, batches: Iterable[Columns]) -> None:
-    """Writes columns of which a batch at a time is at hand, the file whole or not at all; else as `write_table`."""
-    check_output(path)
+    """Writes columns of which a batch at a time is at hand, atomically; else as `write_table`."""
     check_batches_output(path)
     kind, zipped = output_kind(path)
-    if path == "-":
-        _write_text(sys.stdout.buffer, ",", batches)
-        sys.stdout.buffer.flush()
-        return
-    where = Path(path)
-    beside = where.with_name(f".{where.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            if kind in ("parquet", "arrow"):
-                _sink(file, kind, iter(batches))
-            elif kind == "npy":
-                _write_array(file, batches)
-            elif zipped:
-                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-                    _write_text(cast(BinaryIO, packed), "\t" if kind == "tsv" else ",", batches)
-            else:
-                _write_text(file, "\t" if kind == "tsv" else ",", batches)
-        beside.replace(where)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
-    finally:
-        beside.unlink(missing_ok=True)
+    separator = "\t" if kind == "tsv" else ","
+    with opened_output(path, seekable=kind not in ("csv", "tsv")) as file, _system_errors():
+        if kind in ("parquet", "arrow"):
+            _sink(file, kind, iter(batches))
+        elif kind == "npy":
+            _write_array(file, batches)
+        elif zipped:
+            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+                _write_text(cast(BinaryIO, packed), separator, batches)
+        else:
+            _write_text(file, separator, batches)
 
 
 def _write_text(file: BinaryIO, separator: str, batches: Iterable[Columns]) -> None:
@@ -117,7 +111,10 @@ def _write_header(file: BinaryIO, like: NDArray[Any], n_rows: int) -> None:
 
 
 def _joined(columns: Columns) -> NDArray[Any]:
-    arrays = list(columns.values())
+    arrays = [np.asarray(column) for column in columns.values()]
+    for name, array in zip(columns, arrays, strict=True):
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"column {name!r} is text and an array holds numbers only: use .csv or .parquet")
     return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
 
 

@@ -1,11 +1,16 @@
 """How many components, of which family; simpler mixtures near a given one; what is certain about a fit."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .candidates import Candidate, Selection
-from .certificates import SeedingCertificate, certify, seeding_certificate
 from .kernel_density import kernel_density
-from .merging import merge_path_from_fit, merge_path_from_labels, refit_path
-from .path import Level, MergePath, merge_path
-from .simplification import Simplification, simplify
+
+if TYPE_CHECKING:
+    from .certificates import SeedingCertificate, certify, seeding_certificate
+    from .merging import merge_path_from_fit, merge_path_from_labels, refit_path
+    from .path import Level, MergePath, merge_path
+    from .simplification import Simplification, simplify
 
 __all__ = [
     "Candidate",
@@ -23,3 +28,24 @@ __all__ = [
     "seeding_certificate",
     "simplify",
 ]
+
+# Where each name lives; fetched when first asked for, as certificates load SciPy, which comparing candidates does not.
+_HOMES = {
+    "Level": "path",
+    "MergePath": "path",
+    "SeedingCertificate": "certificates",
+    "Simplification": "simplification",
+    "certify": "certificates",
+    "merge_path": "path",
+    "merge_path_from_fit": "merging",
+    "merge_path_from_labels": "merging",
+    "refit_path": "merging",
+    "seeding_certificate": "certificates",
+    "simplify": "simplification",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -88,6 +88,13 @@ class Selection:
         return plot_selection(self, ax)
 
     def __str__(self) -> str:
+        return "\n".join([*self.lines, self.sentence, *self.notes])
+
+    __repr__ = __str__
+
+    @property
+    def lines(self) -> list[str]:
+        """The table of the best candidates, and what is said of families that were left out."""
         rows = [("family", "k", "log-likelihood", "parameters", self.criterion, "behind")]
         lowest = self.best.value(self.criterion)
         for candidate in self.ranking[:SHOWN]:
@@ -109,9 +116,7 @@ class Selection:
         if hidden > 0:
             lines.append(f"... and {hidden} more")
         left_out = [f"{c.name} was left out: {c.note}." for c in self.candidates if c.n_components is None]
-        return "\n".join([*lines, *left_out, self.sentence, *self.notes])
-
-    __repr__ = __str__
+        return [*lines, *left_out]
 
     @property
     def sentence(self) -> str:

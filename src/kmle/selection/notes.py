@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from ..learning.state import STOPPED
+
 if TYPE_CHECKING:
     from .candidates import Candidate, Selection
 
@@ -29,8 +31,11 @@ def notes_on(selection: "Selection") -> Iterator[str]:
     fitted = [candidate for candidate in selection.candidates if candidate.fit is not None]
     families: dict[str, dict[int, float]] = {}
     for candidate in fitted:
+        if candidate is not selection.best and candidate.fit is not None and candidate.fit.stop_reason == STOPPED:
+            continue  # its likelihood is not that of its optimum
         families.setdefault(candidate.name, {})[candidate.n_components or 0] = _likelihood(candidate)
-    yield from _edge(selection, sorted(families[selection.best.name]))
+    sizes = {candidate.n_components or 0 for candidate in fitted if candidate.name == selection.best.name}
+    yield from _edge(selection, sorted(sizes))
     for name, likelihoods in families.items():
         for fewer, more in pairwise(sorted(likelihoods)):
             if likelihoods[more] < likelihoods[fewer] - FALL:
