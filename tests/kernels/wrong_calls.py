@@ -64,7 +64,8 @@ INDICES = {
     ("SparseRows64.hard_pass", "labels"),
     ("SparseRows64.label_sums", "labels"),
     ("WideRows.hard_pass", "labels"),
-    ("WideRows.evidence", "labels"),
+    ("WideRows.row_scores", "labels"),
+    ("PackedRows64.own_scores", "labels"),
     ("WideRows.soft_pass", "labels"),
     ("spread_labels", "places"),
     ("product_sums", "places"),
@@ -94,13 +95,18 @@ def totals(order: int = ORDER) -> dict[str, Any]:
     return {"counts": np.zeros(K), "sums": np.zeros((K, order))}
 
 
+def row_outputs() -> dict[str, Any]:
+    numbers = {name: np.zeros(N) for name in ("log_sums", "tops")}
+    return numbers | {name: np.zeros((N, K)) for name in ("shares", "scores")}
+
+
 def clusters() -> dict[str, Any]:
     return {"labels": labels(), "sizes": np.bincount(labels()).astype(np.int64)}
 
 
 def form() -> Any:
     parts = np.zeros((K, D)), np.ones((K, D)), np.zeros(K), np.zeros((K, 0))
-    return compiled.CentredForm(*parts, list(range(D)), [], False)
+    return compiled.CentredForm(*parts, list(range(D)), [], [False] * D)
 
 
 def certain() -> dict[str, Any]:
@@ -224,6 +230,15 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
             {**model(), "mixtures": 1, "kept": K, **totals(), "scores": np.zeros(1), "centred": form()},
         ),
         "PackedRows64.evidence": (packed().evidence, {**model(), "centred": form()}),
+        "PackedRows64.row_scores": (
+            packed().row_scores,
+            {**model(), "centred": form(), "by_differences": False, **row_outputs()},
+        ),
+        "PackedRows64.label_rows": (packed().label_rows, {**model(), "labels": labels(), "centred": form()}),
+        "PackedRows64.own_scores": (
+            packed().own_scores,
+            {"labels": labels(), "centred": form(), "totals": np.zeros(K)},
+        ),
         "PackedRows64.label_sums": (packed().label_sums, {"labels": labels(), **totals()}),
         "CentredForm": (
             compiled.CentredForm,
@@ -234,7 +249,7 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
                 "linear": np.zeros((K, 0)),
                 "places": [0, 1],
                 "linear_places": [],
-                "carried": False,
+                "carried": [False] * D,
             },
         ),
         "SortedRows": (compiled.SortedRows, sorted_line()),
@@ -259,16 +274,16 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         ),
         "SparseRows64.hard_pass": (sparse().hard_pass, {**model(D), **clusters(), **totals(D)}),
         "SparseRows64.best": (sparse().best, {**model(D), "labels": labels()}),
-        "SparseRows64.scores": (sparse().scores, {**model(D), "out": np.zeros((N, K))}),
+        "SparseRows64.row_scores": (sparse().row_scores, {**model(D), **row_outputs()}),
         "SparseRows64.evidence": (sparse().evidence, model(D)),
         "SparseRows64.soft_pass": (sparse().soft_pass, {**model(D), "kept": K, **totals(D)}),
         "SparseRows64.label_sums": (sparse().label_sums, {"labels": labels(), **totals(D)}),
         "WideRows": (compiled.WideRows, with_threads(rows=N, columns=D)),
         "WideRows.load": (wide().load, {"first": 0, "rows": x}),
         "WideRows.hard_pass": (wide().hard_pass, {**factors(), "labels": labels()}),
-        "WideRows.evidence": (
-            wide().evidence,
-            {**factors(), "labels": labels(), "evidence": np.zeros(N), "entropies": np.zeros(N)},
+        "WideRows.row_scores": (
+            wide().row_scores,
+            {**factors(), "labels": labels(), **row_outputs(), "entropies": np.zeros(N)},
         ),
         "WideRows.soft_pass": (
             wide().soft_pass,
@@ -317,6 +332,12 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
             "rounding": 1e-12,
             "natural": np.zeros((K, ORDER)),
             "safe": np.zeros(K, np.uint8),
+        },
+        "gaussian_has_spread": {
+            "natural": np.tile([0.0, 0.0, -0.5, 0.0, -0.5], (K, 1)),
+            "spread": np.ones(D),
+            "rounding": 1e-6,
+            "wide": np.zeros(K, np.uint8),
         },
         "gaussian_log_normalizer": {
             "natural": np.tile([0.0, 0.0, -0.5, 0.0, -0.5], (K, 1)),

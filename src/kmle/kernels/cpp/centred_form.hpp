@@ -20,6 +20,7 @@ public:
           length_(factor.shape(1)), any_carried_(std::count(carried.begin(), carried.end(), true) > 0) {
         const std::size_t k = constant.shape(0), c = places.size();
         require_shape("mean", mean, {k, c});
+        require(carried.size() == c, "carried must have one truth for each column of mean.");
         require_shape("factor", factor, {k, length_ == c ? c : c * (c + 1) / 2});
         require_shape("linear", linear, {k, linear_places.size()});
     }
