@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assignment.problem import LearningProblem, Parameters, Problem
-from ..learning import Starts
+from ..learning import Hartigan, Starts
 from ..numerics.arrays import Array
 from .batch import Batch, Learner
 from .moves import Moves
@@ -52,6 +52,9 @@ CLEAR, CERTAIN = 1 / 3, 1 / 2
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
 FULL_STEPS = 10
+# Hard searches end with Hartigan's moves of single rows, where scores of all rows take so many products at most, for at
+# most so many sweeps.
+FEW_PRODUCTS, SWEEPS = 2e6, 30
 # The winner goes on on samples that grow by this factor, as long as all rows are so many times more, for some steps.
 GROWTH, REFINING_STEPS = 5, 100
 
@@ -78,10 +81,23 @@ def search(
     learner = Learner(sample, hard)
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
     found = Search(learner, tables(sample), n_components, budget, rng).run(kind)
+    if hard and len(sample.rows) * n_components * problem.order <= FEW_PRODUCTS:
+        found = replace(found, parameters=_without_gainful_moves(sample, found.parameters))
     while (size := GROWTH * size) * GROWTH <= problem.total and len(sample.rows) * GROWTH == size:
         sample = _comparable(representative(problem, size, key))
         found = replace(found, parameters=_refined(Learner(sample, hard), found.parameters))
     return found
+
+
+def _without_gainful_moves(sample: Problem, parameters: Parameters) -> Parameters:
+    """Parameters after single rows were moved as long as that gains: far fewer partitions are stable then."""
+    algorithm = Hartigan()
+    state = algorithm.init(sample, parameters)
+    for _ in range(SWEEPS):
+        if state.finished is not None:
+            break
+        state = algorithm.step(sample, state)
+    return state.parameters
 
 
 def _comparable(sample: Problem) -> Problem:
