@@ -12,7 +12,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from .families import ExponentialFamily
 from .families.base import BLOCK_NUMBERS
@@ -287,6 +286,8 @@ def _near_in_trees(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The same among those that are near by their means or by their slopes, each scaled (k-d trees, Bentley, 1975)."""
     wanted = min(TREE_CANDIDATES * n_near + 1, len(counts))
+    from scipy.spatial import cKDTree  # it takes a tenth of a second to load
+
     near = [cKDTree(points).query(points, wanted)[1].reshape(len(counts), -1) for points in map(_scaled, (mean, slope))]
     first = np.repeat(np.arange(len(counts)), 2 * wanted)
     keys = np.sort(first * len(counts) + np.concatenate(near, axis=1).ravel())

@@ -53,12 +53,17 @@ def test_what_is_given_is_the_only_start(n_init):
         (KMLE(3, init=labels, n_init=n_init), X),
         (ExponentialFamilyMixture(3, init=mixture, n_init=n_init), X),
         (warm, X),
-        (KMLE(3, algorithm="online", n_init=n_init), X),
         (KMLE(2, family="exponential", weights="uniform", algorithm="exact", n_init=n_init), np.exp(X[:, :1])),
     ]
     for model, rows in models:
         starts = starts_of(model, rows)
         assert (starts.n, starts.moves) == (1, 0)
+
+
+@pytest.mark.parametrize(("n_init", "count"), [("auto", 1), (4, 4)])
+def test_online_makes_several_starts_on_demand_only(n_init, count):
+    starts = starts_of(KMLE(3, algorithm="online", n_init=n_init))
+    assert (starts.n, starts.moves) == (count, 0)
 
 
 @pytest.mark.parametrize("n_init", ["auto", 2])

@@ -90,7 +90,9 @@ def select(
         else [family_from_words(words.strip()) for words in families.split(",")]
     )
     steps = o.resolution_of(resolution)
-    wish = Wish(how, prior=prior, restarts=n_init, seed=seed, jobs=jobs, resolution=steps)
+    wish = Wish(
+        how, prior=prior, restarts=n_init, seed=seed, jobs=jobs, resolution=steps, scikit_learn=report is not None
+    )
     selection, outcome = choose(terminal, rows, kinds, numbers, str(criterion), wish)
     if report is not None:
         from ..io.outputs import output_file

@@ -76,7 +76,7 @@ class Diagnostics:
 
 def _apart(entropy: float, overfitted: str | None) -> str:
     measured = f"the mean posterior entropy is {entropy:.4f} nats"
-    if overfitted is not None:
+    if overfitted is not None and entropy <= OVERLAP:
         return f"There may be too many components, as {overfitted}; {measured}, which says little then."
     return f"The components {'overlap' if entropy > OVERLAP else 'are well apart'}: {measured}."
 

@@ -21,7 +21,7 @@ Frames = Callable[[list[str], int], Iterator[pl.DataFrame]]
 
 # Compressed columns are decoded for about this many bytes of batches at a time: a row group of millions of rows would
 # otherwise be decoded again for every batch in it.
-DECODED_BYTES = 48 << 20
+DECODED_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
 from ..families.sparse import issparse
-from ..kernels import CompressedRows, PackedRows, RowScores, WideRows
+from ..kernels import Centred, CompressedRows, PackedRows, RowScores, WideRows
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
 from ..numerics.threads import for_each
@@ -142,7 +143,7 @@ class PackedScorer(DenseScorer):
         self, family: ExponentialFamily, natural: Array, log_weights: Array, n_rows: int, n_threads: int = 1
     ) -> None:
         super().__init__(family, natural, log_weights, n_rows, n_threads)
-        form = centred_form(family, self.natural, log_weights)
+        form = self._with_given_means(centred_form(family, self.natural, log_weights))
         self._form = finite(form)
         self._has_own = form is None or bool(form.linear_places)
         self._buffers = threading.local()
@@ -152,6 +153,14 @@ class PackedScorer(DenseScorer):
             lasting = np.zeros_like(self._lasting)
             lasting[:, list(form.linear_places)] = self._lasting[:, list(form.linear_places)]
             self._lasting = lasting
+
+    def _with_given_means(self, form: Centred | None) -> Centred | None:
+        """The form with means as they were given, less the center: a row at a mean is at no distance from it."""
+        shift = self._shift()
+        given = None if form is None or shift is None else centred_form(self.family, self.given, self.log_weights)
+        if form is None or shift is None or given is None or given.places is None or not np.isfinite(given.mean).all():
+            return form
+        return replace(form, mean=given.mean - shift[list(given.places)])
 
     def blocks(self, n_rows: int) -> Iterator[slice]:
         rows = max(FEWEST_ROWS, min(MOST_ROWS, BLOCK_BYTES // (8 * (self.family.n_features or 1))))

@@ -194,7 +194,8 @@ class Learner:
         Those wait that gain next to nothing, or too little to catch up with the best: if every step, `later` ones
         included, gained as much as the last one, they would still be behind.
         """
-        active, places = batch, np.arange(len(batch))
+        places = np.arange(len(batch))
+        active, batch = batch, batch.take(places)  # a copy, to put into
         for step in range(steps):
             with np.errstate(invalid="ignore"):
                 reached = active.objective + (steps - step + later) * active.gain
