@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
-from ..families.resolution import Resolution, typical_rows, unknown_resolution
+from ..families.resolution import Resolution, unknown_resolution
 from ..kernels import Meter, backend
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
 from ..statistics import ClusterStatistics
 from .direct import SCORE_ERROR, score_error, worst_of
+from .facts import Facts
 from .partition import Partition
 
 if TYPE_CHECKING:
@@ -57,30 +58,6 @@ class Known(NamedTuple):
     normalizer: Array
     prior_fit: Array
     """<prior_moment, theta> - F(theta): how well the prior's observations fit, each."""
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the objective needs to know of the rows: one look at them tells it all."""
-
-    total: float
-    """How many there are, or what they weigh."""
-    mean_statistic: Array
-    largest_statistic: Array
-    """The largest |t_i(x)| of each coordinate, or a bound on it: what bounds the rounding of a score."""
-    sum_log_carrier: float
-
-
-def without_extremes(facts: Facts, rows: "Rows") -> Facts:
-    """The facts with the mean statistic of the typical ones among some rows, where others are extreme.
-
-    The prior stands at the mean statistic. One extreme value would make it so wide that no component could be narrow.
-    Values are extreme as the family sees them: large ones are not where it takes their logarithms.
-    """
-    typical = typical_rows(rows.kernel_columns(slice(None))[0])
-    if typical.all() or not typical.any():
-        return facts
-    return replace(facts, mean_statistic=rows.subset(np.flatnonzero(typical)).mean_statistic)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from ..statistics import ClusterStatistics
 from .choose import choose, passing_engine, plain_engine
 from .direct import direct_fits
 from .engine import Engine
-from .objective import Facts, LearningProblem, Parameters, undisturbed, without_extremes
+from .facts import Facts, without_extremes
+from .objective import LearningProblem, Parameters, undisturbed
 from .partition import Labels, Partition
 from .precise import PreciseEngine
 from .precise_objective import PreciseProblem

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..assignment.choose import choose, passing_engine
 from ..assignment.direct import direct_fits
 from ..assignment.engine import Engine
-from ..assignment.objective import Facts
+from ..assignment.facts import Facts
 from ..assignment.partition import Labels, Partition
 from ..assignment.precise import PreciseEngine
 from ..assignment.rows import Rows

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.objective import Parameters, without_extremes
+from ..assignment.facts import without_extremes
+from ..assignment.objective import Parameters
 from ..assignment.partition import DIGEST_BYTES, Labels, Partition
 from ..assignment.parts import PartedProblem
 from ..assignment.problem import Problem, has_direct, sample_size, sampled_resolution

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ..assignment.problem import LearningProblem, Parameters
 from ..numerics.arrays import Array
 
-# Residuals that Anderson acceleration combines, at most.
-MEMORY = 8
+# Changes of residuals that Anderson acceleration combines, at most, and the numbers that they may hold.
+MEMORY, NUMBERS = 8, 1_000_000
 # Directions in which residuals differ by less than this share, squared, are rounding.
 RANK = 1e-10
 # Momentum after s accepted steps is s / (s + DELAY), at most LARGEST.
@@ -76,16 +76,19 @@ class Acceleration:
         return Acceleration(self.plain, pause=self.pause, refused=self.refused)
 
     def observed(self, problem: LearningProblem, point: Parameters, plain: Parameters) -> "Acceleration":
-        """The same with one more residual: that of a point with this plain estimate."""
+        """The same with one more residual: that of a point with this plain estimate. Long ones are not kept."""
         alive = plain.alive & point.alive
         x, g = _vector(point, alive), _vector(plain, alive)
+        kept = 1 + min(MEMORY, NUMBERS // len(x))
+        if kept < 2:
+            return self
         moments, there = (problem.family.moment_from_natural(theta.natural[alive]) for theta in (point, plain))
         before, shares = np.exp(point.log_weights[alive]), np.exp(plain.log_weights[alive])
         dual = problem.total * np.append((shares[:, None] * (there - moments)).ravel(), shares - before)
         new = np.stack([x, g - x, dual])[:, np.newaxis]
         if self.residuals is None or self.residuals.shape[2] != len(x):
             return replace(self, residuals=new)
-        return replace(self, residuals=np.concatenate([self.residuals, new], axis=1)[:, -MEMORY - 1 :])
+        return replace(self, residuals=np.concatenate([self.residuals, new], axis=1)[:, -kept:])
 
     def anderson(self, problem: LearningProblem, plain: Parameters) -> tuple[Parameters | None, float]:
         """The point where the combined residuals cancel, and half the gain its way promises.
