@@ -6,6 +6,7 @@ import pytest
 from images.scenes import scene
 from kmle import Mixture
 from kmle.images import ImageMixture, run, save_picture
+from kmle.images.run import written_together
 
 
 @pytest.fixture
@@ -48,3 +49,18 @@ def test_amplitudes(path, tmp_path, family):
 def test_a_file_where_the_folder_should_be(path):
     with pytest.raises(ValueError, match="give a folder"):
         run(path, path, 2)
+
+
+def test_files_are_written_together_or_not_at_all(tmp_path):
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "model.npz").write_text("before")
+    for folder in (old, tmp_path / "new"):
+        with pytest.raises(OSError, match="full"), written_together(folder) as made:
+            (made / "model.npz").write_text("after")
+            raise OSError("disk full")
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert [path.read_text() for path in old.iterdir()] == ["before"]
+    with written_together(old) as made:
+        (made / "model.npz").write_text("after")
+    assert [path.read_text() for path in old.iterdir()] == ["after"]

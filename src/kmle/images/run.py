@@ -1,9 +1,11 @@
 """Everything for one picture, written to a folder: what a command calls."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -70,11 +72,26 @@ def run(
     start = time.perf_counter()
     model = ImageMixture.fit(picture, n_components, **options)
     seconds = time.perf_counter() - start
-    folder.mkdir(parents=True, exist_ok=True)
+    with written_together(folder) as made:
+        files, measures, measured = _write(made, model, picture, figure, superpixels, rates, options)
+    files = [folder / file.name for file in files]
+    return Outcome(tuple(files), model.notes, model.n_components, seconds, measures, measured)
+
+
+def _write(
+    folder: Path,
+    model: ImageMixture,
+    picture: Picture,
+    figure: bool,
+    superpixels: int | None,
+    rates: Iterable[int] | None,
+    options: dict[str, Any],
+) -> tuple[list[Path], dict[str, float], tuple[Rate, ...]]:
+    """Writes the pictures, model and label map of a mixture; returns the files and what was measured."""
     files = [folder / "model.npz"]
     measures: dict[str, float] = {"bytes": model.save(files[0])}
     size = size_within(model.width, model.height) if figure else None
-    shown = panels(model, picture, size=size, random_state=random_state)
+    shown = panels(model, picture, size=size, random_state=options["random_state"])
     rebuilt = shown["posterior mean"]
     if rebuilt.shape[:2] != (model.height, model.width):
         rebuilt = reconstructed(model)
@@ -84,7 +101,7 @@ def run(
     else:
         files += [save_picture(folder / _file_name(title), pixels) for title, pixels in shown.items()]
     if superpixels is not None:
-        pieces = cut(picture, superpixels, n_jobs=n_jobs)
+        pieces = cut(picture, superpixels, n_jobs=options["n_jobs"])
         files += pieces.save(folder / "labels")
         files.append(save_picture(folder / "superpixels.png", with_boundaries(picture, pieces.labels)))
         measures["superpixels"] = pieces.n_segments
@@ -92,7 +109,22 @@ def run(
     if measured:
         files.append(folder / "rate_distortion.png")
         plot_rate_distortion(measured).figure.savefig(files[-1], dpi=110)
-    return Outcome(tuple(files), model.notes, model.n_components, seconds, measures, measured)
+    return files, measures, measured
+
+
+@contextmanager
+def written_together(folder: Path) -> Iterator[Path]:
+    """A folder to write to; its files are moved to `folder` at the end, all or, after a failure, none of them."""
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with TemporaryDirectory(dir=folder, prefix=".part-") as made:
+            yield Path(made)
+            for file in Path(made).iterdir():
+                file.replace(folder / file.name)
+    finally:
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _amplitude(
@@ -106,14 +138,15 @@ def _amplitude(
     start = time.perf_counter()
     found = segment_amplitude(picture, n_components, family=family, algorithm=algorithm, **options)
     seconds = time.perf_counter() - start
-    folder.mkdir(parents=True, exist_ok=True)
     original, segments = in_colour(to_bytes(picture.levels)), found.segments()
     sheet = contact_sheet({"picture": original, f"{family} segments": segments, "mean levels": found.picture()})
-    files = [save_picture(folder / "segmentation.png", segments), save_picture(folder / "figure.png", sheet)]
-    files += [folder / "labels.npy", folder / "model.json"]
-    np.save(files[2], found.labels)
-    files[3].write_text(found.mixture.to_json(), encoding="utf-8")
-    return Outcome(tuple(files), found.notes, found.mixture.n_components, seconds)
+    with written_together(folder) as made:
+        files = [save_picture(made / "segmentation.png", segments), save_picture(made / "figure.png", sheet)]
+        files += [made / "labels.npy", made / "model.json"]
+        np.save(files[2], found.labels)
+        files[3].write_text(found.mixture.to_json(), encoding="utf-8")
+    named = tuple(folder / file.name for file in files)
+    return Outcome(named, found.notes, found.mixture.n_components, seconds)
 
 
 def _file_name(title: str) -> str:
