@@ -51,14 +51,19 @@ def test_a_file_where_the_folder_should_be(path):
         run(path, path, 2)
 
 
+def write_until_full(folder):
+    with written_together(folder) as made:
+        (made / "model.npz").write_text("after")
+        raise OSError("disk full")
+
+
 def test_files_are_written_together_or_not_at_all(tmp_path):
     old = tmp_path / "old"
     old.mkdir()
     (old / "model.npz").write_text("before")
     for folder in (old, tmp_path / "new"):
-        with pytest.raises(OSError, match="full"), written_together(folder) as made:
-            (made / "model.npz").write_text("after")
-            raise OSError("disk full")
+        with pytest.raises(OSError, match="full"):
+            write_until_full(folder)
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
     assert [path.read_text() for path in old.iterdir()] == ["before"]
     with written_together(old) as made:
