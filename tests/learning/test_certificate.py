@@ -49,7 +49,9 @@ def test_a_lloyd_optimum_that_hartigan_improves_says_so():
     """Some of many starts end where Hartigan's moves still gain, and the certificate tells which, by that gain."""
     kinds = set()
     for seed in range(12):
-        model = KMLE(6, algorithm="hard-em", random_state=seed, prior_strength=0.1).fit(POINTS)
+        model = KMLE(6, algorithm="hard-em", init="k-mle++", n_init=1, random_state=seed, prior_strength=0.1).fit(
+            POINTS
+        )
         found = model.certify(POINTS)
         better = KMLE(6, algorithm="hartigan", init=model.mixture_, prior_strength=0.1).fit(POINTS)
         gained = better.objective_ - model.objective_ > 1e-8
