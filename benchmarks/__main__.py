@@ -30,7 +30,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for one run of a contestant")
     parser.add_argument("--threads", type=int, default=machine.cores(), help="for every contestant")
     parser.add_argument(
-        "--contestants", metavar="'scikit-learn,kmle hard'", help="only these, by the names in the tables"
+        "--competitors", metavar="'scikit-learn,kmle hard'", help="only these, by the names in the tables"
     )
     parser.add_argument("--no-peers", action="store_true", help="kmle alone")
     parser.add_argument("--no-memory", action="store_true", help="leave out the peak memory")
@@ -40,7 +40,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     unknown = [part for part in chosen.parts if part not in (*WORKLOADS, *OTHER_PARTS)]
     if unknown:
         parser.error(f"there is no {', '.join(unknown)}; choose from {', '.join([*WORKLOADS, *OTHER_PARTS])}")
-    chosen.names = tuple(chosen.contestants.split(",")) if chosen.contestants else None
+    chosen.names = tuple(chosen.competitors.split(",")) if chosen.competitors else None
     unknown = [name for name in chosen.names or () if name not in CONTESTANTS]
     if unknown:
         parser.error(f"there is no {', '.join(unknown)}; choose from {', '.join(CONTESTANTS)}")
@@ -54,7 +54,7 @@ def main(given: list[str] | None = None) -> int:
         repeats=chosen.repeats,
         time_limit=chosen.time_limit,
         n_threads=chosen.threads,
-        contestants=chosen.names,
+        competitors=chosen.names,
         peers=not chosen.no_peers,
         memory=not chosen.no_memory,
     )

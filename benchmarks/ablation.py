@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kmle import KMLE, ExponentialFamilyMixture, Mixture
-from kmle.assignment.choose import ENGINES
+from kmle.engines.choose import ENGINES
 
 from . import machine
 from .harness import PAUSE, WARM_UP_ROWS, quietly
@@ -63,7 +63,7 @@ def of_case(case: str, quick: bool, n_threads: int, repeats: int, memory: bool) 
                     "seconds": seconds,
                     "iterations": int(model.n_iter_),
                     "megabytes": memory_apart(case, kind, engine, folder, n_threads) if memory else None,
-                    "chosen": model.fit_.engine,
+                    "chosen": model.result_.engine,
                     "same": bool(np.array_equal(model.labels_, expected)),
                     "shape": list(X.shape),
                     "components": start.n_components,
@@ -80,7 +80,7 @@ def estimator(case: str, kind: str, engine: str, start: Mixture, n_threads: int)
         weights="uniform" if WORKLOADS[case].k_means else None,
         tol=WORKLOADS[case].tol,
         max_iter=ITERATIONS,
-        assignment=engine,
+        engine=engine,
         n_jobs=n_threads,
     )
 

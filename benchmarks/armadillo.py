@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .contestants import Array
+from .competitors import Array
 
 SOURCE = Path(__file__).with_name("armadillo.cpp")
 COMPILER = "g++"
@@ -44,10 +44,10 @@ def why_missing() -> str | None:
     """Why Armadillo cannot be used here, or None."""
     if shutil.which(COMPILER) is None:
         return f"no compiler ({COMPILER})"
-    looked = subprocess.run(
+    check_chunks = subprocess.run(
         [COMPILER, "-E", "-x", "c++", "-"], input="#include <armadillo>", text=True, capture_output=True
     )
-    return None if looked.returncode == 0 else "headers not installed"
+    return None if check_chunks.returncode == 0 else "headers not installed"
 
 
 @cache

@@ -54,17 +54,17 @@ def measured(path: Path, algorithm: str, iterations: int) -> Measured:
     """Fits the file in a process of its own and watches it."""
     options = ["--family", "gaussian", "--algorithm", algorithm, "--max-iter", str(iterations), "--verbose"]
     command = [sys.executable, "-m", "kmle", "fit", str(path), "--stream", "-k", str(N_COMPONENTS), *options]
-    began, times, told = time.perf_counter(), [], []
+    began, times, message = time.perf_counter(), [], []
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         watch = Watch(process.pid)
         assert process.stderr is not None
         for line in process.stderr:
-            told.append(line)
+            message.append(line)
             if line.startswith("iteration "):
                 times.append(time.perf_counter())
         peak = watch.stop()
     if process.returncode != 0:
-        raise SystemExit("".join(told))
+        raise SystemExit("".join(message))
     gaps = np.diff([began, *times] if len(times) < 2 else times)
     return Measured(path.stat().st_size / 1e9, time.perf_counter() - began, statistics.median(gaps), peak)
 

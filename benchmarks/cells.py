@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kmle import families as f
 from kmle.families import ExponentialFamily, resolve
 
-from .contestants import Array
+from .competitors import Array
 from .data_sets import FAMILIES, data_set
 
 GAUSSIANS = {"full": "gaussian", "diag": "diagonal-gaussian", "spherical": "spherical-gaussian"}

@@ -16,7 +16,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from kmle import KMLE, Mixture
-from kmle.learning.loop import watched
+from kmle.algorithms.loop import watched
 
 COLUMNS = 5
 COMPONENTS = 16
@@ -24,9 +24,9 @@ COMPONENTS = 16
 
 def block(place: int, n: int) -> Any:
     """Rows of overlapping clusters, the same ones for the same place."""
-    centres = np.random.default_rng(0).normal(0.0, 2.0, (COMPONENTS, COLUMNS))
+    centers = np.random.default_rng(0).normal(0.0, 2.0, (COMPONENTS, COLUMNS))
     rng = np.random.default_rng([1, place])
-    return centres[rng.integers(COMPONENTS, size=n)] + rng.standard_normal((n, COLUMNS))
+    return centers[rng.integers(COMPONENTS, size=n)] + rng.standard_normal((n, COLUMNS))
 
 
 def timed(model: KMLE, X: Any) -> tuple[list[float], KMLE]:
@@ -83,9 +83,9 @@ def dask_ml_iteration(blocks: Any, begin: Mixture, iterations: int) -> float | N
         from dask_ml.cluster import KMeans
     except ImportError:
         return None
-    centres = begin.source["mean"]
+    centers = begin.source["mean"]
     few, many = (
-        seconds_of(lambda n=n: KMeans(COMPONENTS, init=centres, max_iter=n, tol=0.0).fit(blocks))
+        seconds_of(lambda n=n: KMeans(COMPONENTS, init=centers, max_iter=n, tol=0.0).fit(blocks))
         for n in (1, iterations)
     )
     return (many - few) / (iterations - 1)

@@ -11,7 +11,7 @@ from sklearn import datasets
 from kmle import Mixture
 from kmle import families as f
 
-from .contestants import Array
+from .competitors import Array
 
 FOLDER = Path(__file__).with_name("data")
 SIMULATED_ROWS = 500

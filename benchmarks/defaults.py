@@ -28,7 +28,7 @@ from sklearn.mixture import GaussianMixture
 from kmle import KMLE, ExponentialFamilyMixture, Mixture
 from kmle.families import FixedCovarianceGaussian
 
-from .contestants import Array
+from .competitors import Array
 from .data_sets import bundled, table
 from .machine import cores
 from .regular import is_regular
@@ -164,11 +164,11 @@ def theirs(line: Line, X: Array, seed: int) -> tuple[float, float, bool]:
     return seconds, float(model.score(X)), is_regular(mixture, X[:20_000])
 
 
-def inertia(centres: Array, X: Array) -> float:
+def inertia(centers: Array, X: Array) -> float:
     """The mean squared distance to the nearest centre."""
     total = 0.0
     for block in np.array_split(X, len(X) // 10_000 + 1):
-        total += float(((block[:, None] - centres[None]) ** 2).sum(axis=2).min(axis=1).sum())
+        total += float(((block[:, None] - centers[None]) ** 2).sum(axis=2).min(axis=1).sum())
     return total / len(X)
 
 

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from kmle import Mixture
 
-from .contestants import Array, Contestant, Outcome, Run, Task
+from .competitors import Array, Competitor, Outcome, Run, Task
 from .ours import OURS, VARIANTS
 from .peers import PEERS
 from .results import Result, Row
@@ -36,7 +36,7 @@ PAUSE = 0.1
 # Runs shorter than this many seconds are made so many times in each round: a hiccup of the machine outlasts them.
 QUICK_RUN = 1.0
 QUICK_REPEATS = 5
-# A likelihood counts as reached this close to it (nats a row), far below the tolerance at which contestants stop.
+# A likelihood counts as reached this close to it (nats a row), far below the tolerance at which competitors stop.
 REACHED = 1e-4
 
 
@@ -48,8 +48,8 @@ class Settings:
     repeats: int = 3
     time_limit: float = 60.0
     n_threads: int = 1
-    contestants: tuple[str, ...] | None = None
-    """Only these of a workload's contestants; None is all."""
+    competitors: tuple[str, ...] | None = None
+    """Only these of a workload's competitors; None is all."""
     peers: bool = True
     memory: bool = True
     seed: int = 0
@@ -59,7 +59,7 @@ class Settings:
 class Trial:
     """One contestant's runs."""
 
-    contestant: Contestant
+    competitor: Competitor
     run: Run | None = None
     error: str = ""
     limit: int = 0
@@ -106,13 +106,13 @@ class Trial:
 
 
 def measure(workload: Workload, settings: Settings) -> Result:
-    """All contestants of a workload."""
+    """All competitors of a workload."""
     measured = f"{date.today()}, threads: {settings.n_threads}, load before: {os.getloadavg()[0]:.1f}"
     X = workload.data(settings.quick, settings.seed)
     start = workload.start(X, settings.seed)
     task = Task(X, start, settings.n_threads, workload.k_means)
     names = (*workload.peers, *workload.ours) if settings.peers else workload.ours
-    chosen = [name for name in names if settings.contestants is None or name in settings.contestants]
+    chosen = [name for name in names if settings.competitors is None or name in settings.competitors]
     trials = [Trial(CONTESTANTS[name]) for name in chosen]
     with quietly(settings.n_threads):
         for trial in trials:
@@ -159,12 +159,12 @@ def shortened(error: Exception) -> str:
 
 def make_ready(trial: Trial, task: Task) -> None:
     """Warms up on few rows and prepares for all."""
-    trial.error = trial.contestant.missing() or ""
+    trial.error = trial.competitor.missing() or ""
     if trial.error:
         return
     few = task.first_rows(WARM_UP_ROWS)
     try:
-        trial.run = trial.contestant.prepare(few)
+        trial.run = trial.competitor.prepare(few)
     except Exception as error:
         trial.error = shortened(error)
         return
@@ -172,7 +172,7 @@ def make_ready(trial: Trial, task: Task) -> None:
     trial.attempt(2, 0.0)
     trial.error = ""
     try:
-        trial.run = trial.contestant.prepare(task)
+        trial.run = trial.competitor.prepare(task)
     except Exception as error:
         trial.error = shortened(error)
 
@@ -195,7 +195,7 @@ def find_limit(trial: Trial, workload: Workload, settings: Settings) -> None:
 
 def run_once(trial: Trial, workload: Workload) -> None:
     """A run of one iteration, one of a few, and one to the end."""
-    if trial.contestant.is_peer:
+    if trial.competitor.is_peer:
         one = trial.attempt(1, 0.0)
         if one is not None:
             trial.setup_and_one.append(one.seconds)
@@ -214,7 +214,7 @@ def run_once(trial: Trial, workload: Workload) -> None:
 
 def judge(trial: Trial, workload: Workload, X: Array) -> None:
     """The likelihood reached, by the one function for all."""
-    if trial.outcome is None or trial.error or workload.floored or not trial.contestant.same_model:
+    if trial.outcome is None or trial.error or workload.floored or not trial.competitor.same_model:
         return
     try:
         mixture = trial.outcome.mixture()
@@ -237,7 +237,7 @@ def measure_memory(trials: list[Trial], workload: Workload, task: Task) -> None:
             if trial.outcome is None or trial.error:
                 continue
             iterations = min(trial.limit, 2)
-            command = [sys.executable, "-m", "benchmarks.memory", trial.contestant.name, folder, str(iterations)]
+            command = [sys.executable, "-m", "benchmarks.memory", trial.competitor.name, folder, str(iterations)]
             command += [str(task.n_threads), "k-means" if workload.k_means else "mixture"]
             child = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1])
             if child.returncode == 0:
@@ -280,39 +280,39 @@ class Trail:
 
 def run_trails(trials: list[Trial], workload: Workload, task: Task, settings: Settings) -> dict[str, Trail]:
     """Every variant of kmle goes on until it has passed every peer, or to its own end."""
-    goals = [t.log_likelihood for t in trials if t.contestant.is_peer and t.log_likelihood is not None]
+    goals = [t.log_likelihood for t in trials if t.competitor.is_peer and t.log_likelihood is not None]
     if not goals:
         return {}
     trails = {}
     for trial in trials:
-        if trial.contestant.is_peer or trial.outcome is None or trial.error:
+        if trial.competitor.is_peer or trial.outcome is None or trial.error:
             continue
-        variant = VARIANTS[trial.contestant.name]
+        variant = VARIANTS[trial.competitor.name]
         runs: list[tuple[list[float], list[Mixture]]] = []
         while len(runs) < settings.repeats * (QUICK_REPEATS if runs and runs[0][0][-1] < QUICK_RUN else 1):
             time.sleep(PAUSE)
             runs.append(variant.trail(task, max(goals), settings.time_limit, 10 * workload.max_iter))
         length = min(len(stamps) for stamps, _ in runs)
         seconds = [statistics.median(stamps[place] for stamps, _ in runs) for place in range(length)]
-        trails[trial.contestant.name] = Trail(seconds, runs[-1][1][:length], workload, task.X)
+        trails[trial.competitor.name] = Trail(seconds, runs[-1][1][:length], workload, task.X)
     return trails
 
 
 def row_of(trial: Trial, trials: list[Trial], trails: dict[str, Trail], workload: Workload) -> Row:
     """A line of the table."""
-    contestant, outcome = trial.contestant, trial.outcome
+    competitor, outcome = trial.competitor, trial.outcome
     if outcome is None or trial.error:
-        return Row(contestant.name, contestant.is_peer, contestant.same_model, error=trial.error or "no result")
+        return Row(competitor.name, competitor.is_peer, competitor.same_model, error=trial.error or "no result")
     stopped = trial.limit < workload.max_iter and outcome.iterations >= trial.limit
     goals = {
-        t.contestant.name: t.log_likelihood for t in trials if t.contestant.is_peer and t.log_likelihood is not None
+        t.competitor.name: t.log_likelihood for t in trials if t.competitor.is_peer and t.log_likelihood is not None
     }
-    trail = trails.get(contestant.name)
+    trail = trails.get(competitor.name)
     times = {} if trail is None else {name: trail.seconds_to(goal) for name, goal in goals.items()}
     return Row(
-        contestant.name,
-        contestant.is_peer,
-        contestant.same_model,
+        competitor.name,
+        competitor.is_peer,
+        competitor.same_model,
         seconds_per_iteration=trial.seconds_per_iteration,
         iterations=outcome.iterations,
         seconds=statistics.median(trial.full),

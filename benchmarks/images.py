@@ -19,7 +19,7 @@ from skimage import data
 from sklearn.mixture import GaussianMixture
 
 from kmle import ExponentialFamilyMixture, Mixture
-from kmle.images import ImageMixture, Picture, save_picture
+from kmle.images import ImageData, ImageMixture, save_image
 from kmle.images.points import anchors, points
 from kmle.numerics.arrays import Array
 
@@ -41,11 +41,11 @@ def likelihoods(names: list[str], step: int) -> None:
     print("| picture | seed | kmle | seconds | kmle, k-MLE | scikit-learn | seconds | scikit-learn, EM to the end |")
     print("|---|---|---|---|---|---|---|---|")
     for name in names:
-        picture = shrunk(name, step)
-        scored = table_of(picture, FRESH)
+        image = shrunk(name, step)
+        scored = table_of(image, FRESH)
         rows = []
         for seed in range(SEEDS):
-            rows.append(_side_by_side(picture, scored, seed))
+            rows.append(_side_by_side(image, scored, seed))
             own, seconds, hard, peer, peer_seconds, patient = rows[-1]
             shown = f"{own:.4f} | {seconds:.2f} | {hard:.4f} | {peer:.4f} | {peer_seconds:.1f} | {patient:.4f}"
             print(f"| {name} | {seed} | {shown} |", flush=True)
@@ -54,12 +54,12 @@ def likelihoods(names: list[str], step: int) -> None:
         print(f"| {name} | worst of kmle, best of the peer | {worst:.4f} | | | {best:.4f} | | {end:.4f} |", flush=True)
 
 
-def _side_by_side(picture: Picture, scored: Array, seed: int) -> tuple[float, ...]:
+def _side_by_side(image: ImageData, scored: Array, seed: int) -> tuple[float, ...]:
     start = time.perf_counter()
-    model = ImageMixture.fit(picture, COMPONENTS, random_state=seed)
+    model = ImageMixture.fit(image, COMPONENTS, random_state=seed)
     seconds = time.perf_counter() - start
-    hard = ImageMixture.fit(picture, COMPONENTS, algorithm="k-mle", random_state=seed)
-    table = table_of(picture, seed)
+    hard = ImageMixture.fit(image, COMPONENTS, algorithm="k-mle", random_state=seed)
+    table = table_of(image, seed)
     start = time.perf_counter()
     peer = GaussianMixture(COMPONENTS, random_state=seed).fit(table)
     peer_seconds = time.perf_counter() - start
@@ -70,26 +70,26 @@ def _side_by_side(picture: Picture, scored: Array, seed: int) -> tuple[float, ..
     return own, seconds, hardly, peers, peer_seconds, end
 
 
-def table_of(picture: Picture, seed: int) -> Array:
+def table_of(image: ImageData, seed: int) -> Array:
     """The points `ImageMixture.fit` learns from with this `random_state`."""
-    return points(picture, *anchors(picture, 1, 1), 1, 1.0, np.random.default_rng(seed))
+    return points(image, *anchors(image, 1, 1), 1, 1.0, np.random.default_rng(seed))
 
 
-def shrunk(name: str, step: int) -> Picture:
+def shrunk(name: str, step: int) -> ImageData:
     """A picture of scikit-image, every so many pixels of it."""
-    return Picture(np.ascontiguousarray(getattr(data, name)()[::step, ::step]))
+    return ImageData(np.ascontiguousarray(getattr(data, name)()[::step, ::step]))
 
 
-def sheet(picture: Picture) -> None:
+def sheet(image: ImageData) -> None:
     """The whole contact sheet from the command line, a new process each time."""
     with tempfile.TemporaryDirectory() as folder:
-        path = save_picture(Path(folder) / "picture.png", picture.levels)
+        path = save_image(Path(folder) / "picture.png", image.levels)
         command = [sys.executable, "-m", "kmle", "image", str(path), "-k", str(COMPONENTS), "--figure", "--json"]
         for _ in range(RUNS):
             start = time.perf_counter()
-            told = subprocess.run([*command, "--out", folder], capture_output=True, text=True, check=True).stdout
+            message = subprocess.run([*command, "--out", folder], capture_output=True, text=True, check=True).stdout
             seconds = time.perf_counter() - start
-            about = json.loads(told)
+            about = json.loads(message)
             print(
                 f"contact sheet: {seconds:.2f} s, of which learning {about['learning_seconds']:.2f} s; "
                 f"psnr {about['psnr']:.2f}, ssim {about['ssim']:.3f}, {about['bytes']} bytes",
@@ -97,13 +97,13 @@ def sheet(picture: Picture) -> None:
             )
 
 
-def patches(picture: Picture) -> None:
+def patches(image: ImageData) -> None:
     """Patches of 8 x 8 pixels."""
-    rows, _ = anchors(picture, PATCH, PATCH // 4)
+    rows, _ = anchors(image, PATCH, PATCH // 4)
     start = time.perf_counter()
-    ImageMixture.fit(picture, COMPONENTS, patch=PATCH)
+    ImageMixture.fit(image, COMPONENTS, patch=PATCH)
     seconds = time.perf_counter() - start
-    columns = 2 + PATCH**2 * picture.channels
+    columns = 2 + PATCH**2 * image.channels
     print(
         f"\npatches: {len(rows)} x {columns} points in {seconds:.1f} s, peak {peak() / 2**30:.2f} GiB (whole process)"
     )
@@ -120,7 +120,7 @@ def main() -> None:
         # First, because the peak of memory is that of the whole process so far.
         patches(shrunk("astronaut", step))
     sheet(shrunk("astronaut", step))
-    likelihoods(chosen.pictures, step)
+    likelihoods(chosen.images, step)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kmle.assignment.problem import Problem
-from kmle.kernels import Clusters, PackedRows
+from kmle._kernels import Clusters, PackedRows
+from kmle.problem.problem import Problem
 
 from .harness import PAUSE, quietly
 from .workloads import WORKLOADS
@@ -51,7 +51,7 @@ def bandwidth(n_threads: int, size: int = 1 << 25) -> float:
 
 def pass_seconds(rows: PackedRows, natural: Any, bias: Any) -> float:
     """Seconds of a hard pass in which no label changes, as in most iterations."""
-    clusters = Clusters.empty(rows.n_rows, len(bias), rows.order)
+    clusters = Clusters.empty(rows.n_rows, len(bias), rows.n_statistics)
     time.sleep(PAUSE)
     return median_seconds(lambda: rows.hard_pass(natural, bias, clusters))
 
@@ -71,7 +71,7 @@ def limits(quick: bool, n_threads: int) -> list[dict[str, Any]]:
             problem = Problem(start.family, X.astype(kind, copy=False), n_threads=n_threads)
             parameters = problem.from_mixture(start)
             seconds = pass_seconds(problem.rows.packed, parameters.natural, problem.bias(parameters))
-            rate = 2 * len(X) * problem.rows.order * start.n_components / seconds
+            rate = 2 * len(X) * problem.rows.n_statistics * start.n_components / seconds
             entries.append({"name": name, "type": kind, "seconds": seconds, "rate": rate, "gemm": gemm, "quick": quick})
     return entries
 
@@ -84,7 +84,7 @@ def random_pass(n: int, k: int, d: int, n_threads: int) -> float:
     rng = np.random.default_rng(0)
     rows = PackedRows(n, d, "quadratic", n_threads=n_threads)
     rows.load(0, rng.standard_normal((n, d)))
-    natural = 0.1 * rng.standard_normal((k, rows.order))
+    natural = 0.1 * rng.standard_normal((k, rows.n_statistics))
     return pass_seconds(rows, natural, np.zeros(k))
 
 

@@ -7,7 +7,7 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from kmle import kernels
+from kmle import _kernels as kernels
 
 PACKAGES = (
     "kmle", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "pomegranate", "torch", "faiss-cpu", "stepmix",

@@ -160,8 +160,8 @@ def structures_section(book: Book) -> str:
         shown = [f"{seconds_text(other)} ({ratio_text(dense, other)})" for other in others]
         rows.append([entry["case"], str(entry["components"]), seconds_text(dense), *shown])
     size = f"{book.structures[0]['rows']:,}".replace(",", " ")
-    told = f"A hard pass over {size} rows; in brackets, how many times faster than dense."
-    return f"#### Many components\n\n{told}\n\n" + table(["model", "components", *names], rows)
+    message = f"A hard pass over {size} rows; in brackets, how many times faster than dense."
+    return f"#### Many components\n\n{message}\n\n" + table(["model", "components", *names], rows)
 
 
 def text_section(book: Book) -> str:
@@ -178,8 +178,8 @@ def text_section(book: Book) -> str:
             "megabytes": f"{entry['megabytes']:.0f} MB",
             "inertia": "" if entry["inertia"] is None else f"{entry['inertia']:.0f}",
         }
-        told = [f"**{value}**" if name in ahead else value for name, value in shown.items()]
-        rows.append([entry["contestant"], entry["rows"], told[0], str(entry["iterations"]), told[1], told[2]])
+        message = [f"**{value}**" if name in ahead else value for name, value in shown.items()]
+        rows.append([entry["contestant"], entry["rows"], message[0], str(entry["iterations"]), message[1], message[2]])
     n, d = peer["shape"]
     sizes = " (quick sizes)" if peer["quick"] else ""
     intro = f"Default fits of {n} documents of {d} words, {peer['stored']} stored entries, 20 components, with starts."
@@ -237,8 +237,8 @@ def machine_section(book: Book) -> str:
     """All that was measured on one machine."""
     processor = book.machine["Processor"]
     facts = "\n".join(f"- {name}: {value}" for name, value in book.machine.items() if name != "Processor")
-    picture = f"![How many times faster than the best peer](pictures/benchmarks-{short_name(processor)}.png)"
-    parts = [f"### On {processor}", facts, picture, summary(book), *map(workload_section, book.in_order())]
+    image = f"![How many times faster than the best peer](pictures/benchmarks-{short_name(processor)}.png)"
+    parts = [f"### On {processor}", facts, image, summary(book), *map(workload_section, book.in_order())]
     parts += [text_section(book), ablation_section(book), limits_section(book), structures_section(book)]
     return "\n\n".join(part for part in parts if part)
 

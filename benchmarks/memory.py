@@ -16,7 +16,7 @@ import numpy as np
 
 from kmle import Mixture
 
-from .contestants import Task
+from .competitors import Task
 from .harness import CONTESTANTS, WARM_UP_ROWS, quietly
 
 STATUS = Path("/proc/self/status")

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.mixture import GaussianMixture
 
 from kmle import ExponentialFamilyMixture, Mixture
-from kmle.learning import Fit, HardEM, SoftEM, run
+from kmle.algorithms import Fit, HardEM, SoftEM, run
 
 from .cells import CELLS, GAUSSIANS, Cell
 from .references import FILE, MODELS, Reference, problem_of, read, reference, write
@@ -52,7 +52,7 @@ class Outcome:
 
 def fitted(cell: Cell, kind: str, seed: int, peers: bool, left: bool) -> Outcome:
     began = time.perf_counter()
-    fit = MODELS[kind](cell.k, family=cell.model_family(), random_state=seed).fit(cell.X).fit_
+    fit = MODELS[kind](cell.k, family=cell.model_family(), random_state=seed).fit(cell.X).result_
     seconds = time.perf_counter() - began
     peer = peer_objective(cell, seed) if peers and kind == "em" and cell.covariance_type else None
     more = left_to_gain(cell, kind, fit) if left else None
@@ -66,7 +66,7 @@ def peer_objective(cell: Cell, seed: int) -> float:
     parameters = {"mean": theirs.means_, name: theirs.covariances_}
     start = Mixture.from_source(GAUSSIANS[str(cell.covariance_type)], theirs.weights_, **parameters)
     model = ExponentialFamilyMixture(cell.k, family=cell.model_family(), init=start)
-    return float(model.fit(cell.X).fit_.objective)
+    return float(model.fit(cell.X).result_.objective)
 
 
 def left_to_gain(cell: Cell, kind: str, fit: Fit) -> float:
@@ -107,9 +107,9 @@ def left_lines(left: list[float]) -> list[str]:
     if not left:
         return []
     quantiles = np.quantile(left, [0.5, 0.9, 0.99, 1.0])
-    told = ", ".join(f"{value:.3g}" for value in quantiles)
+    message = ", ".join(f"{value:.3g}" for value in quantiles)
     over = sum(value > 0.1 for value in left)
-    return [f"  left to gain, nats (median, 90 %, 99 %, most): {told}; more than 0.1 in {over} of {len(left)}"]
+    return [f"  left to gain, nats (median, 90 %, 99 %, most): {message}; more than 0.1 in {over} of {len(left)}"]
 
 
 def measure(cells: Iterable[Cell], given: argparse.Namespace, references: dict[str, Reference]) -> list[Outcome]:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kmle import KMLE, ExponentialFamilyMixture, Mixture, kernels
-from kmle.assignment.problem import Parameters, Problem
-from kmle.learning import Algorithm, HardEM, KMLELloyd, SoftEM, State
+from kmle import KMLE, ExponentialFamilyMixture, Mixture
+from kmle import _kernels as kernels
+from kmle.algorithms import Algorithm, HardEM, KMLELloyd, SoftEM, State
+from kmle.problem.problem import Parameters, Problem
 
-from .contestants import Contestant, Outcome, Run, Task
+from .competitors import Competitor, Outcome, Run, Task
 
 
 @dataclass
@@ -107,7 +108,7 @@ class Variant:
     ) -> tuple[list[Recorder], Any, float]:
         recorders: list[Recorder] = []
         model: Any = None
-        with serving(self.version):
+        with backend(self.version):
             began = time.perf_counter()
             for place, stage in enumerate(self.stages):
                 recorder = Recorder(algorithm_of(stage), goal, limit, keep, began)
@@ -129,7 +130,7 @@ class Variant:
         return recorders, model, seconds
 
     def _note(self, task: Task, model: Any) -> str:
-        notes = [f"{model.fit_.engine} engine"]
+        notes = [f"{model.result_.engine} engine"]
         lost = task.start.n_components - model.mixture_.n_components
         if lost:
             notes.append(f"{lost} components lost")
@@ -142,7 +143,7 @@ def algorithm_of(stage: str) -> Algorithm:
 
 
 @contextmanager
-def serving(version: str | None) -> Iterator[None]:
+def backend(version: str | None) -> Iterator[None]:
     """A version of the kernels for a while."""
     kernels.use(version)
     try:
@@ -162,4 +163,4 @@ VARIANTS = {
     "kmle k-means": Variant(("k-means",)),
     "kmle k-means float32": Variant(("k-means",), np.float32),
 }
-OURS = {name: Contestant(name, variant.prepare, is_peer=False) for name, variant in VARIANTS.items()}
+OURS = {name: Competitor(name, variant.prepare, is_peer=False) for name, variant in VARIANTS.items()}

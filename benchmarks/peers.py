@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from kmle import Mixture
 
 from . import armadillo
-from .contestants import VARIANCE_FLOOR, Array, Contestant, Outcome, Run, Task
+from .competitors import VARIANCE_FLOOR, Array, Competitor, Outcome, Run, Task
 
 
 def timed(fit: Callable[[], Any]) -> float:
@@ -77,8 +77,8 @@ def means_of(task: Task, dtype: DTypeLike) -> Any:
     return np.ascontiguousarray(task.start.source["mean"], dtype=dtype)
 
 
-def centres_as_mixture(task: Task, centres: Any) -> Mixture:
-    return Mixture.from_source(task.start.family, task.start.weights, mean=np.asarray(centres, dtype=float))
+def centres_as_mixture(task: Task, centers: Any) -> Mixture:
+    return Mixture.from_source(task.start.family, task.start.weights, mean=np.asarray(centers, dtype=float))
 
 
 def k_means_of(module: str, algorithm: str, dtype: DTypeLike) -> Callable[[Task], Run]:
@@ -164,7 +164,7 @@ def pomegranate_laws(start: Mixture) -> list[Any]:
 
 def mixture_of_pomegranate(start: Mixture, model: Any) -> Mixture:
     def column(name: str) -> Array:
-        return np.array([getattr(law, name).numpy() for law in model.distributions], dtype=float)
+        return np.array([getattr(distribution, name).numpy() for distribution in model.distributions], dtype=float)
 
     weights = model.priors.numpy().astype(float)
     weights /= weights.sum()
@@ -261,7 +261,7 @@ def armadillo_gaussian(task: Task) -> Run:
     return run
 
 
-class ArmadilloContestant(Contestant):
+class ArmadilloContestant(Competitor):
     """Armadillo is no Python module: its headers and a compiler are looked for instead."""
 
     def missing(self) -> str | None:
@@ -269,24 +269,24 @@ class ArmadilloContestant(Contestant):
 
 
 PEERS = {
-    contestant.name: contestant
-    for contestant in (
-        Contestant("scikit-learn", scikit_learn_gaussian(np.float64)),
-        Contestant("scikit-learn float32", scikit_learn_gaussian(np.float32)),
-        Contestant(
+    competitor.name: competitor
+    for competitor in (
+        Competitor("scikit-learn", scikit_learn_gaussian(np.float64)),
+        Competitor("scikit-learn float32", scikit_learn_gaussian(np.float32)),
+        Competitor(
             "scikit-learn spherical (other model)", scikit_learn_gaussian(np.float64, "spherical"), same_model=False
         ),
-        Contestant("scikit-learn lloyd", k_means_of("sklearn", "lloyd", np.float64)),
-        Contestant("scikit-learn lloyd float32", k_means_of("sklearn", "lloyd", np.float32)),
-        Contestant("scikit-learn elkan", k_means_of("sklearn", "elkan", np.float64)),
-        Contestant("scikit-learn elkan float32", k_means_of("sklearn", "elkan", np.float32)),
-        Contestant("scikit-learn-intelex", k_means_of("sklearnex", "lloyd", np.float64), ("sklearnex", "daal4py")),
-        Contestant(
+        Competitor("scikit-learn lloyd", k_means_of("sklearn", "lloyd", np.float64)),
+        Competitor("scikit-learn lloyd float32", k_means_of("sklearn", "lloyd", np.float32)),
+        Competitor("scikit-learn elkan", k_means_of("sklearn", "elkan", np.float64)),
+        Competitor("scikit-learn elkan float32", k_means_of("sklearn", "elkan", np.float32)),
+        Competitor("scikit-learn-intelex", k_means_of("sklearnex", "lloyd", np.float64), ("sklearnex", "daal4py")),
+        Competitor(
             "scikit-learn-intelex float32", k_means_of("sklearnex", "lloyd", np.float32), ("sklearnex", "daal4py")
         ),
-        Contestant("faiss float32", faiss_k_means, ("faiss",), stops_by_itself=False),
-        Contestant("pomegranate float32", pomegranate, ("torch", "pomegranate")),
-        Contestant("StepMix", step_mix, ("stepmix",)),
+        Competitor("faiss float32", faiss_k_means, ("faiss",), stops_by_itself=False),
+        Competitor("pomegranate float32", pomegranate, ("torch", "pomegranate")),
+        Competitor("StepMix", step_mix, ("stepmix",)),
         ArmadilloContestant("Armadillo", armadillo_gaussian),
     )
 }

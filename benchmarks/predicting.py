@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from kmle import KMLE, Mixture
-from kmle.assignment.problem import Problem
 from kmle.numerics.arrays import Array
+from kmle.problem.problem import Problem
 
 from .harness import quietly
 from .machine import cores
@@ -104,7 +104,7 @@ CONTESTANTS: dict[str, Callable[[Mixture, Array, int], Any]] = {"kmle": ours, "s
 
 def pass_seconds(mixture: Mixture, X: Array, method: str, n_threads: int) -> float:
     """The median time of a pass of a fit, the first one aside, over rows that are ready."""
-    problem = Problem(mixture.family, X, n_threads=n_threads, n_components=mixture.n_components, assignment="auto")
+    problem = Problem(mixture.family, X, n_threads=n_threads, n_components=mixture.n_components, engine="auto")
     parameters = problem.from_mixture(mixture)
     call = problem.assign if method == "predict" else problem.soften
     return timed(lambda: call(parameters))[0]

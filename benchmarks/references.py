@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from kmle import KMLE, ExponentialFamilyMixture
-from kmle.assignment.problem import Parameters, Problem
-from kmle.learning import Fit, HardEM, SoftEM, run
+from kmle.algorithms import Fit, HardEM, SoftEM, run
+from kmle.estimators.prepare import prepare
+from kmle.problem.problem import Parameters, Problem
 from kmle.search.batch import Batch, Learner
 from kmle.search.partitions import tables
 from kmle.search.starts import kinds_for, portfolio
@@ -76,7 +77,7 @@ def reference(cell: Cell, seed: int = 0, starts: int = STARTS) -> Reference:
 def problem_of(cell: Cell, kind: str) -> Problem:
     """The learning problem as the estimator's defaults make it."""
     model = MODELS[kind](cell.k, family=cell.model_family())
-    problem = model._prepared_data(cell.X, None, np.random.default_rng(0))[0].problem
+    problem = prepare(cell.X, model._plan(), None, None, np.random.default_rng(0))[0].problem
     assert isinstance(problem, Problem)
     return problem
 

@@ -5,7 +5,7 @@ import numpy as np
 from kmle import Mixture
 from kmle.selection.measures import REAL_NUMBERS, measure_of
 
-from .contestants import Array
+from .competitors import Array
 
 FEWEST_ROWS = 5.0
 # A component is narrow where its standard deviation in some direction is below this many steps of the columns' grids.

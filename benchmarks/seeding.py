@@ -98,8 +98,8 @@ MIXTURES: dict[str, Callable[[], Mixture]] = {
 
 def nearest_seed(X: Array, k: int, seed: int) -> Array:
     """Labels of the nearest of k k-means++ seeds, after whitening the columns."""
-    centred = X - X.mean(axis=0)
-    left, values, _ = np.linalg.svd(centred, full_matrices=False)
+    centered = X - X.mean(axis=0)
+    left, values, _ = np.linalg.svd(centered, full_matrices=False)
     whitened = left[:, values > 1e-9 * values[0]] * np.sqrt(len(X))
     seeds, _ = kmeans_plusplus(whitened, k, random_state=seed)
     distances = ((whitened[:, None] - seeds[None]) ** 2).sum(axis=2)
@@ -110,7 +110,7 @@ def reached(truth: Mixture, X: Array, method: str, seed: int) -> float:
     """Complete log-likelihood a row after hard EM from one start."""
     init = nearest_seed(X, truth.n_components, seed) if method == METHODS[2] else method
     model = KMLE(truth.n_components, family=truth.family, algorithm="hard-em", init=init, random_state=seed)
-    return float(model.fit(X).fit_.complete_log_likelihood / len(X))
+    return float(model.fit(X).result_.complete_log_likelihood / len(X))
 
 
 def results() -> Iterator[tuple[str, list[float]]]:

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from kmle.assignment.choose import ENGINES
-from kmle.assignment.rows import Rows
+from kmle.data.table import Rows
+from kmle.engines.choose import ENGINES
 from kmle.families import ExponentialFamily, FixedCovarianceGaussian, Gaussian
 
 from .harness import PAUSE, quietly
 from .limits import median_seconds
 
-STRUCTURES = ("dense", "pruned", "ball-tree", "vp-tree")
+STRUCTURES = ("dense", "boxes", "ball-tree", "vp-tree")
 COMPONENTS = (256, 1024, 4096)
 CASES: dict[str, tuple[ExponentialFamily, int]] = {
     "known covariance, 2 columns": (FixedCovarianceGaussian(0.01), 2),
@@ -46,11 +46,11 @@ def scattered(rows: Rows, k: int) -> tuple[Any, Any]:
     """Components around k of the rows, about as wide as they are far apart, of equal weight."""
     chosen = np.random.default_rng(1).choice(len(rows), k, replace=False)
     d = rows.X.shape[1]
-    centres = rows.seen_from_origin(chosen)
+    centers = rows.centered_rows(chosen)
     if isinstance(rows.family, Gaussian):
         width = k ** (-1 / d)
         covariance = width**2 * np.eye(d) * np.random.default_rng(2).uniform(0.5, 2.0, (k, 1, 1))
-        natural = rows.family.natural_from_source(mean=centres, covariance=covariance)
+        natural = rows.family.natural_from_source(mean=centers, covariance=covariance)
     else:
-        natural = rows.family.natural_from_moment(centres)
+        natural = rows.family.natural_from_moment(centers)
     return natural, -rows.family.log_normalizer(natural) - np.log(k)

@@ -50,8 +50,8 @@ def undersegmentation(truth: LabelMap, found: LabelMap) -> float:
 def compare(name: str, n: int, cut: Callable[[NDArray[np.float64]], LabelMap]) -> None:
     figures = []
     for seed in range(PICTURES):
-        picture, truth = known_picture(seed)
-        found = cut(picture)
+        image, truth = known_picture(seed)
+        found = cut(image)
         pieces = len(np.unique(found))
         figures.append(
             [pieces, boundary_recall(truth, found), undersegmentation(truth, found), boundaries(found).mean()]
@@ -70,12 +70,12 @@ def main() -> None:
     print("| asked | by | pieces | boundary recall | undersegmentation error | share of border pixels |")
     print("|---|---|---|---|---|---|")
     for n in (150, 400, 1000):
-        compare("kmle", n, lambda picture, n=n: superpixels(picture, n).labels)
+        compare("kmle", n, lambda image, n=n: superpixels(image, n).labels)
         for compactness in (10.0, 20.0, 30.0, 50.0):
             compare(
                 f"SLIC, compactness {compactness:g}",
                 n,
-                lambda picture, n=n, c=compactness: slic(picture, n, compactness=c, start_label=0),
+                lambda image, n=n, c=compactness: slic(image, n, compactness=c, start_label=0),
             )
     print("\n1000 superpixels of the astronaut (512 x 512 pixels)")
     timed("kmle", lambda: superpixels(astronaut(), 1000))

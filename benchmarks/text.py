@@ -117,8 +117,8 @@ def measured(name: str, folder: str, n_threads: int, repeats: int) -> dict[str, 
 
 def inertia(model: Any, X: sparse.csr_array) -> float:
     """The sum of squared distances to the nearest centre, by one formula for all."""
-    centres = model.mixture_.source["mean"] if hasattr(model, "mixture_") else model.cluster_centers_
-    products = np.asarray(X @ centres.T) - 0.5 * (centres**2).sum(axis=1)
+    centers = model.mixture_.source["mean"] if hasattr(model, "mixture_") else model.cluster_centers_
+    products = np.asarray(X @ centers.T) - 0.5 * (centers**2).sum(axis=1)
     return float((X.data**2).sum() - 2 * products.max(axis=1).sum())
 
 

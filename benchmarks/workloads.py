@@ -39,7 +39,7 @@ KMLE_K_MEANS = ("kmle k-means", "kmle k-means float32")
 
 @dataclass(frozen=True)
 class Workload:
-    """Data and a model to learn from it, with the contestants that can."""
+    """Data and a model to learn from it, with the competitors that can."""
 
     name: str
     title: str
@@ -87,7 +87,7 @@ class Workload:
         return bool(np.linalg.eigvalsh(mixture.source["covariance"]).min() < SINGULAR)
 
     def log_likelihood(self, mixture: Mixture, X: Array) -> float:
-        """What contestants are compared by, a row: one function for all of them."""
+        """What competitors are compared by, a row: one function for all of them."""
         if self.k_means:
             return mixture.complete_log_likelihood(X) / len(X)
         return float(mixture.log_density(X).mean())
@@ -157,7 +157,7 @@ def positive_rows(shape: Shape, seed: int) -> Array:
     return mixture.sample(shape[0], seed)
 
 
-def picture(seed: int) -> Array:
+def image(seed: int) -> Array:
     """512 x 512 colour pixels, with the rounding to whole numbers undone by noise.
 
     Saturated pixels are all alike otherwise, and the likelihood of the components they fill says only how low a floor
@@ -171,14 +171,14 @@ def picture(seed: int) -> Array:
 
 def whitened(rows: Array) -> Array:
     """Mean zero and covariance one, so that a floor under variances means the same in every direction."""
-    centred = rows - rows.mean(axis=0)
-    return np.linalg.solve(np.linalg.cholesky(np.cov(centred.T)), centred.T).T
+    centered = rows - rows.mean(axis=0)
+    return np.linalg.solve(np.linalg.cholesky(np.cov(centered.T)), centered.T).T
 
 
 def pixel_rows(shape: Shape, seed: int) -> Array:
     """Position and colour of every pixel (or of every few), whitened."""
     side = round(np.sqrt(shape[0]))
-    pixels = picture(seed)
+    pixels = image(seed)
     step = len(pixels) // side
     pixels = pixels[::step, ::step]
     y, x = np.mgrid[:side, :side]
@@ -189,7 +189,7 @@ def pixel_rows(shape: Shape, seed: int) -> Array:
 def patch_rows(shape: Shape, seed: int) -> Array:
     """Square patches of the picture with their position, whitened."""
     places, edge = round(np.sqrt(shape[0])), round(np.sqrt((shape[1] - 2) / 3))
-    pixels = picture(seed)
+    pixels = image(seed)
     step = (len(pixels) - edge) // (places - 1)
     windows = np.lib.stride_tricks.sliding_window_view(pixels, (edge, edge), axis=(0, 1))[::step, ::step]
     y, x = np.mgrid[:places, :places]

@@ -16,7 +16,7 @@ def main() -> None:
     soft = ExponentialFamilyMixture(n_components=2, family="gaussian", init=hard.mixture_).fit(X)
     print(f"{len(X)} eruptions of Old Faithful: minutes of eruption, minutes of waiting\n")
     for title, model in (("k-MLE", hard), ("EM", soft)):
-        fit = model.fit_
+        fit = model.result_
         print(f"{title}: {fit.n_iter} iterations, {fit.stop_reason}")
         likelihoods = f"log-likelihood {fit.log_likelihood:.3f}, complete {fit.complete_log_likelihood:.3f}"
         print(f"  {likelihoods}, BIC {model.bic(X):.1f}")

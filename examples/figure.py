@@ -5,16 +5,16 @@ Needs the extra `image`: pip install '.[image]' && python examples/figure.py PIC
 
 import sys
 
-from kmle.images import ImageMixture, contact_sheet, panels, read_picture, save_picture
+from kmle.images import ImageMixture, contact_sheet, panels, read_image, save_image
 
 
 def main(path: str, target: str = "figure.jpg", components: str = "32") -> None:
-    picture = read_picture(path)
-    model = ImageMixture.fit(picture, int(components))
+    image = read_image(path)
+    model = ImageMixture.fit(image, int(components))
     for note in model.notes:
         print(note)
-    save_picture(target, contact_sheet(panels(model, picture), cell=320))
-    print(f"{model.n_components} components, {model.score(picture):.3f} nats a pixel; wrote {target}")
+    save_image(target, contact_sheet(panels(model, image), cell=320))
+    print(f"{model.n_components} components, {model.score(image):.3f} nats a pixel; wrote {target}")
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def draw_gammas(axes: Axes) -> None:
 
 def draw_angles(axes: Axes) -> None:
     rng = np.random.default_rng(4)
-    centres, spreads, sizes = [0.6, 2.4, -2.0], [12.0, 25.0, 4.0], [120, 80, 150]
-    X = np.concatenate([rng.vonmises(m, c, n) for m, c, n in zip(centres, spreads, sizes, strict=True)])[:, None]
+    centers, spreads, sizes = [0.6, 2.4, -2.0], [12.0, 25.0, 4.0], [120, 80, 150]
+    X = np.concatenate([rng.vonmises(m, c, n) for m, c, n in zip(centers, spreads, sizes, strict=True)])[:, None]
     mixture = KMLE(3, family="von-mises", init="quantile").fit(X).mixture_
     edges = np.linspace(-np.pi, np.pi, 49)
     counts, _ = np.histogram(X, edges)

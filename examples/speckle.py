@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kmle.images import contact_sheet, save_picture, segment_amplitude
+from kmle.images import contact_sheet, save_image, segment_amplitude
 
 HERE = Path(__file__).parent
 SIDE = 256
@@ -29,17 +29,17 @@ def tissues() -> NDArray[np.intp]:
 def main() -> None:
     truth = tissues()
     amplitudes = np.clip(np.random.default_rng(0).rayleigh(SCALES[truth]), 0, 1)
-    picture = np.rint(amplitudes * 255).astype(np.uint8)
-    shown = {"simulated speckle": np.stack([picture] * 3, axis=2)}
+    image = np.rint(amplitudes * 255).astype(np.uint8)
+    shown = {"simulated speckle": np.stack([image] * 3, axis=2)}
     for family, window in (("rayleigh", 1), ("rayleigh", 7), ("gamma", 7), ("weibull", 7)):
-        found = segment_amplitude(picture, 3, family=family, window=window)
+        found = segment_amplitude(image, 3, family=family, window=window)
         right = (found.labels == truth).mean()
         shown[f"{family}, window {window}: {right:.0%} right"] = found.segments()
         if family == "rayleigh" and window == 1:
             print("true scales", SCALES.tolist(), "learned", found.mixture.source["scale"].ravel().round(3).tolist())
     shown["tissues"] = np.stack([(SCALES[truth] / SCALES[2] * 255).astype(np.uint8)] * 3, axis=2)
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE.parent / "docs" / "pictures" / "speckle.png"
-    save_picture(target, contact_sheet(shown))
+    save_image(target, contact_sheet(shown))
     print(f"wrote {target}")
 
 

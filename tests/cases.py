@@ -59,7 +59,7 @@ class Case:
         values = st.lists(st.floats(0.0, 1.0), min_size=k * self.size, max_size=k * self.size)
         return values.map(lambda flat: np.array(flat).reshape(k, self.size))
 
-    def laws(self, k=8):
+    def dists(self, k=8):
         """A strategy for the natural parameters (k, D) of k typical laws."""
         return self.points(k).map(self.naturals_at)
 
@@ -78,7 +78,7 @@ class Case:
 
     def twins_at(self, points):
         sources = self.sources_at(points)
-        return [self.twin(**{name: value[law] for name, value in sources.items()}) for law in range(len(points))]
+        return [self.twin(**{name: value[dist] for name, value in sources.items()}) for dist in range(len(points))]
 
     def nodes_at(self, points):
         """Rows and weights that integrate over the laws at these points of the cube."""
@@ -271,10 +271,10 @@ def case_id(case):
     return case.id
 
 
-def for_all(strategy, law, examples=25):
+def for_all(strategy, dist, examples=25):
     """Tries `law` on draws of the strategy; Hypothesis reports the simplest one that breaks it.
 
     A draw is eight laws at once unless said otherwise, so that 25 examples are 200 laws: drawing, not computing, is
     what takes time.
     """
-    settings(max_examples=examples)(given(strategy)(law))()
+    settings(max_examples=examples)(given(strategy)(dist))()

@@ -13,18 +13,18 @@ from scipy.special import expit, log_expit, logit
 PANELS, POINTS = 160, 14
 
 
-def line(*laws):
+def line(*dists):
     """One variable: SciPy's own support and quantiles say where the mass is."""
-    if hasattr(laws[0].dist, "logpmf"):
-        low = min(float(law.support()[0].item()) for law in laws)
-        high = max(float((law.mean() + 60 * law.std()).item()) for law in laws) + 60
-        end = max(float(law.support()[1].item()) for law in laws)
+    if hasattr(dists[0].dist, "logpmf"):
+        low = min(float(dist.support()[0].item()) for dist in dists)
+        high = max(float((dist.mean() + 60 * dist.std()).item()) for dist in dists) + 60
+        end = max(float(dist.support()[1].item()) for dist in dists)
         x = np.arange(low, min(high, end) + 1)
         return x[:, None], np.ones_like(x)
-    if laws[0].dist.name == "vonmises":
+    if dists[0].dist.name == "vonmises":
         x, weights = circle()
         return np.arctan2(x[:, 1], x[:, 0])[:, None], weights
-    lower, upper = (float(np.asarray(end).item()) for end in laws[0].support())
+    lower, upper = (float(np.asarray(end).item()) for end in dists[0].support())
     if np.isfinite(upper):
         # The last float below one is 1e-16 away from it.
         to_line, to_support, ends = logit, expit, (-700.0, 36.0)
@@ -36,9 +36,9 @@ def line(*laws):
         to_line = to_support = lambda x: x
         log_slope, ends = np.zeros_like, (-1e4, 1e4)
     edges = []
-    for law in laws:
-        first, last = visible(lambda w, law=law: law.logpdf(to_support(w)) + log_slope(w), *ends)
-        middle = float(to_line(law.median()).item())
+    for dist in dists:
+        first, last = visible(lambda w, dist=dist: dist.logpdf(to_support(w)) + log_slope(w), *ends)
+        middle = float(to_line(dist.median()).item())
         edges += [np.linspace(first, middle, PANELS // 2), np.linspace(middle, last, PANELS // 2)]
     w, weights = panels(np.unique(np.concatenate(edges)))
     return to_support(w)[:, None], weights * np.exp(log_slope(w))

@@ -8,22 +8,21 @@ from package import module_files
 
 # Lowest first. Layers on one line do not know each other; "" is the package itself, `kmle`.
 LAYERS = [
-    ["numerics", "kernels"],
+    ["numerics", "_kernels"],
     ["palette"],
     ["families"],
-    ["scoring"],
+    ["data"],
+    ["engines"],
     ["mixture"],
     ["divergences"],
-    ["statistics"],
     ["merging"],
-    ["assignment"],
+    ["problem"],
     ["seeding"],
-    ["learning"],
+    ["algorithms"],
     ["search"],
     ["selection"],
     ["inspection"],
-    ["execution"],
-    ["estimator"],
+    ["estimators"],
     [""],
     ["io"],
     ["plotting"],
@@ -47,12 +46,12 @@ def test_imports_only_from_below(name):
     ("name", "source", "found"),
     [
         ("kmle.numerics.packing", "from kmle.families import Poisson", "kmle.families.Poisson"),
-        ("kmle.numerics.packing", "import kmle.kernels", "kmle.kernels"),
-        ("kmle.kernels.reference", "from kmle import numerics", "kmle.numerics"),
+        ("kmle.numerics.packing", "import kmle._kernels", "kmle._kernels"),
+        ("kmle._kernels.reference", "from kmle import numerics", "kmle.numerics"),
         ("kmle.families.base", "from kmle import KMLE", "kmle.KMLE"),
         ("kmle.families.base", "from ..mixture import Mixture", "kmle.mixture.Mixture"),
-        ("kmle.families.base", "from .. import estimator", "kmle.estimator"),
-        ("kmle.mixture", "def late():\n    from .learning import loop", "kmle.learning.loop"),
+        ("kmle.families.base", "from .. import estimators", "kmle.estimators"),
+        ("kmle.mixture", "def late():\n    from .algorithms import loop", "kmle.algorithms.loop"),
         ("kmle.mixture", "import kmle", "kmle"),
     ],
 )
@@ -67,7 +66,7 @@ def test_an_upward_import_is_found(name, source, found):
         ("kmle.families.poisson", "from .base import ExponentialFamily"),
         ("kmle.families.poisson", "from kmle import numerics\nimport numpy as np"),
         ("kmle.cli.main", "from kmle import KMLE, __version__"),
-        ("kmle.learning.loop", "import io\nfrom statistics import mean"),
+        ("kmle.algorithms.loop", "import io\nfrom statistics import mean"),
     ],
 )
 def test_a_downward_import_is_allowed(name, source):
@@ -75,7 +74,7 @@ def test_a_downward_import_is_allowed(name, source):
 
 
 def test_the_package_itself_may_import_everything():
-    assert upward_imports("kmle", "from kmle import cli\nfrom .estimator import KMLE", is_package=True) == []
+    assert upward_imports("kmle", "from kmle import cli\nfrom .estimators import KMLE", is_package=True) == []
 
 
 def test_a_module_outside_every_layer_is_refused():

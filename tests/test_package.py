@@ -14,7 +14,7 @@ def test_every_public_name_is_there():
 
 
 def test_submodules_need_no_import_of_their_own():
-    code = "import kmle; print(kmle.learning.Exact(exactly=True), kmle.families.Poisson())"
+    code = "import kmle; print(kmle.algorithms.Exact(exactly=True), kmle.families.Poisson())"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout
 
 

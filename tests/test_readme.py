@@ -107,10 +107,10 @@ def test_the_first_command_prints_what_the_readme_shows(tmp_path):
     command = next(code for language, code in fenced_blocks("README.md") if language == "sh")
     assert command.rstrip().endswith("kmle demo")
     run = [sys.executable, "-m", "kmle", "demo"]
-    told = subprocess.run(
+    message = subprocess.run(
         run, capture_output=True, text=True, check=True, cwd=tmp_path, env=os.environ | {"COLUMNS": "80"}
     )
-    assert comparable(told.stdout) == comparable(shown)
+    assert comparable(message.stdout) == comparable(shown)
     assert {path.name for path in (tmp_path / "kmle-demo").iterdir()} == {
         "faithful.json",
         "faithful.png",
@@ -125,9 +125,9 @@ def comparable(printed):
 
 def test_the_example_runs():
     run = [sys.executable, str(ROOT / "examples" / "faithful.py")]
-    told = subprocess.run(run, capture_output=True, text=True, check=True).stdout
-    assert "k-MLE: 1 iterations" in told
-    assert "log-likelihood -1130.264" in told
+    message = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert "k-MLE: 1 iterations" in message
+    assert "log-likelihood -1130.264" in message
 
 
 def test_the_picture_can_be_drawn_again(tmp_path):

@@ -50,8 +50,8 @@ class Columns:
         self.frozen = frozen
 
     def log_density(self, X):
-        law = self.frozen
-        return (law.logpmf(X) if hasattr(law.dist, "logpmf") else law.logpdf(X)).sum(axis=1)
+        dist = self.frozen
+        return (dist.logpmf(X) if hasattr(dist.dist, "logpmf") else dist.logpdf(X)).sum(axis=1)
 
     def entropy(self):
         return float(np.sum(self.frozen.entropy()))
@@ -64,8 +64,8 @@ class Rows:
         self.frozen, self.shape, self.own_entropy = frozen, shape, entropy
 
     def log_density(self, X):
-        law = self.frozen
-        return np.atleast_1d(law.logpmf(self.shape(X)) if hasattr(law, "logpmf") else law.logpdf(self.shape(X)))
+        dist = self.frozen
+        return np.atleast_1d(dist.logpmf(self.shape(X)) if hasattr(dist, "logpmf") else dist.logpdf(self.shape(X)))
 
     def entropy(self):
         return float(self.frozen.entropy() if self.own_entropy is None else self.own_entropy)
@@ -147,7 +147,7 @@ def direction(d, low=0.05, high=50.0):
     return parameters, twin
 
 
-def wishart(p, law, fixed=None):
+def wishart(p, dist, fixed=None):
     """Degrees `fixed`, or from just above p - 1, the least there can be."""
 
     def parameters(u):
@@ -155,8 +155,8 @@ def wishart(p, law, fixed=None):
         return scale if fixed else {"degrees": p - 1 + u.scalar(0.5, 30.0), **scale}
 
     def twin(scale, degrees=fixed):
-        entropy = inverse_wishart_entropy(degrees, scale) if law is stats.invwishart else None
-        return Rows(law(float(degrees), scale), lambda X: np.moveaxis(X.reshape(-1, p, p), 0, -1), entropy)
+        entropy = inverse_wishart_entropy(degrees, scale) if dist is stats.invwishart else None
+        return Rows(dist(float(degrees), scale), lambda X: np.moveaxis(X.reshape(-1, p, p), 0, -1), entropy)
 
     return parameters, twin
 

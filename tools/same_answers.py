@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from benchmarks.workloads import WORKLOADS
+
 from cases import CASES
 from kmle import KMLE, ExponentialFamilyMixture
 

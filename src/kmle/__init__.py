@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import divergences, families, inspection
-    from .estimator import KMLE, ExponentialFamilyMixture, select
-    from .execution import Batches
+    from .data.batches import Batches
+    from .estimators import KMLE, ExponentialFamilyMixture, select
     from .mixture import Mixture
     from .selection import Selection, certify, kernel_density, merge_path, simplify
 
@@ -37,16 +37,16 @@ __all__ = [
 
 # Where each public name lives. Names and submodules are fetched when first asked for, so that `kmle --help` need not
 # load SciPy and scikit-learn.
-_HOMES = {
-    "Batches": "execution",
-    "KMLE": "estimator",
-    "ExponentialFamilyMixture": "estimator",
+_MODULES = {
+    "Batches": "data.batches",
+    "KMLE": "estimators",
+    "ExponentialFamilyMixture": "estimators",
     "Mixture": "mixture",
     "Selection": "selection",
     "certify": "selection",
     "kernel_density": "selection",
     "merge_path": "selection",
-    "select": "estimator",
+    "select": "estimators",
     "simplify": "selection",
 }
 
@@ -54,8 +54,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         value: Any = import_module("importlib.metadata").version(__name__)
-    elif name in _HOMES:
-        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    elif name in _MODULES:
+        value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
     else:
         value = _submodule(name)
     globals()[name] = value

@@ -1,8 +1,8 @@
 """Merging clusters by what it costs: greedy agglomeration of anything known by a count and a sum.
 
-A criterion gives every cluster a value; merging two costs value(a) + value(b) - value(a + b), so no data is looked at
+A criterion gives every cluster a value; merging two costs value(a) + value(b) - value(a + b), so no data is examined
 again. Up to some hundreds of clusters every pair is tried and each merge is the cheapest there is. Among more, each
-looks at its nearest neighbours only, which are found anew whenever half of the clusters have gone.
+examines its nearest neighbours only, which are found anew whenever half of the clusters have gone.
 """
 
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ COMPLETE_NUMBERS = 1 << 18
 NEIGHBOURS = 16
 # Among more clusters a new one keeps its cheapest partners only, or one that grows and grows would know them all.
 PARTNERS = 48
-# And at most this share of the clusters is merged before the new ones are looked at, all at once.
+# And at most this share of the clusters is merged before the new ones are examined, all at once.
 BATCH = 1 / 16
 # Where shares count, merges of large clusters gain more: fewer are made at once.
 FREE_BATCH = 1 / 256
-# With so many coordinates at most, neighbours are looked for in trees, among so many times as many as are wanted.
+# With so many coordinates at most, neighbours are sought in trees, among so many times as many as are wanted.
 TREE_COORDINATES = 12
 TREE_CANDIDATES = 2
 
@@ -83,7 +83,7 @@ class Likelihood:
         return moments, self.family.natural_from_moment(moments)
 
     def share_loss(self, counts: Array, others: Array) -> Array | float:
-        """n log n + m log m - (n + m) log(n + m): a gain, as fewer components leave less in doubt."""
+        """n log n + m log m - (n + m) log(n + m): a gain, as fewer components leave less uncertain."""
         if not self.free_weights:
             return 0.0
         return _n_log_n(counts) + _n_log_n(others) - _n_log_n(counts + others)
@@ -109,7 +109,7 @@ class Merges:
         """
         K, made = self.n_leaves, self.n_leaves - n_clusters
         parent = np.arange(K + made)
-        # From the last merge down: what a merge became is known before its two parts are looked at.
+        # From the last merge down: what a merge became is known before its two parts are examined.
         for place in range(made - 1, -1, -1):
             parent[self.pairs[place]] = parent[K + place]
         _, first, inverse = np.unique(parent[:K], return_index=True, return_inverse=True)
@@ -131,14 +131,14 @@ class Merges:
 def agglomerate(criterion: Criterion, counts: Array, sums: Array, n_clusters: int = 1) -> tuple[Merges, Array]:
     """Merges clusters, the cheapest pair first, down to `n_clusters`; and the values of the clusters at the start."""
     forest = _Forest(criterion, counts, sums)
-    while len(forest.alive) > n_clusters:
-        alive = np.array(sorted(forest.alive), dtype=np.intp)
-        complete = len(alive) ** 2 // 2 * sums.shape[1] <= COMPLETE_NUMBERS
-        edges = np.column_stack(np.triu_indices(len(alive), 1)) if complete else forest.neighbours_of(alive)
+    while len(forest.active) > n_clusters:
+        active = np.array(sorted(forest.active), dtype=np.intp)
+        complete = len(active) ** 2 // 2 * sums.shape[1] <= COMPLETE_NUMBERS
+        edges = np.column_stack(np.triu_indices(len(active), 1)) if complete else forest.neighbours_of(active)
         if complete:
-            forest.contract(alive[edges], n_clusters)
+            forest.contract(active[edges], n_clusters)
         else:
-            forest.contract_many(alive[edges], max(n_clusters, len(alive) // 2))
+            forest.contract_many(active[edges], max(n_clusters, len(active) // 2))
     merges = Merges(len(counts), np.array(forest.pairs, dtype=np.intp).reshape(-1, 2), np.array(forest.losses))
     return merges, forest.values[: len(counts)]
 
@@ -153,20 +153,20 @@ class _Forest:
         self.counts = np.concatenate([counts, np.empty(K - 1)])
         self.sums = np.concatenate([sums, np.empty((K - 1, sums.shape[1]))])
         self.values = np.concatenate([criterion.value(counts, sums), np.empty(K - 1)])
-        self.alive = set(range(K))
+        self.active = set(range(K))
         self.pairs: list[tuple[int, int]] = []
         self.losses: list[float] = []
 
-    def neighbours_of(self, alive: NDArray[np.intp]) -> NDArray[np.intp]:
+    def neighbours_of(self, active: NDArray[np.intp]) -> NDArray[np.intp]:
         """Pairs (places in `alive`) of clusters that are near by the local form of the loss."""
-        counts = self.counts[alive]
-        mean, slope = self.criterion.dual_points(counts, self.sums[alive])
-        n_near = min(NEIGHBOURS, len(alive) - 1)
+        counts = self.counts[active]
+        mean, slope = self.criterion.dual_points(counts, self.sums[active])
+        n_near = min(NEIGHBOURS, len(active) - 1)
         near = _near_in_trees if mean.shape[1] <= TREE_COORDINATES else _near_among_all
         first, second = near(self.criterion, counts, mean, slope, n_near)
         ordered = np.sort(np.column_stack([first, second]), axis=1)
-        keys = np.sort(ordered[:, 0] * len(alive) + ordered[:, 1])
-        return np.column_stack(np.divmod(keys[np.diff(keys, prepend=-1) > 0], len(alive)))
+        keys = np.sort(ordered[:, 0] * len(active) + ordered[:, 1])
+        return np.column_stack(np.divmod(keys[np.diff(keys, prepend=-1) > 0], len(active)))
 
     def _losses(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Array:
         """What merging each pair would cost, block by block."""
@@ -174,21 +174,21 @@ class _Forest:
         losses = self.values[first] + self.values[second]
         for start in range(0, len(first), size):
             a, b = first[start : start + size], second[start : start + size]
-            together = self.criterion.value(self.counts[a] + self.counts[b], self.sums[a] + self.sums[b])
-            losses[start : start + size] -= together
+            merge = self.criterion.value(self.counts[a] + self.counts[b], self.sums[a] + self.sums[b])
+            losses[start : start + size] -= merge
         return losses
 
     def contract(self, edges: NDArray[np.intp], n_clusters: int) -> None:
         """Merges along the edges, cheapest first, until `n_clusters` are left or there is no edge."""
         heap = list(zip(self._losses(*edges.T).tolist(), *edges.T.tolist(), strict=True))
         heapify(heap)
-        neighbours: dict[int, set[int]] = {cluster: set() for cluster in self.alive}
+        neighbours: dict[int, set[int]] = {cluster: set() for cluster in self.active}
         for a, b in edges.tolist():
             neighbours[a].add(b)
             neighbours[b].add(a)
-        while heap and len(self.alive) > n_clusters:
+        while heap and len(self.active) > n_clusters:
             loss, a, b = heappop(heap)
-            if a in self.alive and b in self.alive:
+            if a in self.active and b in self.active:
                 new = self._merge(loss, a, b)
                 _join(neighbours, a, b, new)
                 others = np.array(sorted(neighbours[new]), dtype=np.intp)
@@ -204,8 +204,8 @@ class _Forest:
         losses = self._losses(*edges.T)
         shares_count = bool(np.any(self.criterion.share_loss(np.ones(1), np.ones(1)) != 0))
         batch = min(BATCH, FREE_BATCH) if shares_count else BATCH
-        while len(edges) and len(self.alive) > n_clusters:
-            most = min(len(self.alive) - n_clusters, int(np.ceil(batch * len(self.alive))))
+        while len(edges) and len(self.active) > n_clusters:
+            most = min(len(self.active) - n_clusters, int(np.ceil(batch * len(self.active))))
             chosen = _cheapest_for_both(edges, losses, most)
             into = np.arange(len(self.counts))
             for place in chosen.tolist():
@@ -234,8 +234,8 @@ class _Forest:
         self.counts[new] = self.counts[a] + self.counts[b]
         self.sums[new] = self.sums[a] + self.sums[b]
         self.values[new] = self.values[a] + self.values[b] - loss
-        self.alive -= {a, b}
-        self.alive.add(new)
+        self.active -= {a, b}
+        self.active.add(new)
         self.pairs.append((a, b))
         self.losses.append(loss)
         return new
@@ -306,9 +306,9 @@ def _near_in_trees(
 
 def _scaled(points: Array) -> Array:
     """Points with coordinates of unit spread that are not correlated; directions of no spread are left out."""
-    centred = points - points.mean(axis=0)
-    size = np.abs(centred).max(axis=0)
-    centred = centred / np.where(size > 0, size, 1.0)
-    values, vectors = np.linalg.eigh(centred.T @ centred / len(points))
+    centered = points - points.mean(axis=0)
+    size = np.abs(centered).max(axis=0)
+    centered = centered / np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(centered.T @ centered / len(points))
     kept = values > 1e-12 * values[-1]
-    return centred if not kept.any() else np.asarray(centred @ vectors[:, kept] / np.sqrt(values[kept]))
+    return centered if not kept.any() else np.asarray(centered @ vectors[:, kept] / np.sqrt(values[kept]))

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._kernels import shared_summaries
+from .engines.score import Scorer, scorer_of
 from .families import ExponentialFamily, resolve
 from .families.serialization import family_from_dict, family_to_dict
 from .families.sparse import check_sparse, issparse
-from .kernels import looking_once
 from .numerics.arrays import Array
 from .numerics.threads import available_threads
-from .scoring import Scorer, scorer_of
 
 FORMAT, VERSION = "kmle-mixture", 1
 
@@ -43,10 +43,10 @@ class Mixture:
             raise ValueError("the natural parameters hold a value that is not finite")
         family = self.family
         if family.n_features is None:
-            family = replace(family, **family.facts_from_order(natural.shape[1]))
-        if natural.shape[1] != family.order:
+            family = replace(family, **family.fixed_from_n_statistics(natural.shape[1]))
+        if natural.shape[1] != family.n_statistics:
             raise ValueError(
-                f"{family.name} on {family.n_features} columns has {family.order} natural coordinates; "
+                f"{family.name} on {family.n_features} columns has {family.n_statistics} natural coordinates; "
                 f"these have {natural.shape[1]}"
             )
         # Only what is more than rounding is divided out, so that a mixture read from a file is the one written.
@@ -61,8 +61,8 @@ class Mixture:
     @staticmethod
     def from_source(family: str | ExponentialFamily, weights: ArrayLike, **source: ArrayLike) -> "Mixture":
         """A mixture from the usual parameters, whose first axis counts components; no fit needed."""
-        laws = resolve(family).member(**source)
-        return Mixture(laws.family, np.asarray(weights, dtype=float), laws.natural)
+        members = resolve(family).member(**source)
+        return Mixture(members.family, np.asarray(weights, dtype=float), members.natural)
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class Mixture:
     def _scorer(self, X: ArrayLike, n_threads: int | None) -> tuple[Any, Scorer]:
         """The rows, which must be legal, and the components ready to score them."""
         threads = available_threads() if n_threads is None else n_threads
-        with looking_once(threads, nested=True):
+        with shared_summaries(threads, nested=True):
             rows = check_sparse(self.family, X) if issparse(X) else self.family.check(X)
         with np.errstate(divide="ignore"):
             log_weights = np.log(self.weights)
@@ -178,9 +178,9 @@ class Mixture:
         rng = np.random.default_rng(random_state)
         labels = np.sort(rng.choice(self.n_components, n, p=self.weights))
         counts = np.bincount(labels, minlength=self.n_components)
-        # Component by component: each law draws all its rows at once.
+        # Component by component: each distribution draws all its rows at once.
         rows = np.concatenate(
-            [self.family.sample(law, count, rng) for law, count in zip(self.natural, counts, strict=True) if count]
+            [self.family.sample(theta, count, rng) for theta, count in zip(self.natural, counts, strict=True) if count]
         )
         order = rng.permutation(n)
         return rows[order], labels[order]

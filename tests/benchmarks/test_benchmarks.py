@@ -13,7 +13,7 @@ from kmle import Mixture
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.contestants import Contestant  # noqa: E402
+from benchmarks.competitors import Competitor  # noqa: E402
 from benchmarks.harness import CONTESTANTS, Settings, Trail, measure  # noqa: E402
 from benchmarks.markdown import CLOSING, OPENING, ablation_table, page_part, put_into, workload_section  # noqa: E402
 from benchmarks.results import Book, Result, Row  # noqa: E402
@@ -24,7 +24,7 @@ from benchmarks import ablation, command_line  # noqa: E402
 
 
 def lines_of(markdown):
-    """The contestants' lines of a table."""
+    """The competitors' lines of a table."""
     return [line for line in markdown.splitlines() if line.startswith("| ")][2:]
 
 
@@ -75,8 +75,8 @@ def test_an_unknown_workload_is_refused(capsys):
     assert "there is no W99" in capsys.readouterr().err
 
 
-def test_contestants_are_chosen_by_name(capsys):
-    chosen = ["--quick", "--only", "W5", "--repeats", "1", "--no-memory", "--no-write", "--contestants"]
+def test_competitors_are_chosen_by_name(capsys):
+    chosen = ["--quick", "--only", "W5", "--repeats", "1", "--no-memory", "--no-write", "--competitors"]
     assert command.main([*chosen, "kmle soft"]) == 0
     assert [line.split("**")[1] for line in lines_of(capsys.readouterr().out)] == ["kmle soft"]
     with pytest.raises(SystemExit):
@@ -88,12 +88,12 @@ def test_a_peer_that_is_missing_or_fails_has_its_line(monkeypatch):
     def failing(task):
         raise RuntimeError("out of order\nand more")
 
-    absent = Contestant("pomegranate float32", failing, ("no_such_module",))
+    absent = Competitor("pomegranate float32", failing, ("no_such_module",))
     monkeypatch.setitem(CONTESTANTS, "pomegranate float32", absent)
     result = measure(WORKLOADS["W9"], Settings(quick=True, repeats=1, memory=False))
     assert result.rows[0].error == "not installed: no_such_module"
     assert all(row.seconds and row.log_likelihood for row in result.rows[1:])
-    monkeypatch.setitem(CONTESTANTS, "pomegranate float32", Contestant("pomegranate float32", failing))
+    monkeypatch.setitem(CONTESTANTS, "pomegranate float32", Competitor("pomegranate float32", failing))
     result = measure(WORKLOADS["W9"], Settings(quick=True, repeats=1, memory=False))
     assert result.rows[0].error == "RuntimeError: out of order"
 
@@ -135,7 +135,7 @@ def test_results_without_likelihoods_are_compared_by_their_ends():
 def test_every_engine_is_measured_against_the_dense_one():
     entries = ablation.ablation(True, 1, 1, ("W9",))
     assert {entry["engine"] for entry in entries} == {
-        "dense", "sorted", "skipping", "pruned", "ball-tree", "vp-tree", "compressed", "auto",
+        "dense", "sorted", "bounds", "boxes", "ball-tree", "vp-tree", "compressed", "auto",
     }  # fmt: skip
     assert all(entry["same"] for entry in entries)
     lines = lines_of(ablation_table(entries))
@@ -197,6 +197,6 @@ def test_quick_results_never_replace_full_ones(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="peaks are told by POSIX")
 def test_the_command_line_is_compared_with_reading(capsys):
     command_line.main(["--rows", "2000", "--repeats", "1"])
-    told = capsys.readouterr().out
-    assert "2000 rows" in told
-    assert "kmle / polars" in told
+    message = capsys.readouterr().out
+    assert "2000 rows" in message
+    assert "kmle / polars" in message

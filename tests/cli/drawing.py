@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from kmle.cli.main import app
 
-FAITHFUL = str(files("kmle") / "data" / "faithful.csv")
+FAITHFUL = str(files("kmle") / "io" / "faithful.csv")
 
 
 def run(*arguments, stdin=None):

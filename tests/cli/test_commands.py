@@ -33,10 +33,10 @@ def test_fit_prints_what_the_library_learns(faithful):
     fit = ExponentialFamilyMixture(2, random_state=0).fit(faithful)
     assert result.exit_code == 0
     shown = result.stdout
-    assert f"{fit.fit_.log_likelihood:.3f}, complete {fit.fit_.complete_log_likelihood:.3f}" in shown
+    assert f"{fit.result_.log_likelihood:.3f}, complete {fit.result_.complete_log_likelihood:.3f}" in shown
     assert f"{fit.aic(faithful):.3f}, {fit.bic(faithful):.3f}, {fit.icl(faithful):.3f}" in shown
-    assert fit.fit_.stop_reason in shown
-    assert f"{fit.fit_.engine} engine" in shown
+    assert fit.result_.stop_reason in shown
+    assert f"{fit.result_.engine} engine" in shown
     for j, size in enumerate(np.bincount(fit.labels_)):
         assert f"{fit.weights_[j]:.4g}" in shown
         assert str(size) in shown
@@ -69,7 +69,7 @@ def test_restarts_are_those_of_the_library(faithful):
         starts = (
             ExponentialFamilyMixture(3, n_init=restarts if restarts == "auto" else 3, random_state=0)
             .fit(faithful)
-            .fit_.starts
+            .result_.starts
         )
         assert f"{starts.agreeing} of {starts.n} starts agree" in " ".join(result.stdout.split())
     assert run("fit", FAITHFUL, "-k", 3).stdout.count("starts agree") == 1

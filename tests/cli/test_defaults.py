@@ -46,13 +46,13 @@ def test_icl_is_decided_by_em_too(tmp_path):
 def test_hints_name_options(tmp_path):
     rng = np.random.default_rng(0)
     path = written(tmp_path, {"x": np.concatenate([rng.normal(size=300), rng.normal(3, 1, 300)])})
-    told = said(run("fit", path, "-k", 2, "--hard"))
-    assert "A fit without --hard" in told
-    assert "ExponentialFamilyMixture" not in told
+    message = said(run("fit", path, "-k", 2, "--hard"))
+    assert "A fit without --hard" in message
+    assert "ExponentialFamilyMixture" not in message
     limited = said(run("fit", path, "-k", 3, "--max-iter", 1))
     assert "raise --max-iter above 1" in limited
     for name in ("n_init", "random_state", "max_iter", "KMLE"):
-        assert name not in told + limited
+        assert name not in message + limited
 
 
 # What is left out and named -------------------------------------------------------------------------------------------
@@ -135,10 +135,10 @@ def test_huge_numbers_give_no_raw_warnings(tmp_path):
     for command in (["fit", path], ["fit", path, "-k", 2], ["select", path]):
         result = run_process(*command)
         assert result.returncode == 2
-        told = result.stderr.decode()
-        assert "Warning" not in told
-        assert "warning:" not in told
-        assert "products of such numbers overflow" in told
+        message = result.stderr.decode()
+        assert "Warning" not in message
+        assert "warning:" not in message
+        assert "products of such numbers overflow" in message
 
 
 # Outputs are settled before the fit -----------------------------------------------------------------------------------
@@ -183,9 +183,9 @@ def test_a_model_file_with_a_byte_order_mark(tmp_path):
 def test_no_internals_in_what_is_said_of_model_files(tmp_path, content):
     path = tmp_path / "m.json"
     path.write_text(content)
-    told = refusal(run("show", path))
+    message = refusal(run("show", path))
     for word in ("char ", "Expecting", "delimiter", "NoneType", "object", "BOM", "recursion", "KeyError"):
-        assert word not in told
+        assert word not in message
 
 
 # Words ----------------------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def test_narrow_terminals_do_not_split_numbers(tmp_path, monkeypatch, width):
     fit = ExponentialFamilyMixture(2, random_state=0).fit(pl.read_csv(FAITHFUL).to_numpy())
     numbers = [f"{weight:.4g}" for weight in fit.weights_]
     numbers += [f"{value:.4g}" for value in fit.mixture_.source["mean"].ravel()]
-    numbers += [f"{fit.fit_.log_likelihood:.3f}"]
+    numbers += [f"{fit.result_.log_likelihood:.3f}"]
     for number in numbers:
         assert number in result.stdout
     assert "…" not in result.stdout
@@ -251,8 +251,8 @@ def test_control_c_while_k_is_selected_keeps_the_best_so_far(tmp_path, command, 
     out = ["--out", str(tmp_path / "m.json")] if keeps else []
     line = [sys.executable, "-m", "kmle", command[0], str(tmp_path / "cloud.npy"), *command[1:], "-v", *out]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        for told in process.stderr:
-            if "k = 2: bic" in told:
+        for message in process.stderr:
+            if "k = 2: bic" in message:
                 process.send_signal(signal.SIGINT)
                 break
         stdout, stderr = process.communicate(timeout=120)

@@ -11,7 +11,7 @@ Image = pytest.importorskip("PIL.Image")
 
 
 @pytest.fixture
-def picture(tmp_path):
+def image(tmp_path):
     pixels = np.zeros((40, 60, 3), dtype=np.uint8)
     pixels[:, :30], pixels[:, 30:] = (200, 60, 20), (20, 80, 190)
     path = tmp_path / "two.png"
@@ -19,17 +19,17 @@ def picture(tmp_path):
     return path
 
 
-def test_single_pictures_and_a_model(picture, tmp_path):
-    told = json.loads(run("image", picture, "-k", 2, "--out", tmp_path / "out", "--json").stdout)
-    assert told["components"] == 2
-    assert told["psnr"] > 15
+def test_single_pictures_and_a_model(image, tmp_path):
+    message = json.loads(run("image", image, "-k", 2, "--out", tmp_path / "out", "--json").stdout)
+    assert message["components"] == 2
+    assert message["psnr"] > 15
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"model.npz", "hard_segmentation.png"} <= written
-    assert len(told["files"]) == len(written)
+    assert len(message["files"]) == len(written)
 
 
-def test_one_sheet(picture, tmp_path):
-    run("image", picture, "-k", 2, "--out", tmp_path / "out", "--figure")
+def test_one_sheet(image, tmp_path):
+    run("image", image, "-k", 2, "--out", tmp_path / "out", "--figure")
     with Image.open(tmp_path / "out" / "figure.png") as sheet:
         assert sheet.size[0] > 300
 
@@ -50,8 +50,8 @@ def test_one_sheet(picture, tmp_path):
         (["--window", 2], "--window is 2: give an odd number of pixels"),
     ],
 )
-def test_bad_options(picture, tmp_path, options, sentence):
-    assert sentence in refusal(run("image", picture, "--out", tmp_path / "out", *options))
+def test_bad_options(image, tmp_path, options, sentence):
+    assert sentence in refusal(run("image", image, "--out", tmp_path / "out", *options))
 
 
 def test_no_picture(tmp_path):
@@ -60,19 +60,19 @@ def test_no_picture(tmp_path):
     assert "words.png" in refusal(run("image", path, "--out", tmp_path / "out"))
 
 
-def test_refused_before_anything_is_learned(picture, tmp_path, monkeypatch):
+def test_refused_before_anything_is_learned(image, tmp_path, monkeypatch):
     monkeypatch.setattr("kmle.images.run", lambda *_, **__: pytest.fail("something was learned"))
     assert "is a directory: name a file in it" in refusal(run("image", tmp_path, "--out", tmp_path / "out"))
     assert "there is no file" in refusal(run("image", tmp_path / "none.png", "--out", tmp_path / "out"))
-    assert "is a file: give a directory" in refusal(run("image", picture, "--out", picture))
-    assert "is where" in refusal(run("image", picture, "--out", tmp_path, "--force"))
-    assert "--superpixels is 9999" in refusal(run("image", picture, "--out", tmp_path / "o", "--superpixels", 9999))
+    assert "is a file: give a directory" in refusal(run("image", image, "--out", image))
+    assert "is where" in refusal(run("image", image, "--out", tmp_path, "--force"))
+    assert "--superpixels is 9999" in refusal(run("image", image, "--out", tmp_path / "o", "--superpixels", 9999))
 
 
-def test_files_of_an_earlier_run_need_force(picture, tmp_path):
+def test_files_of_an_earlier_run_need_force(image, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "figure.png").write_text("precious")
-    command = ["image", picture, "-k", 2, "--out", tmp_path / "out", "--figure"]
+    command = ["image", image, "-k", 2, "--out", tmp_path / "out", "--figure"]
     assert "is not empty: give another directory, or --force" in refusal(run(*command))
     assert (tmp_path / "out" / "figure.png").read_text() == "precious"
     assert run(*command, "--force").exit_code == 0

@@ -13,8 +13,8 @@ import pytest
 
 from cli.drawing import FAITHFUL, refusal, rows, run, run_process
 from kmle.cli.interruption import Interruption
-from kmle.execution import local
 from kmle.io import read_table, streaming
+from kmle.problem import stream as local
 
 ROOT = Path(__file__).parents[2]
 
@@ -223,10 +223,10 @@ from pathlib import Path
 from typer.testing import CliRunner
 from kmle.cli.main import app
 from kmle.cli.interruption import Interruption
-from kmle.execution import local
+from kmle.problem import stream
 from kmle.io import streaming
 
-local.KEPT_BYTES, streaming.BATCH_BYTES = 0, 2 << 20
+stream.KEPT_BYTES, streaming.BATCH_BYTES = 0, 2 << 20
 
 def fit(path):
     options = ["-k", "2", "-f", "diagonal-gaussian", "--max-iter", "1", "-j", "1", "--hard", *sys.argv[4:]]

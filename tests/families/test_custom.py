@@ -36,7 +36,7 @@ def gamma(**options):
 
 
 def log_series(log_normalizer):
-    """Log-series laws: theta^x / x, x = 1, 2, ..., here from zero on."""
+    """Log-series distributions: theta^x / x, x = 1, 2, ..., here from zero on."""
     return from_functions(
         "log-series", lambda X: X, log_normalizer, lambda X: -np.log(X[:, 0] + 1), support=COUNTS, start=[-1.0]
     )
@@ -45,20 +45,20 @@ def log_series(log_normalizer):
 def failures(family, **options):
     report = check_family(family, **options)
     assert not report.ok
-    return {result.law: result.sentence for result in report.failures}
+    return {result.name: result.sentence for result in report.failures}
 
 
 def test_a_right_family_passes_every_law():
     report = check_family(levy())
     assert report.ok
     assert all(result.holds for result in report.results)
-    assert str(report).startswith("levy: all laws hold\n")
+    assert str(report).startswith("levy: all checks pass\n")
 
 
 def test_what_was_not_checked_does_not_count_as_held():
     report = check_family(Gaussian(n_features=2), [[0.0, 0.0, -0.5, 0.0, -0.5]])
     assert report.ok
-    assert str(report).splitlines()[0] == "gaussian: 8 of 10 laws hold, 2 not checked"
+    assert str(report).splitlines()[0] == "gaussian: 8 of 10 checks pass, 2 not checked"
 
 
 @pytest.mark.parametrize("natural", [[0.0, -0.5], [-0.5, -0.5], [-0.9, 3.0], [1e4, 1e5]])
@@ -126,15 +126,15 @@ def test_a_family_of_counts():
 
     family = log_series(log_normalizer)
     assert check_family(family).ok
-    law = stats.logser(np.exp(-0.5), loc=-1)
-    np.testing.assert_allclose(family.log_density([[0], [3], [9]], [[-0.5]])[:, 0], law.logpmf([0, 3, 9]), rtol=1e-10)
-    assert family.moment_from_natural(np.array([[-0.5]])).item() == pytest.approx(law.mean(), rel=1e-9)
+    dist = stats.logser(np.exp(-0.5), loc=-1)
+    np.testing.assert_allclose(family.log_density([[0], [3], [9]], [[-0.5]])[:, 0], dist.logpmf([0, 3, 9]), rtol=1e-10)
+    assert family.moment_from_natural(np.array([[-0.5]])).item() == pytest.approx(dist.mean(), rel=1e-9)
     draws = family.sample(np.array([-0.5]), 4000, np.random.default_rng(2))
-    assert np.mean(draws == 0) == pytest.approx(law.pmf(0), abs=5 * 0.5 / 4000**0.5)
+    assert np.mean(draws == 0) == pytest.approx(dist.pmf(0), abs=5 * 0.5 / 4000**0.5)
 
 
 @pytest.mark.parametrize(
-    ("family", "laws", "words"),
+    ("family", "failing", "words"),
     [
         (levy(log_normalizer=lambda n: -np.log(-2 * n[..., 0])), {TOTAL, MEAN}, "the total is off by"),
         (levy(log_normalizer=lambda n: 0.3 - 0.5 * np.log(-2 * n[..., 0])), {TOTAL}, "the total is off by 0.259"),
@@ -150,9 +150,9 @@ def test_a_family_of_counts():
     ],
     ids=["factor of F", "constant of F", "wrong t", "twice t", "sign of k", "no k", "concave F"],
 )
-def test_a_wrong_family_is_told_which_law_fails(family, laws, words):
+def test_a_wrong_family_is_told_which_law_fails(family, failing, words):
     found = failures(family)
-    assert laws <= set(found)
+    assert failing <= set(found)
     assert SHAPES not in found
     assert GRADIENT not in found  # the gradient is derived from F, so it cannot be blamed
     assert any(words in sentence for sentence in found.values()), found
@@ -175,7 +175,7 @@ def test_wrong_shapes_stop_the_inspection():
             return -gammaln(X + 1)
 
     report = check_family(Wrong(n_features=1), [[0.5]])
-    assert [result.law for result in report.failures] == [SHAPES]
+    assert [result.name for result in report.failures] == [SHAPES]
     assert report.failures[0].sentence == "log_carrier gave shape (3, 1) where (3,) was expected"
     assert all(result.holds is None for result in report.results[1:])
 
@@ -229,7 +229,7 @@ def test_several_columns_have_no_quadrature():
         "plane", lambda X: X, lambda n: 0.5 * (n**2).sum(axis=-1), lambda X: -0.5 * (X**2).sum(axis=1), n_features=2
     )
     report = check_family(plane)
-    assert {result.law for result in report.results if result.holds is None} >= {TOTAL, MEAN}
+    assert {result.name for result in report.results if result.holds is None} >= {TOTAL, MEAN}
     with pytest.raises(ValueError, match="samples one column only"):
         plane.sample(np.zeros(2), 3, np.random.default_rng(0))
     with pytest.raises(ValueError, match="one column only"):

@@ -11,11 +11,11 @@ from kmle import families as f
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("excess", [1e-8, 0.02, 0.3])
 def test_draws_near_the_least_degrees_are_legal_data(family, size, excess):
-    law = family.member(degrees=size - 1 + excess, scale=np.eye(size)[None])
-    rows = law.sample(300, random_state=0)
-    assert not law.family.support.outside(rows).any()
-    assert np.isfinite(law.log_density(rows)).all()
-    assert np.isfinite(law.family.mle(rows).natural).all()
+    dist = family.member(degrees=size - 1 + excess, scale=np.eye(size)[None])
+    rows = dist.sample(300, random_state=0)
+    assert not dist.family.support.outside(rows).any()
+    assert np.isfinite(dist.log_density(rows)).all()
+    assert np.isfinite(dist.family.mle(rows).natural).all()
 
 
 def test_inverse_wishart_draws_have_the_mean_of_their_law():
@@ -28,11 +28,11 @@ def test_inverse_wishart_draws_have_the_mean_of_their_law():
 def test_the_order_settles_the_width(size):
     square = size * size
     for family in (f.Wishart(), f.FixedDegreesWishart(size + 1.0), f.InverseWishart()):
-        assert family.facts_from_order(family.order_for(square)) == {"n_features": square}
-    assert f.Gaussian().facts_from_order(size * (size + 3) // 2) == {"n_features": size}
-    assert f.SphericalGaussian().facts_from_order(size + 1) == {"n_features": size}
+        assert family.fixed_from_n_statistics(family.n_statistics_for(square)) == {"n_features": square}
+    assert f.Gaussian().fixed_from_n_statistics(size * (size + 3) // 2) == {"n_features": size}
+    assert f.SphericalGaussian().fixed_from_n_statistics(size + 1) == {"n_features": size}
 
 
 def test_an_order_no_width_has_is_refused():
     with pytest.raises(ValueError, match="no number of columns gives wishart 3000 natural coordinates"):
-        f.Wishart().facts_from_order(3000)
+        f.Wishart().fixed_from_n_statistics(3000)

@@ -17,15 +17,15 @@ def test_the_first_axis_counts_laws():
 
 @pytest.mark.parametrize("covariance", [[[2.0, 0.5], [0.5, 1.0]], [[[2.0, 0.5], [0.5, 1.0]]], [[2.0, 0.5, 0.5, 1.0]]])
 def test_one_matrix_may_come_as_a_table(covariance):
-    law = f.Gaussian().member(mean=[[1.0, 2.0]], covariance=covariance)
-    np.testing.assert_allclose(law.source["covariance"], [[[2.0, 0.5], [0.5, 1.0]]], rtol=1e-12)
+    dist = f.Gaussian().member(mean=[[1.0, 2.0]], covariance=covariance)
+    np.testing.assert_allclose(dist.source["covariance"], [[[2.0, 0.5], [0.5, 1.0]]], rtol=1e-12)
     expected = stats.multivariate_normal([1.0, 2.0], [[2.0, 0.5], [0.5, 1.0]]).logpdf([0.0, 0.0])
-    assert law.log_density([[0.0, 0.0]]).item() == pytest.approx(expected)
+    assert dist.log_density([[0.0, 0.0]]).item() == pytest.approx(expected)
 
 
 def test_matrices_of_size_one_are_numbers():
-    law = f.Wishart().member(degrees=[3.0, 5.0], scale=[1.0, 2.0])
-    np.testing.assert_allclose(law.source["scale"], [[[1.0]], [[2.0]]])
+    dist = f.Wishart().member(degrees=[3.0, 5.0], scale=[1.0, 2.0])
+    np.testing.assert_allclose(dist.source["scale"], [[[1.0]], [[2.0]]])
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,11 @@ def test_wrong_parameters(family, source, sentence):
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_the_ends_of_a_domain_are_legal(family, source):
-    law = family.member(**source)
-    assert np.isfinite(law.natural).all()
-    assert np.isfinite(law.moment).all()
+    dist = family.member(**source)
+    assert np.isfinite(dist.natural).all()
+    assert np.isfinite(dist.moment).all()
     for name in set(source) - {"mean", "direction"}:  # nothing points anywhere without a concentration
-        np.testing.assert_allclose(law.source[name].ravel(), np.ravel(source[name]), atol=2e-12)
+        np.testing.assert_allclose(dist.source[name].ravel(), np.ravel(source[name]), atol=2e-12)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_ends_of_a_domain_are_legal(family, source):
         (lambda: f.Wishart().mle([[1.0, 2.0, 3.0]]), "3 columns are not a flattened square matrix"),
         (lambda: f.Dirichlet().mle([[1.0]]), "dirichlet needs at least two columns"),
         (lambda: f.VonMisesFisher().mle([[1.0]]), "needs at least two columns; for a column of angles use von-mises"),
-        (lambda: f.Poisson().order, "does not know its number of columns yet"),
+        (lambda: f.Poisson().n_statistics, "does not know its number of columns yet"),
     ],
 )
 def test_wrong_facts(build, sentence):
@@ -129,9 +129,9 @@ def test_short_names():
 
 
 def test_samples_by_seed():
-    law = f.Gamma().member(shape=2.0, scale=3.0)
-    np.testing.assert_array_equal(law.sample(5, random_state=1), law.sample(5, random_state=1))
-    assert law.sample(5, random_state=1).shape == (5, 1)
+    dist = f.Gamma().member(shape=2.0, scale=3.0)
+    np.testing.assert_array_equal(dist.sample(5, random_state=1), dist.sample(5, random_state=1))
+    assert dist.sample(5, random_state=1).shape == (5, 1)
 
 
 @pytest.mark.parametrize("d", [2, 3, 10, 500])
@@ -162,13 +162,13 @@ def test_entropies_of_large_totals():
 def test_wide_gaussians_are_factored_once_for_many_rows_and_blocks_change_nothing(monkeypatch):
     rng = np.random.default_rng(0)
     mean, root = rng.normal(size=(3, 60)), rng.normal(size=(3, 60, 60))
-    laws = f.Gaussian().member(mean=mean, covariance=root @ np.swapaxes(root, 1, 2) + np.eye(60))
+    dists = f.Gaussian().member(mean=mean, covariance=root @ np.swapaxes(root, 1, 2) + np.eye(60))
     rows = rng.normal(size=(2000, 60))
     calls = []
     direct = f.Gaussian.direct_log_density
     monkeypatch.setattr(f.Gaussian, "direct_log_density", lambda *arguments: calls.append(1) or direct(*arguments))
-    together = laws.log_density(rows)
+    merge = dists.log_density(rows)
     assert len(calls) == 1
     monkeypatch.setattr(base, "BLOCK_NUMBERS", 7 * 60)
-    np.testing.assert_allclose(laws.log_density(rows), together, rtol=1e-12)
+    np.testing.assert_allclose(dists.log_density(rows), merge, rtol=1e-12)
     assert len(calls) == 1 + 286

@@ -64,7 +64,7 @@ def test_categories_are_read_off_the_data():
 
 def test_one_number_of_categories_serves_every_column():
     family = Categorical(3).for_data([[0, 2], [1, 1]])
-    assert family.order == 6
+    assert family.n_statistics == 6
     assert family.log_density([[0, 2]], np.log([[0.2, 0.3, 0.5, 0.1, 0.1, 0.8]])).item() == pytest.approx(np.log(0.16))
 
 

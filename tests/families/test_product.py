@@ -24,27 +24,27 @@ PARTS = list(zip(BLOCKS, COLUMNS, ORDERS, strict=True))
 
 
 @pytest.fixture
-def laws():
+def dists():
     return MIXED.naturals(3, seed=0)
 
 
 @pytest.fixture
-def rows(laws):
-    return MIXED.sample(laws[0], 30)
+def rows(dists):
+    return MIXED.sample(dists[0], 30)
 
 
-def test_densities_add(laws, rows):
-    expected = sum(block.log_density(rows[:, x], laws[:, theta]) for block, x, theta in PARTS)
-    np.testing.assert_allclose(MIXED.family.log_density(rows, laws), expected, rtol=1e-12)
+def test_densities_add(dists, rows):
+    expected = sum(block.log_density(rows[:, x], dists[:, theta]) for block, x, theta in PARTS)
+    np.testing.assert_allclose(MIXED.family.log_density(rows, dists), expected, rtol=1e-12)
 
 
-def test_formulas_add_or_stand_side_by_side(laws, rows):
+def test_formulas_add_or_stand_side_by_side(dists, rows):
     family, other = MIXED.family, MIXED.naturals(3, seed=1)
     for name in ("log_normalizer", "entropy", "mean_log_carrier"):
-        expected = sum(getattr(block, name)(laws[:, theta]) for block, _, theta in PARTS)
-        np.testing.assert_allclose(getattr(family, name)(laws), expected, rtol=1e-12, err_msg=name)
-    expected = sum(block.kl(laws[:, theta], other[:, theta]) for block, _, theta in PARTS)
-    np.testing.assert_allclose(family.kl(laws, other), expected, rtol=1e-9)
+        expected = sum(getattr(block, name)(dists[:, theta]) for block, _, theta in PARTS)
+        np.testing.assert_allclose(getattr(family, name)(dists), expected, rtol=1e-12, err_msg=name)
+    expected = sum(block.kl(dists[:, theta], other[:, theta]) for block, _, theta in PARTS)
+    np.testing.assert_allclose(family.kl(dists, other), expected, rtol=1e-9)
     expected = [block.sufficient_statistic(rows[:, x]) for block, x, _ in PARTS]
     np.testing.assert_array_equal(family.sufficient_statistic(rows), np.hstack(expected))
 
@@ -80,8 +80,8 @@ def test_blocks_of_one_family_are_numbered(families, names):
 
 
 def test_members_by_name():
-    law = Product((Poisson(), Poisson())).member(poisson_rate=2.0, poisson_2_rate=5.0)
-    np.testing.assert_allclose(law.moment, [[2.0, 5.0]])
+    dist = Product((Poisson(), Poisson())).member(poisson_rate=2.0, poisson_2_rate=5.0)
+    np.testing.assert_allclose(dist.moment, [[2.0, 5.0]])
     with pytest.raises(ValueError, match="takes the parameters poisson_rate, poisson_2_rate: missing poisson_2_rate"):
         Product((Poisson(), Poisson())).member(poisson_rate=2.0)
 

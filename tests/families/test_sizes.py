@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from cases import CASES, case_id
 from kmle import KMLE, ExponentialFamilyMixture
 from kmle import families as f
-from kmle.families.checking import check_learnable
+from kmle.families.validation import check_learnable
 
 SCALED = [
     f.Gaussian(),

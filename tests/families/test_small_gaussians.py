@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from kmle._kernels import backend, gaussian_has_spread, gaussian_natural
 from kmle.families import Gaussian
 from kmle.families import gaussian as formulas
-from kmle.kernels import backend, gaussian_has_spread, gaussian_natural
 
 pytestmark = pytest.mark.skipif(backend() != "compiled", reason="there is only one version without a compiler")
 SMALLEST, ROUNDING = 1e-9, 1e-14

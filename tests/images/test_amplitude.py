@@ -21,16 +21,16 @@ def speckle(seed=0):
 
 
 def test_scales_are_found_again():
-    picture, inside = speckle()
-    found = segment_amplitude(picture, 2)
+    image, inside = speckle()
+    found = segment_amplitude(image, 2)
     np.testing.assert_allclose(found.mixture.source["scale"].ravel(), SCALES, rtol=0.05)
     np.testing.assert_allclose(found.mixture.weights, [1 - inside.mean(), inside.mean()], atol=0.03)
     assert found.means[0] < found.means[1]
 
 
 def test_a_window_finds_the_disc():
-    picture, inside = speckle()
-    single, windowed = (segment_amplitude(picture, 2, window=window).labels for window in (1, 7))
+    image, inside = speckle()
+    single, windowed = (segment_amplitude(image, 2, window=window).labels for window in (1, 7))
     assert (windowed == inside).mean() > 0.94
     assert (windowed == inside).mean() > (single == inside).mean() + 0.03
 
@@ -38,15 +38,15 @@ def test_a_window_finds_the_disc():
 @pytest.mark.parametrize("family", ["rayleigh", "gamma", "weibull"])
 @pytest.mark.parametrize("algorithm", ["em", "k-mle"])
 def test_every_family(family, algorithm):
-    picture, inside = speckle()
-    found = segment_amplitude(picture, 2, family=family, algorithm=algorithm, window=5)
+    image, inside = speckle()
+    found = segment_amplitude(image, 2, family=family, algorithm=algorithm, window=5)
     assert (found.labels == inside).mean() > 0.9
-    assert found.picture().shape == (SIDE, SIDE, 3)
+    assert found.image().shape == (SIDE, SIDE, 3)
 
 
 def test_segments_have_colours_and_a_legend():
-    picture, _ = speckle()
-    found = segment_amplitude(picture, 2, window=5)
+    image, _ = speckle()
+    found = segment_amplitude(image, 2, window=5)
     drawn = found.segments()
     colours = [tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5)) for colour in PALETTE[:2]]
     for component, colour in enumerate(colours):

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from images.scenes import scene
-from kmle.images import read_picture, save_picture
+from kmle.images import read_image, save_image
 from package import STRICTLY
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -19,11 +19,11 @@ def ran(name, *arguments):
 def test_speckle(tmp_path):
     outcome = ran("speckle.py", tmp_path / "speckle.png")
     assert outcome.returncode == 0, outcome.stderr
-    assert read_picture(tmp_path / "speckle.png").width > 700
+    assert read_image(tmp_path / "speckle.png").width > 700
 
 
 def test_figure(tmp_path):
-    path = save_picture(tmp_path / "scene.png", scene())
+    path = save_image(tmp_path / "scene.png", scene())
     outcome = ran("figure.py", path, tmp_path / "figure.jpg", 4)
     assert outcome.returncode == 0, outcome.stderr
     assert "4 components" in outcome.stdout

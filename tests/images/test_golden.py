@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from images.scenes import scene
-from kmle.images import ImageMixture, panels, read_picture, save_picture, ssim
+from kmle.images import ImageMixture, panels, read_image, save_image, ssim
 
 GOLDEN = Path(__file__).parent / "golden"
 MODELS = {"pixels": {}, "patches": {"patch": 4}}
@@ -21,7 +21,7 @@ def drawn(kind):
 @pytest.mark.parametrize("kind", MODELS)
 def test_pictures_look_like_the_stored_ones(kind):
     for title, pixels in drawn(kind).items():
-        assert ssim(read_picture(GOLDEN / f"{kind} {title}.png").levels, pixels) > 0.98, title
+        assert ssim(read_image(GOLDEN / f"{kind} {title}.png").levels, pixels) > 0.98, title
 
 
 @pytest.mark.parametrize(("kind", "options"), MODELS.items())
@@ -36,4 +36,4 @@ if __name__ == "__main__":
     for name, chosen in MODELS.items():
         ImageMixture.fit(scene(), 8, **chosen).save(GOLDEN / f"{name}.npz")
         for title, pixels in drawn(name).items():
-            save_picture(GOLDEN / f"{name} {title}.png", pixels)
+            save_image(GOLDEN / f"{name} {title}.png", pixels)

@@ -7,7 +7,7 @@ from sklearn.mixture import GaussianMixture
 
 from images.scenes import quarters, scene, slope, which_quarter
 from kmle import Mixture
-from kmle.images import ImageMixture, Picture
+from kmle.images import ImageData, ImageMixture
 from kmle.images.points import anchors, levels_of, points
 
 
@@ -28,29 +28,29 @@ def test_middles_of_the_squares():
 
 
 def test_points_hold_position_and_colour():
-    picture = Picture(scene(16)[:, :12])
-    rows, columns = anchors(picture, 1, 1)
-    table = points(picture, rows, columns, 1, 2.0)
+    image = ImageData(scene(16)[:, :12])
+    rows, columns = anchors(image, 1, 1)
+    table = points(image, rows, columns, 1, 2.0)
     assert table.shape == (16 * 12, 5)
     np.testing.assert_allclose(table[5 * 12 + 7, :2], [2 * 7.5 / 16, 2 * 5.5 / 16])
-    np.testing.assert_allclose(levels_of(table[5 * 12 + 7, 2:]), picture.levels[5, 7])
+    np.testing.assert_allclose(levels_of(table[5 * 12 + 7, 2:]), image.levels[5, 7])
 
 
 def test_patches_are_small_pictures():
-    picture = Picture(scene(16))
-    rows, columns = anchors(picture, 4, 2)
+    image = ImageData(scene(16))
+    rows, columns = anchors(image, 4, 2)
     assert len(rows) == 49
-    table = points(picture, rows, columns, 4, 1.0)
+    table = points(image, rows, columns, 4, 1.0)
     assert table.shape == (49, 2 + 3 * 16)
     patch = levels_of(table[7 * 2 + 3, 2:]).reshape(4, 4, 3)
-    np.testing.assert_allclose(patch, picture.levels[4:8, 6:10])
+    np.testing.assert_allclose(patch, image.levels[4:8, 6:10])
 
 
 def test_noise_stays_within_the_pixel_and_its_level():
-    picture = Picture(scene(16))
-    rows, columns = anchors(picture, 1, 1)
-    still = points(picture, rows, columns, 1, 1.0)
-    spread = points(picture, rows, columns, 1, 1.0, np.random.default_rng(0))
+    image = ImageData(scene(16))
+    rows, columns = anchors(image, 1, 1)
+    still = points(image, rows, columns, 1, 1.0)
+    spread = points(image, rows, columns, 1, 1.0, np.random.default_rng(0))
     assert np.abs(spread - still)[:, :2].max() <= 0.5 / 16
     assert np.abs(spread - still)[:, 2:].max() <= 0.5 / 256
 
@@ -76,10 +76,10 @@ def test_by_default_single_pixels_are_learned_by_em_and_wide_patches_by_k_mle():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_less_likely_than_the_peer_on_the_same_points(seed):
-    picture = Picture(scene())
-    table = points(picture, *anchors(picture, 1, 1), 1, 1.0, np.random.default_rng(seed))
+    image = ImageData(scene())
+    table = points(image, *anchors(image, 1, 1), 1, 1.0, np.random.default_rng(seed))
     peer = GaussianMixture(8, random_state=seed).fit(table)
-    assert ImageMixture.fit(picture, 8, random_state=seed).mixture.log_density(table).mean() > peer.score(table)
+    assert ImageMixture.fit(image, 8, random_state=seed).mixture.log_density(table).mean() > peer.score(table)
 
 
 def test_as_many_components_as_pixels():

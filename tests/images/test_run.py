@@ -5,13 +5,13 @@ import pytest
 
 from images.scenes import scene
 from kmle import Mixture
-from kmle.images import ImageMixture, run, save_picture
+from kmle.images import ImageMixture, run, save_image
 from kmle.images.run import written_together
 
 
 @pytest.fixture
 def path(tmp_path):
-    return save_picture(tmp_path / "scene.png", scene())
+    return save_image(tmp_path / "scene.png", scene())
 
 
 def names(outcome):
@@ -20,8 +20,8 @@ def names(outcome):
 
 def test_single_pictures(path, tmp_path):
     outcome = run(path, tmp_path / "out" / "deep", 6)
-    pictures = {"picture", "ellipses", "hard_segmentation", "sample", "posterior_mean", "voronoi_diagram"}
-    assert names(outcome) == {"model.npz"} | {f"{name}.png" for name in pictures}
+    images = {"picture", "ellipses", "hard_segmentation", "sample", "posterior_mean", "voronoi_diagram"}
+    assert names(outcome) == {"model.npz"} | {f"{name}.png" for name in images}
     assert all(file.stat().st_size > 0 for file in outcome.files)
     assert outcome.n_components == 6
     assert outcome.measures["bytes"] == (tmp_path / "out" / "deep" / "model.npz").stat().st_size

@@ -47,12 +47,12 @@ def test_the_distribution_function_grows_by_the_density(case):
 @pytest.mark.parametrize("case", [case for case in ONE_COLUMN if case.univariate], ids=case_id)
 def test_it_is_the_distribution_function_scipy_has(case):
     point = np.random.default_rng(1).random((1, case.size))
-    law = case.twins_at(point)[0].frozen
+    dist = case.twins_at(point)[0].frozen
     mixture = Mixture(case.family, [1.0], case.naturals_at(point))
     x = np.unique(mixture.sample(200, random_state=1)[:, 0])
-    expected = np.ravel(law.cdf(x))
+    expected = np.ravel(dist.cdf(x))
     if case.id == "von-mises":  # SciPy counts from half a turn before the mean
-        expected = expected - law.cdf(-np.pi)
+        expected = expected - dist.cdf(-np.pi)
     assert_allclose(cdf(mixture, x), expected, rtol=1e-9, atol=1e-10)
 
 

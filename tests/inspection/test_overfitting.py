@@ -8,10 +8,10 @@ from kmle.inspection import diagnose, overfitting
 
 
 def three_clusters(n=600):
-    law = Mixture.from_source(
+    dist = Mixture.from_source(
         "gaussian", [0.3, 0.3, 0.4], mean=[[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], covariance=[np.eye(2)] * 3
     )
-    return law.sample(n, 0)
+    return dist.sample(n, 0)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
@@ -34,20 +34,20 @@ def test_a_cluster_cut_in_two_would_better_be_merged():
         covariance=[np.cov(part.T) for part in parts],
     )
     labels = np.repeat(np.arange(4), [len(part) for part in parts])
-    told = overfitting(mixture, np.concatenate(parts), labels)
-    assert told.startswith("merging components 0 and 1 would lower the ICL")
+    message = overfitting(mixture, np.concatenate(parts), labels)
+    assert message.startswith("merging components 0 and 1 would lower the ICL")
 
 
 def test_few_rows_are_named():
     X = three_clusters(60)
     model = KMLE(14, random_state=0).fit(X)
-    told = overfitting(model.mixture_, X, model.labels_)
-    assert "fewer than 6 rows" in told or "free parameters for 60 rows" in told
+    message = overfitting(model.mixture_, X, model.labels_)
+    assert "fewer than 6 rows" in message or "free parameters for 60 rows" in message
 
 
 def test_well_apart_is_not_said_of_an_overfitted_model():
     X = three_clusters(60)
     assert "The components are well apart" in str(diagnose(KMLE(3, random_state=0).fit(X), X))
-    told = str(diagnose(KMLE(14, random_state=0).fit(X), X))
-    assert "well apart" not in told
-    assert "There may be too many components" in told
+    message = str(diagnose(KMLE(14, random_state=0).fit(X), X))
+    assert "well apart" not in message
+    assert "There may be too many components" in message

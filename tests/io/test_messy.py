@@ -29,9 +29,9 @@ def test_numeric_names_are_data_unless_they_are_called_names(tmp_path):
     found = read_table(path)
     assert len(found) == 3
     assert "--header takes the first line for their names" in found.notes[0]
-    told = read_table(path, text=TextOptions(has_header=True))
-    assert told.columns == ("2019", "2020")
-    assert told.rows.tolist() == [[1, 2], [3, 4]]
+    message = read_table(path, text=TextOptions(has_header=True))
+    assert message.columns == ("2019", "2020")
+    assert message.rows.tolist() == [[1, 2], [3, 4]]
     assert [len(batch) for batch in open_stream(path, text=TextOptions(has_header=True))] == [2]
 
 

@@ -182,5 +182,5 @@ def test_a_truncated_gzip_file_is_named(tmp_path):
 
 
 def test_the_bundled_data_is_that_of_the_examples():
-    bundled = ROOT / "src" / "kmle" / "data" / "faithful.csv"
+    bundled = ROOT / "src" / "kmle" / "io" / "faithful.csv"
     assert bundled.read_bytes() == (ROOT / "examples" / "data" / "faithful.csv").read_bytes()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmle import kernels
+from kmle import _kernels as kernels
 
 
 @pytest.fixture(params=kernels.versions(), autouse=True)

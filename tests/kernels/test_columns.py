@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from kmle.kernels import look_up, looking_once, squares, survey, tabulate
+from kmle._kernels import look_up, shared_summaries, squares, summarize_columns, tabulate
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", [(1, 1), (3, 2), (8, 1), (100, 7), (1000, 17), (200_003, 3)])
 def test_extremes_and_totals(shape, dtype):
     table = np.random.default_rng(0).normal(size=shape).astype(dtype)
-    with looking_once(2):
-        seen = survey(table)
+    with shared_summaries(2):
+        seen = summarize_columns(table)
     np.testing.assert_array_equal(seen.lowest, table.min(axis=0))
     np.testing.assert_array_equal(seen.highest, table.max(axis=0))
     np.testing.assert_allclose(seen.totals, table.sum(axis=0, dtype=float), rtol=1e-9, atol=1e-9)
@@ -23,29 +23,29 @@ def test_extremes_and_totals(shape, dtype):
 @pytest.mark.parametrize("shape", [(1, 1), (3, 2), (1000, 17), (50_003, 3)])
 def test_squares_seen_from_an_origin(shape, dtype):
     rng = np.random.default_rng(1)
-    table, origin = (100 + rng.normal(size=shape)).astype(dtype), 100 + rng.normal(size=shape[1])
-    expected = ((table - origin) ** 2).sum(axis=0)
+    table, center = (100 + rng.normal(size=shape)).astype(dtype), 100 + rng.normal(size=shape[1])
+    expected = ((table - center) ** 2).sum(axis=0)
     for lying in (table, np.asfortranarray(table), np.repeat(table, 2, axis=0)[::2]):
-        found = squares(lying, origin, 2)
+        found = squares(lying, center, 2)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-        np.testing.assert_array_equal(found, squares(lying, origin, 1))
+        np.testing.assert_array_equal(found, squares(lying, center, 1))
 
 
 def test_a_table_is_looked_at_once_and_others_by_themselves():
     table = np.random.default_rng(0).normal(size=(100, 2))
-    with looking_once(1):
-        first = survey(table)
-        assert survey(table[:]) is first
-        assert survey(table[1:]) is not first
-        assert survey(table.copy()) is not first
-    assert survey(table) is not first
+    with shared_summaries(1):
+        first = summarize_columns(table)
+        assert summarize_columns(table[:]) is first
+        assert summarize_columns(table[1:]) is not first
+        assert summarize_columns(table.copy()) is not first
+    assert summarize_columns(table) is not first
 
 
 @pytest.mark.parametrize("n", [50, 100_003])
 def test_no_digit_depends_on_how_a_table_lies_in_memory(n, version):
     table = np.random.default_rng(0).normal(size=(n, 4))[::2, 1:]
     for other in (table, np.asfortranarray(table)):
-        seen, plain = survey(other), survey(np.ascontiguousarray(table))
+        seen, plain = summarize_columns(other), summarize_columns(np.ascontiguousarray(table))
         np.testing.assert_array_equal(seen.lowest, plain.lowest)
         np.testing.assert_allclose(seen.totals, plain.totals, rtol=0 if version != "numpy" else 1e-12)
 
@@ -55,17 +55,17 @@ def test_no_digit_depends_on_how_a_table_lies_in_memory(n, version):
 def test_what_is_not_finite_is_found_anywhere(place, value):
     table = np.zeros((33, 3))
     table.flat[place] = value
-    assert not survey(table).finite
+    assert not summarize_columns(table).finite
 
 
 @pytest.mark.parametrize("place", [0, 15, 98])
 def test_whole_numbers(place):
     table = np.arange(99.0).reshape(33, 3) - 50
-    assert survey(table).whole
+    assert summarize_columns(table).whole
     table.flat[place] += 0.25
-    assert not survey(table).whole
+    assert not summarize_columns(table).whole
     table.flat[place] = 2.0**60  # too large to be sure of its neighbours
-    assert not survey(table).whole
+    assert not summarize_columns(table).whole
 
 
 @pytest.mark.parametrize("size", [12, 9000])

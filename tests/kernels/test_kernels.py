@@ -10,7 +10,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmle.kernels import Clusters, PackedRows
+from kmle._kernels import Clusters, PackedRows
 
 INF = np.inf
 FEATURES = ["identity", "diagonal", "quadratic"]
@@ -48,7 +48,7 @@ def plain_sums(t, shares):
 
 def check_hard(x, features, natural, bias, weights=None, clusters=None, n_threads=1):
     rows = packed(x, features, weights, n_threads)
-    clusters = Clusters.empty(len(x), len(natural), rows.order) if clusters is None else clusters
+    clusters = Clusters.empty(len(x), len(natural), rows.n_statistics) if clusters is None else clusters
     before = clusters.labels.copy()
     margins = np.empty(len(x), dtype=np.float32)
     changed = rows.hard_pass(natural, bias, clusters, margins)
@@ -68,7 +68,7 @@ def check_hard(x, features, natural, bias, weights=None, clusters=None, n_thread
     finite = gap < 1e38  # margins are float32
     np.testing.assert_allclose(margins[finite], gap[finite], rtol=1e-4, atol=1e-3 * scale)
     # From nowhere, and without margins: whole blocks are labelled at once.
-    afresh = Clusters.empty(len(x), len(natural), rows.order)
+    afresh = Clusters.empty(len(x), len(natural), rows.n_statistics)
     assert rows.hard_pass(natural, bias, afresh) == len(x)
     np.testing.assert_array_equal(afresh.labels, labels)
     np.testing.assert_array_equal(afresh.sizes, clusters.sizes)
@@ -77,14 +77,14 @@ def check_hard(x, features, natural, bias, weights=None, clusters=None, n_thread
     return clusters
 
 
-def check_soft(x, features, natural, bias, n_kept=None, weights=None, n_threads=1):
+def check_soft(x, features, natural, bias, n_responsibilities=None, weights=None, n_threads=1):
     rows = packed(x, features, weights, n_threads)
-    counts, sums, score = rows.soft_pass(natural, bias, n_kept)
+    counts, sums, score = rows.soft_pass(natural, bias, n_responsibilities)
     t = plain_statistics(x, features)
     scores = plain_scores(t, natural, bias)
-    if n_kept is not None:
+    if n_responsibilities is not None:
         for row in scores:
-            row[np.argsort(-row, kind="stable")[n_kept:]] = -INF
+            row[np.argsort(-row, kind="stable")[n_responsibilities:]] = -INF
     top = scores.max(axis=1, keepdims=True)
     shares = np.exp(scores - top)
     total = shares.sum(axis=1, keepdims=True)
@@ -92,11 +92,11 @@ def check_soft(x, features, natural, bias, n_kept=None, weights=None, n_threads=
     expected_counts, expected_sums = plain_sums(t, w[:, None] * shares / total)
     np.testing.assert_allclose(counts, expected_counts, rtol=1e-11, atol=1e-13 * w.sum())
     np.testing.assert_allclose(sums, expected_sums, rtol=1e-10, atol=1e-12 * np.abs(w[:, None] * t).sum())
-    evidence = w @ (top + np.log(total))[:, 0]
-    assert score == pytest.approx(evidence, rel=1e-11, abs=1e-9)
-    if n_kept is None:
+    log_likelihood = w @ (top + np.log(total))[:, 0]
+    assert score == pytest.approx(log_likelihood, rel=1e-11, abs=1e-9)
+    if n_responsibilities is None:
         entropy = w @ scipy.special.entr(shares / total).sum(axis=1)
-        assert rows.evidence(natural, bias) == pytest.approx((evidence, entropy), rel=1e-11, abs=1e-9)
+        assert rows.log_likelihood(natural, bias) == pytest.approx((log_likelihood, entropy), rel=1e-11, abs=1e-9)
 
 
 def drawn(seed, n, d, k, features, dtype=np.float64):
@@ -127,7 +127,7 @@ def test_many_rows_and_threads_give_the_same(features, dtype):
     for n_threads in (1, 2, 5):
         clusters = check_hard(x, features, natural, bias, weights, n_threads=n_threads)
         rows = packed(x, features, weights, n_threads)
-        results.append((clusters.sums, *rows.soft_pass(natural, bias), rows.evidence(natural, bias)))
+        results.append((clusters.sums, *rows.soft_pass(natural, bias), rows.log_likelihood(natural, bias)))
     for result in results[1:]:
         for one, other in zip(results[0], result, strict=True):
             np.testing.assert_array_equal(one, other)  # to the last bit
@@ -200,7 +200,7 @@ def test_dead_components_never_win_and_may_be_nan():
     assert not counts.any()
     assert not sums.any()
     assert score == -INF
-    assert packed(x, "diagonal").evidence(natural, np.full(6, -INF)) == (-INF, 0.0)
+    assert packed(x, "diagonal").log_likelihood(natural, np.full(6, -INF)) == (-INF, 0.0)
     check_soft(x, "diagonal", np.where(np.isnan(natural), 0, natural), bias)
 
 
@@ -248,7 +248,7 @@ def test_rows_may_come_in_pieces_and_with_any_strides():
     for start in (0, 17, 500, 801):
         stop = {0: 17, 17: 500, 500: 801, 801: 1001}[start]
         rows.load(start, np.asfortranarray(x[start:stop]))
-    clusters, expected = (Clusters.empty(1001, 4, rows.order) for _ in range(2))
+    clusters, expected = (Clusters.empty(1001, 4, rows.n_statistics) for _ in range(2))
     rows.hard_pass(np.asfortranarray(natural), bias, clusters)
     packed(x, "quadratic").hard_pass(natural, bias, expected)
     np.testing.assert_array_equal(clusters.labels, expected.labels)
@@ -268,7 +268,7 @@ def test_a_column_written_and_sorted_in_place_is_a_column_loaded(features, n):
     np.testing.assert_array_equal(written.largest(), loaded.largest())
     results = []
     for rows in (loaded, written):
-        clusters = Clusters.empty(n, 5, rows.order)
+        clusters = Clusters.empty(n, 5, rows.n_statistics)
         rows.hard_pass(natural, bias, clusters)
         results.append((clusters.labels, clusters.sums, *rows.soft_pass(natural, bias)))
     for one, other in zip(*results, strict=True):
@@ -356,7 +356,7 @@ def test_passes_from_several_threads_at_once():
 def test_a_forked_child_can_pass_too(version):
     code = """
 import os, numpy as np
-from kmle import kernels
+from kmle import _kernels as kernels
 kernels.use({version!r})
 rows = kernels.PackedRows(20000, 2, n_threads=2)
 rows.load(0, np.ones((20000, 2)))
@@ -375,9 +375,9 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 def test_the_missing_module_warns_once():
     code = """
 import sys, warnings
-sys.modules["kmle.kernels._compiled"] = None
+sys.modules["kmle._kernels._compiled"] = None
 import numpy as np
-from kmle import kernels
+from kmle import _kernels as kernels
 assert kernels.backend() == "numpy"
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -392,7 +392,7 @@ assert "compiled kernels are missing" in str(caught[0].message)
 WHERE_THREADS_MAY_RUN = """
 import os, time, numpy as np
 from pathlib import Path
-from kmle import kernels
+from kmle import _kernels as kernels
 kernels.use({version!r})
 packed = kernels.PackedRows(40_000, 2, n_threads=2)
 packed.load(0, np.zeros((40_000, 2)))
@@ -407,5 +407,5 @@ print(len({text.split("Cpus_allowed:")[1].split()[0] for text in told}))
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux tells where threads may run")
 def test_helpers_that_make_way_may_run_everywhere_again(version):
     code = WHERE_THREADS_MAY_RUN.replace("{version!r}", repr(version))
-    told = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, timeout=60)
-    assert told.stdout == b"1\n"
+    message = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, timeout=60)
+    assert message.stdout == b"1\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmle.kernels.serving import compiled_module
+from kmle._kernels.backend import compiled_module
 
 
 def test_no_weak_symbol_is_shared_between_instruction_sets(version):

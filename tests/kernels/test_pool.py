@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent / "cpp" / "pool.cpp"
-HEADERS = Path(__file__).parents[2] / "src" / "kmle" / "kernels" / "cpp"
+HEADERS = Path(__file__).parents[2] / "src" / "kmle" / "cpp"
 CHECKS = [
     "tasks_are_done_once",
     "two_callers_work_at_once",

@@ -11,9 +11,10 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from kmle import kernels
-from kmle.kernels import Clusters, PackedRows, Runs, SortedRows
-from kmle.kernels.serving import compiled_module
+from kmle._kernels import Clusters, PackedRows
+from kmle._kernels.backend import compiled_module
+from kmle.engines.panels.kernel import PanelsRows
+from kmle.engines.sorted.kernel import Buckets, SortedRows
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 # The memory of AddressSanitizer has locks of its own, which a fork may copy.
@@ -25,8 +26,8 @@ def dense(n=60_000):
     x = np.random.default_rng(0).normal(size=(n, 3))
     rows = PackedRows(n, 3, "quadratic", n_threads=2)
     rows.load(0, x)
-    natural = np.random.default_rng(1).normal(size=(8, rows.order)) * 0.1
-    clusters = Clusters.empty(n, 8, rows.order)
+    natural = np.random.default_rng(1).normal(size=(8, rows.n_statistics)) * 0.1
+    clusters = Clusters.empty(n, 8, rows.n_statistics)
     return lambda: rows.hard_pass(natural, np.zeros(8), clusters)
 
 
@@ -35,7 +36,7 @@ def along_a_line(n=200_000):
     line = np.sort(np.random.default_rng(0).normal(size=n))
     packed = PackedRows(n, 1, n_threads=2)
     packed.load(0, line[:, None])
-    rows = SortedRows(packed, line, Runs.of_sorted(n))
+    rows = SortedRows(packed, line, Buckets.of_sorted(n))
     means = cycle(np.random.default_rng(1).normal(size=(500, 9, 1)))  # a generator has a lock that a fork may copy
 
     def run():
@@ -45,9 +46,9 @@ def along_a_line(n=200_000):
     return run
 
 
-def wide(n=20_000):
+def panels(n=20_000):
     """A pass over rows of many columns."""
-    rows = kernels.WideRows(n, 20, 2)
+    rows = PanelsRows(n, 20, 2)
     rows.load(0, np.random.default_rng(0).normal(size=(n, 20)))
     labels = np.full(n, -1, dtype=np.int32)
     shifts = np.random.default_rng(1).normal(size=(5, 20))
@@ -69,7 +70,7 @@ def ends_soon(child):
 
 @needs_fork
 @without_address
-@pytest.mark.parametrize("make", [dense, along_a_line, wide])
+@pytest.mark.parametrize("make", [dense, along_a_line, panels])
 def test_children_forked_during_a_pass_go_on(make, version):
     if compiled_module() is None:
         pytest.skip("NumPy's passes share no pool")
@@ -103,7 +104,7 @@ def test_children_forked_during_a_pass_go_on(make, version):
 OUT_OF_MEMORY = """
 import resource, sys
 import numpy as np
-from kmle import kernels
+from kmle import _kernels as kernels
 
 kernels.use(sys.argv[1])
 n = 4_000_000

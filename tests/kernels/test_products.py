@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kmle.kernels import product_sums
+from kmle.engines.panels.products import product_sums
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
@@ -11,13 +11,13 @@ from kmle.kernels import product_sums
 def test_sums_of_shares_of_rows(d, dtype):
     rng = np.random.default_rng(d)
     table = (10 * rng.normal(size=(300, d))).astype(dtype)
-    origin = rng.normal(size=d) if dtype is not np.int64 else np.ones(d)
+    center = rng.normal(size=d) if dtype is not np.int64 else np.ones(d)
     places = rng.integers(0, 300, 500).astype(np.int32)
     components = rng.choice([0, 1, 3], 500).astype(np.int32)
     shares = rng.normal(size=500)
     for rows in (table, np.asfortranarray(table), np.repeat(table, 2, axis=0)[::2]):
-        counts, sums = product_sums(rows, origin, places, components, shares, 4, n_threads=2)
-        x = (table - origin).astype(dtype).astype(np.longdouble)[places]
+        counts, sums = product_sums(rows, center, places, components, shares, 4, n_threads=2)
+        x = (table - center).astype(dtype).astype(np.longdouble)[places]
         upper = np.triu_indices(d)
         statistics = np.hstack([np.ones((500, 1)), x, (x[:, :, None] * x[:, None, :])[:, upper[0], upper[1]]])
         for j in range(4):

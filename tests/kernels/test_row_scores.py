@@ -5,8 +5,9 @@ import pytest
 from scipy.sparse import random_array
 from scipy.special import logsumexp, softmax
 
-from kmle.kernels import Centred, Clusters, CompressedRows, Meter, PackedRows, RowScores, WideRows
-from kmle.kernels.reference import QUADRATIC, statistics_of
+from kmle._kernels import Centered, Clusters, CompressedRows, Meter, PackedRows, RowScores
+from kmle._kernels.reference import QUADRATIC, statistics_of
+from kmle.engines.panels.kernel import PanelsRows
 
 NAMES = ["log_sums", "tops", "shares", "scores"]
 
@@ -31,7 +32,7 @@ def drawn(seed, n, d, k, offset=0.0):
     linear = np.einsum("kab,kb->ka", precision, mean)
     constant = rng.normal(size=k)
     bias = constant - 0.5 * np.einsum("ka,ka->k", mean, linear)
-    return x, np.hstack([linear, products]), bias, Centred(mean, factor, constant)
+    return x, np.hstack([linear, products]), bias, Centered(mean, factor, constant)
 
 
 def packed(x, features, n_threads=2, weights=None, meter=None):
@@ -56,31 +57,31 @@ def test_rows_are_reported_one_by_one(dtype, n, k):
     np.testing.assert_allclose(alone.log_sums, out.log_sums, rtol=1e-14)
     labels = np.empty(n, dtype=np.int32)
     rows.label_rows(natural, bias, labels)
-    clusters = Clusters.empty(n, k, rows.order)
+    clusters = Clusters.empty(n, k, rows.n_statistics)
     rows.hard_pass(natural, bias, clusters)
     np.testing.assert_array_equal(labels, clusters.labels)
 
 
 @pytest.mark.parametrize("outlier", [1.0, 1e12])
 def test_scores_that_rounding_would_spoil_are_those_of_differences(outlier):
-    x, natural, bias, centred = drawn(1, 600, 3, 5, offset=1e7)
+    x, natural, bias, centered = drawn(1, 600, 3, 5, offset=1e7)
     x[17, 1] = outlier * 1e7
-    truth = centred.scores(x)
+    truth = centered.scores(x)
     out = RowScores.wanting(NAMES, len(x), 5)
     rows = packed(x, "quadratic")
-    rows.row_scores(natural, bias, out, centred)
+    rows.row_scores(natural, bias, out, centered)
     check(out, truth, tolerance=1e-6)
     labels = np.empty(len(x), dtype=np.int32)
-    rows.label_rows(natural, bias, labels, centred)
+    rows.label_rows(natural, bias, labels, centered)
     np.testing.assert_array_equal(labels, truth.argmax(axis=1))
 
 
 def test_scores_by_differences_leave_out_what_is_carried():
     rng = np.random.default_rng(2)
     x, mean = rng.normal(size=(100, 3)), rng.normal(size=(4, 3))
-    centred = Centred(mean, np.ones((4, 3)), np.zeros(4), carried=True)
+    centered = Centered(mean, np.ones((4, 3)), np.zeros(4), carried=True)
     rows, out = packed(x, "identity"), RowScores.wanting(NAMES, 100, 4)
-    rows.row_scores(mean, -0.5 * (mean**2).sum(axis=1), out, centred, by_differences=True)
+    rows.row_scores(mean, -0.5 * (mean**2).sum(axis=1), out, centered, by_differences=True)
     check(out, -0.5 * ((x[:, None] - mean) ** 2).sum(axis=2))
 
 
@@ -90,14 +91,14 @@ def test_own_scores_are_sums_over_the_rows_of_a_label(carried, dtype):
     rng = np.random.default_rng(3)
     x, k = rng.normal(size=(500, 3)).astype(dtype), 6
     factor = np.broadcast_to(rng.uniform(1, 2, 3), (k, 3))
-    centred = Centred(rng.normal(size=(k, 3)), factor, rng.normal(size=k), carried)
+    centered = Centered(rng.normal(size=(k, 3)), factor, rng.normal(size=k), carried)
     labels, weights = rng.integers(-1, k, 500).astype(np.int32), rng.uniform(size=500)
     rows = packed(x, "identity", weights=weights)
-    scores = centred.scores(x) + centred.half_squares(x)[:, None] * centred.is_carried
+    scores = centered.scores(x) + centered.half_squares(x)[:, None] * centered.is_carried
     truth = [weights[labels == j] @ scores[labels == j, j] for j in range(k)]
-    np.testing.assert_allclose(rows.own_scores(labels, centred), truth, rtol=1e-12)
-    chosen = np.array(centred.carried)
-    np.testing.assert_allclose(centred.half_squares(x), 0.5 * ((x * factor[0])[:, chosen] ** 2).sum(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(rows.own_scores(labels, centered), truth, rtol=1e-12)
+    chosen = np.array(centered.carried)
+    np.testing.assert_allclose(centered.half_squares(x), 0.5 * ((x * factor[0])[:, chosen] ** 2).sum(axis=1), rtol=1e-6)
 
 
 def test_sparse_rows_are_reported_one_by_one():
@@ -118,7 +119,7 @@ def test_sparse_rows_are_reported_one_by_one():
 def test_wide_rows_are_reported_one_by_one(names):
     rng = np.random.default_rng(5)
     n, d, k = 1100, 40, 5
-    rows, y = WideRows(n, d, 2), rng.normal(size=(n, d))
+    rows, y = PanelsRows(n, d, 2), rng.normal(size=(n, d))
     rows.load(0, y)
     factors, shifts, constants = np.tril(rng.normal(size=(k, d, d))), rng.normal(size=(k, d)), rng.normal(size=k)
     constants[2] = -np.inf
@@ -141,7 +142,7 @@ def test_a_meter_counts_passes_and_pairs(version):
     x, natural, bias, _ = drawn(6, 640, 2, 3)
     rows = packed(x, "quadratic", meter=meter)
     rows.soft_pass(natural, bias)
-    rows.evidence(natural, bias)
-    rows.hard_pass(natural, bias, Clusters.empty(640, 3, rows.order))
+    rows.log_likelihood(natural, bias)
+    rows.hard_pass(natural, bias, Clusters.empty(640, 3, rows.n_statistics))
     assert (meter.work.passes, meter.work.scored) == (3, 3 * 640 * 3)
     assert meter.work.in_numpy == (meter.work.scored if version == "numpy" else 0)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kmle.kernels import Clusters, CompressedRows, PackedRows
+from kmle._kernels import Clusters, CompressedRows, PackedRows
 
 INF = np.inf
 INDEX_TYPES = [np.int32, np.int64]
@@ -64,16 +64,16 @@ def test_labels_and_sums(k, dtype, index):
 
 
 @pytest.mark.parametrize("k", [1, 3, 20, 70])
-@pytest.mark.parametrize("n_kept", [None, 1, 2, 5])
-def test_responsibilities(k, n_kept):
+@pytest.mark.parametrize("n_responsibilities", [None, 1, 2, 5])
+def test_responsibilities(k, n_responsibilities):
     X = rows_of(900, 60, k)
     natural, bias = model_of(k, 60, k)
     weights = np.random.default_rng(1).random(900)
     scores = plain_scores(X, natural, bias)
-    if n_kept is not None and n_kept < k:
-        np.put_along_axis(scores, np.argsort(-scores, axis=1, kind="stable")[:, n_kept:], -INF, axis=1)
+    if n_responsibilities is not None and n_responsibilities < k:
+        np.put_along_axis(scores, np.argsort(-scores, axis=1, kind="stable")[:, n_responsibilities:], -INF, axis=1)
     shares = scipy.special.softmax(scores, axis=1) * weights[:, None]
-    counts, sums, score = CompressedRows(X, weights, n_threads=2).soft_pass(natural, bias, n_kept)
+    counts, sums, score = CompressedRows(X, weights, n_threads=2).soft_pass(natural, bias, n_responsibilities)
     np.testing.assert_allclose(counts, shares.sum(axis=0), rtol=1e-12, atol=1e-28)
     np.testing.assert_allclose(sums, shares.T @ X.toarray(), rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(score, weights @ scipy.special.logsumexp(scores, axis=1), rtol=1e-13)
@@ -83,7 +83,7 @@ def test_evidence():
     X, (natural, bias) = rows_of(900, 60), model_of(20, 60)
     weights = np.random.default_rng(1).random(900)
     scores = plain_scores(X, natural, bias)
-    score, entropy = CompressedRows(X, weights).evidence(natural, bias)
+    score, entropy = CompressedRows(X, weights).log_likelihood(natural, bias)
     np.testing.assert_allclose(score, weights @ scipy.special.logsumexp(scores, axis=1), rtol=1e-13)
     shares = scipy.special.softmax(scores, axis=1)
     np.testing.assert_allclose(entropy, weights @ scipy.special.entr(shares).sum(axis=1), rtol=1e-12)
@@ -135,7 +135,7 @@ def test_nothing_depends_on_threads():
     found = [CompressedRows(X, n_threads=threads) for threads in (1, 2, 5)]
     for one, other in zip(found[0].soft_pass(natural, bias), found[2].soft_pass(natural, bias), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert found[0].evidence(natural, bias) == found[1].evidence(natural, bias)
+    assert found[0].log_likelihood(natural, bias) == found[1].log_likelihood(natural, bias)
     clusters = [Clusters.empty(20_000, 20, 100) for _ in found]
     for rows, own in zip(found, clusters, strict=True):
         rows.hard_pass(natural, bias, own)
@@ -166,7 +166,7 @@ def test_inactive_components():
     np.testing.assert_array_equal(counts, 0.0)
     np.testing.assert_array_equal(sums, 0.0)
     assert score == -INF
-    assert rows.evidence(natural, bias) == (-INF, 0.0)
+    assert rows.log_likelihood(natural, bias) == (-INF, 0.0)
 
 
 def broken(**arrays):

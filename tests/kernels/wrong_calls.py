@@ -11,29 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from kmle import kernels
-from kmle.kernels import _compiled as compiled  # type: ignore[attr-defined]
+from kmle import _kernels as kernels
+from kmle._kernels import _compiled as compiled  # type: ignore[attr-defined]
 
 N, D, K = 200, 2, 3
-ORDER = D + D * (D + 1) // 2
-WIDTH, STRETCHES = 16, -(-N // 64)
+STATISTICS = D + D * (D + 1) // 2
+WIDTH, SPANS = 16, -(-N // 64)
 
 # Arguments of which another length, or another value, is as good.
 MAY = {
     ("PackedRows64.load", "rows", "short"),
     ("PackedRows64.load", "rows", "empty"),
-    ("WideRows.load", "rows", "short"),
-    ("WideRows.load", "rows", "empty"),
-    ("CentredForm", "factor", "broad"),
-    ("CentredForm", "linear", "narrow"),
-    ("CentredForm", "linear", "broad"),
-    ("Runs", "borders", "short"),
-    ("Runs", "borders", "long"),
+    ("PanelsRows.load", "rows", "short"),
+    ("PanelsRows.load", "rows", "empty"),
+    ("CenteredForm", "factor", "broad"),
+    ("CenteredForm", "linear", "narrow"),
+    ("CenteredForm", "linear", "broad"),
+    ("Buckets", "borders", "short"),
+    ("Buckets", "borders", "long"),
     ("spatial_order64", "rows", "narrow"),
     ("spatial_order64", "rows", "broad"),
-    ("survey64", "table", "short"),
-    ("survey64", "table", "long"),
-    ("survey64", "table", "empty"),
+    ("summarize_columns64", "table", "short"),
+    ("summarize_columns64", "table", "long"),
+    ("summarize_columns64", "table", "empty"),
     ("squares64", "table", "short"),
     ("squares64", "table", "long"),
     ("squares64", "table", "empty"),
@@ -41,9 +41,9 @@ MAY = {
     ("tabulate64", "counts", "long"),
     ("look_up64", "table", "short"),
     ("look_up64", "table", "long"),
-    ("PackedRows64.pruned_pass", "candidates", "long"),
-    ("PackedRows64.balls", "centres", "short"),
-    ("PackedRows64.balls", "centres", "long"),
+    ("PackedRows64.boxes_pass", "candidates", "long"),
+    ("PackedRows64.balls", "centers", "short"),
+    ("PackedRows64.balls", "centers", "long"),
     ("product_sums", "rows", "long"),
     ("gaussian_natural", "moments", "empty"),
 }
@@ -51,22 +51,22 @@ MAY = {
 INDICES = {
     ("PackedRows64.load_shifted", "places"),
     ("PackedRows64.hard_pass", "labels"),
-    ("PackedRows64.pruned_pass", "candidates"),
-    ("PackedRows64.pruned_pass", "starts"),
-    ("PackedRows64.skipping_pass", "labels"),
-    ("PackedRows64.skipping_pass", "homes"),
-    ("PackedRows64.skipping_evidence", "labels"),
-    ("PackedRows64.skipping_evidence", "homes"),
-    ("PackedRows64.balls", "homes"),
+    ("PackedRows64.boxes_pass", "candidates"),
+    ("PackedRows64.boxes_pass", "starts"),
+    ("PackedRows64.bounds_pass", "labels"),
+    ("PackedRows64.bounds_pass", "anchors"),
+    ("PackedRows64.bounds_log_likelihood", "labels"),
+    ("PackedRows64.bounds_log_likelihood", "anchors"),
+    ("PackedRows64.balls", "anchors"),
     ("PackedRows64.label_sums", "labels"),
     ("SparseRows64", "columns"),
     ("SparseRows64", "starts"),
     ("SparseRows64.hard_pass", "labels"),
     ("SparseRows64.label_sums", "labels"),
-    ("WideRows.hard_pass", "labels"),
-    ("WideRows.row_scores", "labels"),
+    ("PanelsRows.hard_pass", "labels"),
+    ("PanelsRows.row_scores", "labels"),
     ("PackedRows64.own_scores", "labels"),
-    ("WideRows.soft_pass", "labels"),
+    ("PanelsRows.soft_pass", "labels"),
     ("spread_labels", "places"),
     ("product_sums", "places"),
     ("product_sums", "components"),
@@ -87,11 +87,11 @@ def packed(features: int = 2, columns: int = D) -> Any:
     return rows
 
 
-def model(order: int = ORDER) -> dict[str, Any]:
+def model(order: int = STATISTICS) -> dict[str, Any]:
     return {"natural": np.random.default_rng(1).normal(size=(K, order)) * 0.1, "bias": np.zeros(K)}
 
 
-def totals(order: int = ORDER) -> dict[str, Any]:
+def totals(order: int = STATISTICS) -> dict[str, Any]:
     return {"counts": np.zeros(K), "sums": np.zeros((K, order))}
 
 
@@ -106,16 +106,16 @@ def clusters() -> dict[str, Any]:
 
 def form() -> Any:
     parts = np.zeros((K, D)), np.ones((K, D)), np.zeros(K), np.zeros((K, 0))
-    return compiled.CentredForm(*parts, list(range(D)), [], [False] * D)
+    return compiled.CenteredForm(*parts, list(range(D)), [], [False] * D)
 
 
-def certain() -> dict[str, Any]:
+def bounds() -> dict[str, Any]:
     return {
         "rows_each": 64,
-        "leads": np.full((STRETCHES, WIDTH), -np.inf, np.float32),
-        "limits": np.full(STRETCHES, -np.inf),
-        "homes": np.zeros(STRETCHES, np.int32),
-        "radii": np.ones(STRETCHES, np.float32),
+        "leads": np.full((SPANS, WIDTH), -np.inf, np.float32),
+        "limits": np.full(SPANS, -np.inf),
+        "anchors": np.zeros(SPANS, np.int32),
+        "radii": np.ones(SPANS, np.float32),
         "change": np.zeros((K, WIDTH), np.float32),
         "apart": np.zeros((K, WIDTH), np.float32),
         "rounding": 1e-6,
@@ -127,11 +127,11 @@ def certain() -> dict[str, Any]:
 
 
 def pruned() -> dict[str, Any]:
-    levels = {"centres": [np.zeros((STRETCHES, D))], "halves": [np.full((STRETCHES, D), 9.0)]}
-    lists = {"starts": np.arange(STRETCHES + 1) * K, "candidates": np.tile(np.arange(K, dtype=np.int32), STRETCHES)}
-    before = {"owners_before": np.full(STRETCHES, -1, np.int32), "labels_before": labels()}
-    out = {"owners": np.zeros(STRETCHES, np.int32), "labels": np.zeros(N, np.int32)}
-    return {"rows_each": [64], **levels, "totals": [np.zeros((STRETCHES, ORDER + 1))], **lists, **before, **out}
+    levels = {"centers": [np.zeros((SPANS, D))], "halves": [np.full((SPANS, D), 9.0)]}
+    lists = {"starts": np.arange(SPANS + 1) * K, "candidates": np.tile(np.arange(K, dtype=np.int32), SPANS)}
+    before = {"owners_before": np.full(SPANS, -1, np.int32), "labels_before": labels()}
+    out = {"owners": np.zeros(SPANS, np.int32), "labels": np.zeros(N, np.int32)}
+    return {"rows_each": [64], **levels, "totals": [np.zeros((SPANS, STATISTICS + 1))], **lists, **before, **out}
 
 
 def sorted_line() -> dict[str, Any]:
@@ -142,7 +142,7 @@ def sorted_line() -> dict[str, Any]:
 
 
 def runs(steps: int) -> Any:
-    made = compiled.Runs(np.array([-1.0, 0.0, 1.0]), N, 64)
+    made = compiled.Buckets(np.array([-1.0, 0.0, 1.0]), N, 64)
     values = np.ascontiguousarray(drawn()[:, 0])
     for first in range(0, N, 64):
         if steps > 0:
@@ -166,7 +166,7 @@ def sparse() -> Any:
 
 
 def wide() -> Any:
-    rows = compiled.WideRows(N, D, 2)
+    rows = compiled.PanelsRows(N, D, 2)
     rows.load(0, drawn())
     return rows
 
@@ -196,52 +196,55 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         "PackedRows64.largest": (packed().largest, {"out": np.zeros(D)}),
         "PackedRows64.hard_pass": (
             packed().hard_pass,
-            {**model(), **clusters(), **totals(), "margins": np.zeros(N, np.float32), "centred": form()},
+            {**model(), **clusters(), **totals(), "margins": np.zeros(N, np.float32), "centered": form()},
         ),
         "PackedRows64.groups": (
             packed().groups,
             {
                 "rows_each": 64,
-                "low": np.zeros((STRETCHES, D)),
-                "high": np.zeros((STRETCHES, D)),
-                "totals": np.zeros((STRETCHES, ORDER + 1)),
+                "low": np.zeros((SPANS, D)),
+                "high": np.zeros((SPANS, D)),
+                "totals": np.zeros((SPANS, STATISTICS + 1)),
             },
         ),
-        "PackedRows64.pruned_pass": (packed().pruned_pass, {**model(), **pruned(), **totals()}),
-        "PackedRows64.skipping_pass": (
-            packed().skipping_pass,
-            {**model(), **clusters(), **totals(), "margins": np.zeros(N, np.float32), **certain()},
+        "PackedRows64.boxes_pass": (packed().boxes_pass, {**model(), **pruned(), **totals()}),
+        "PackedRows64.bounds_pass": (
+            packed().bounds_pass,
+            {**model(), **clusters(), **totals(), "margins": np.zeros(N, np.float32), **bounds()},
         ),
-        "PackedRows64.skipping_evidence": (packed().skipping_evidence, {**model(), "labels": labels(), **certain()}),
+        "PackedRows64.bounds_log_likelihood": (
+            packed().bounds_log_likelihood,
+            {**model(), "labels": labels(), **bounds()},
+        ),
         "PackedRows64.balls": (
             packed().balls,
             {
                 "rows_each": 64,
                 "every": 1,
-                "scale": np.ones(ORDER),
-                "centres": np.zeros((K, ORDER)),
-                "homes": np.zeros(STRETCHES, np.int32),
-                "radii": np.zeros(STRETCHES, np.float32),
-                "squares": np.zeros(ORDER),
+                "scale": np.ones(STATISTICS),
+                "centers": np.zeros((K, STATISTICS)),
+                "anchors": np.zeros(SPANS, np.int32),
+                "radii": np.zeros(SPANS, np.float32),
+                "squares": np.zeros(STATISTICS),
             },
         ),
         "PackedRows64.soft_passes": (
             packed().soft_passes,
-            {**model(), "mixtures": 1, "kept": K, **totals(), "scores": np.zeros(1), "centred": form()},
+            {**model(), "mixtures": 1, "kept": K, **totals(), "scores": np.zeros(1), "centered": form()},
         ),
-        "PackedRows64.evidence": (packed().evidence, {**model(), "centred": form()}),
+        "PackedRows64.log_likelihood": (packed().log_likelihood, {**model(), "centered": form()}),
         "PackedRows64.row_scores": (
             packed().row_scores,
-            {**model(), "centred": form(), "by_differences": False, **row_outputs()},
+            {**model(), "centered": form(), "by_differences": False, **row_outputs()},
         ),
-        "PackedRows64.label_rows": (packed().label_rows, {**model(), "labels": labels(), "centred": form()}),
+        "PackedRows64.label_rows": (packed().label_rows, {**model(), "labels": labels(), "centered": form()}),
         "PackedRows64.own_scores": (
             packed().own_scores,
-            {"labels": labels(), "centred": form(), "totals": np.zeros(K)},
+            {"labels": labels(), "centered": form(), "totals": np.zeros(K)},
         ),
         "PackedRows64.label_sums": (packed().label_sums, {"labels": labels(), **totals()}),
-        "CentredForm": (
-            compiled.CentredForm,
+        "CenteredForm": (
+            compiled.CenteredForm,
             {
                 "mean": np.zeros((K, D)),
                 "factor": np.ones((K, D)),
@@ -254,7 +257,7 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         ),
         "SortedRows": (compiled.SortedRows, sorted_line()),
         "SortedRows.hard_pass": (compiled.SortedRows(**sorted_line()).hard_pass, {**model(2), **totals(2)}),
-        "Runs": (compiled.Runs, {"borders": np.array([-1.0, 0.0, 1.0]), "rows": N, "rows_a_block": 64}),
+        "Buckets": (compiled.Buckets, {"borders": np.array([-1.0, 0.0, 1.0]), "rows": N, "rows_a_block": 64}),
         "Runs.count": (runs(0).count, {"first": 0, "values": column[:64]}),
         "Runs.lay_out": (runs(1).lay_out, {}),
         "Runs.place": (
@@ -275,23 +278,23 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         "SparseRows64.hard_pass": (sparse().hard_pass, {**model(D), **clusters(), **totals(D)}),
         "SparseRows64.best": (sparse().best, {**model(D), "labels": labels()}),
         "SparseRows64.row_scores": (sparse().row_scores, {**model(D), **row_outputs()}),
-        "SparseRows64.evidence": (sparse().evidence, model(D)),
+        "SparseRows64.log_likelihood": (sparse().log_likelihood, model(D)),
         "SparseRows64.soft_pass": (sparse().soft_pass, {**model(D), "kept": K, **totals(D)}),
         "SparseRows64.label_sums": (sparse().label_sums, {"labels": labels(), **totals(D)}),
-        "WideRows": (compiled.WideRows, with_threads(rows=N, columns=D)),
-        "WideRows.load": (wide().load, {"first": 0, "rows": x}),
-        "WideRows.hard_pass": (wide().hard_pass, {**factors(), "labels": labels()}),
-        "WideRows.row_scores": (
+        "PanelsRows": (compiled.PanelsRows, with_threads(rows=N, columns=D)),
+        "PanelsRows.load": (wide().load, {"first": 0, "rows": x}),
+        "PanelsRows.hard_pass": (wide().hard_pass, {**factors(), "labels": labels()}),
+        "PanelsRows.row_scores": (
             wide().row_scores,
             {**factors(), "labels": labels(), **row_outputs(), "entropies": np.zeros(N)},
         ),
-        "WideRows.soft_pass": (
+        "PanelsRows.soft_pass": (
             wide().soft_pass,
             {
                 **factors(),
                 "labels": labels(),
                 "rows": x,
-                "origin": np.zeros(D),
+                "center": np.zeros(D),
                 "weights": np.ones(N),
                 "kept": K,
                 **totals(),
@@ -299,13 +302,13 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         ),
     }
     functions = {
-        "survey64": with_threads(table=x, lowest=np.zeros(D), highest=np.zeros(D), totals=np.zeros(D)),
+        "summarize_columns64": with_threads(table=x, lowest=np.zeros(D), highest=np.zeros(D), totals=np.zeros(D)),
         "tabulate64": with_threads(values=whole, low=0.0, weights=np.ones(N), counts=np.zeros(9)),
-        "squares64": with_threads(table=x, origin=np.zeros(D), totals=np.zeros(D)),
+        "squares64": with_threads(table=x, center=np.zeros(D), totals=np.zeros(D)),
         "spatial_order64": with_threads(rows=x, leaf=64, places=np.zeros(N, np.int32)),
         "look_up64": with_threads(values=whole, low=0.0, table=np.arange(9, dtype=np.int32), out=np.zeros(N, np.int32)),
         "spread_labels": with_threads(
-            owners=np.full(STRETCHES, -1, np.int32),
+            owners=np.full(SPANS, -1, np.int32),
             labels=labels(),
             each=64,
             places=np.arange(N, dtype=np.int32),
@@ -319,7 +322,7 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         ),
         "product_sums": with_threads(
             rows=x,
-            origin=np.zeros(D),
+            center=np.zeros(D),
             places=np.arange(N, dtype=np.int32),
             components=labels(),
             shares=np.ones(N),
@@ -330,7 +333,7 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
             "spread": np.zeros(D),
             "smallest": 1e-9,
             "rounding": 1e-12,
-            "natural": np.zeros((K, ORDER)),
+            "natural": np.zeros((K, STATISTICS)),
             "safe": np.zeros(K, np.uint8),
         },
         "gaussian_has_spread": {
@@ -344,14 +347,14 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
             "columns": D,
             "values": np.zeros(K),
         },
-        "use_up": with_threads(
-            moved=np.zeros((ORDER, K)),
+        "add_drift": with_threads(
+            moved=np.zeros((STATISTICS, K)),
             lifted=np.zeros(K),
-            centres=np.zeros((K, ORDER)),
-            scale=np.ones(ORDER),
-            **{name: value for name, value in certain().items() if name in STEP},
+            centers=np.zeros((K, STATISTICS)),
+            scale=np.ones(STATISTICS),
+            **{name: value for name, value in bounds().items() if name in STEP},
         ),
-        "lead_order": with_threads(
+        "margin_order": with_threads(
             labels=labels(),
             margins=np.ones(N, np.float32),
             steps=100,

@@ -11,8 +11,8 @@ from mixture.drawing import typical
 
 def rows_of(case, weighted, n=40):
     """Rows from every component."""
-    laws = enumerate(weighted.natural)
-    return np.concatenate([case.sample(law, n // len(weighted.natural), seed) for seed, law in laws])
+    dists = enumerate(weighted.natural)
+    return np.concatenate([case.sample(dist, n // len(weighted.natural), seed) for seed, dist in dists])
 
 
 def scipy_joint(case, weighted, points, X):

@@ -53,7 +53,9 @@ def test_every_family_comes_back_to_the_last_digit(case):
     ids=lambda family: family.name,
 )
 def test_fixed_facts_come_back(family):
-    legal = family.natural_from_moment(np.full((2, family.order), 0.3) if family.order < 11 else wide_moment())
+    legal = family.natural_from_moment(
+        np.full((2, family.n_statistics), 0.3) if family.n_statistics < 11 else wide_moment()
+    )
     mixture = Mixture(family, [1 / 3, 2 / 3], legal)
     back = Mixture.from_json(mixture.to_json())
     assert back == mixture

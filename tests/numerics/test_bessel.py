@@ -95,11 +95,11 @@ def test_concentration_from_the_mean_length(d, kappa):
 
 def test_many_lengths_at_once():
     lengths = np.array([[0.0, 1e-9, 0.3], [0.7, 0.99, 1.0]])
-    together = sphere_concentration(lengths, 5)
-    assert together.shape == (2, 3)
+    merge = sphere_concentration(lengths, 5)
+    assert merge.shape == (2, 3)
     for place in np.ndindex(2, 3):
-        np.testing.assert_allclose(together[place], sphere_concentration(lengths[place], 5), rtol=1e-12)
-    assert np.all(np.diff(together.ravel()) > 0)
+        np.testing.assert_allclose(merge[place], sphere_concentration(lengths[place], 5), rtol=1e-12)
+    assert np.all(np.diff(merge.ravel()) > 0)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)

@@ -6,21 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from kmle.numerics.linear_algebra import (
-    cholesky_or_nan,
-    floor_eigenvalues,
-    inverse_from_cholesky,
-    log_determinant,
-)
-from kmle.numerics.packing import (
-    pack,
-    pack_dual,
-    pack_products,
-    packed_length,
-    size_from_packed,
-    unpack,
-    unpack_dual,
-)
+from kmle.numerics.linear_algebra import cholesky_or_nan, floor_eigenvalues, inverse_from_cholesky, log_determinant
+from kmle.numerics.packing import pack, pack_dual, pack_products, packed_length, size_from_packed, unpack, unpack_dual
 
 
 def symmetric(size):

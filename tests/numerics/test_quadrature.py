@@ -27,15 +27,15 @@ CONTINUOUS = [
 ]
 
 
-@pytest.mark.parametrize(("law", "lower", "upper"), CONTINUOUS)
-def test_continuous_laws(law, lower, upper):
-    x, weights = interval_nodes(law.logpdf, lower, upper)
+@pytest.mark.parametrize(("dist", "lower", "upper"), CONTINUOUS)
+def test_continuous_laws(dist, lower, upper):
+    x, weights = interval_nodes(dist.logpdf, lower, upper)
     assert np.all((x > lower) & (x < upper))
-    density = law.pdf(x)
+    density = dist.pdf(x)
     assert weights @ density == pytest.approx(1, abs=1e-9)
-    log_density = np.where(density > 0, law.logpdf(x), 0.0)
-    if law.dist.name != "vonmises":
-        assert -weights @ (density * log_density) == pytest.approx(float(law.entropy()), rel=1e-7, abs=1e-7)
+    log_density = np.where(density > 0, dist.logpdf(x), 0.0)
+    if dist.dist.name != "vonmises":
+        assert -weights @ (density * log_density) == pytest.approx(float(dist.entropy()), rel=1e-7, abs=1e-7)
 
 
 def test_a_half_line_to_the_left():
@@ -57,16 +57,16 @@ DISCRETE = [
 ]
 
 
-@pytest.mark.parametrize(("law", "upper"), DISCRETE)
-def test_discrete_laws(law, upper):
-    x, weights = integer_nodes(law.logpmf, 0.0, upper)
+@pytest.mark.parametrize(("dist", "upper"), DISCRETE)
+def test_discrete_laws(dist, upper):
+    x, weights = integer_nodes(dist.logpmf, 0.0, upper)
     assert np.all(weights == 1)
     assert np.all((x >= 0) & (x <= upper) & (x == np.floor(x)))
     assert len(x) <= EXACT_TERMS
-    probability = law.pmf(x)
+    probability = dist.pmf(x)
     # SciPy's probabilities of a hundred million counts are themselves good to eight digits or so.
-    assert probability.sum() == pytest.approx(1, abs=1e-7 if law.mean() > 1e6 else 1e-11)
-    assert probability @ x == pytest.approx(law.mean(), rel=1e-7)
+    assert probability.sum() == pytest.approx(1, abs=1e-7 if dist.mean() > 1e6 else 1e-11)
+    assert probability @ x == pytest.approx(dist.mean(), rel=1e-7)
 
 
 def test_a_sum_too_long_to_be_written_out():

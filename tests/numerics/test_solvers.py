@@ -84,10 +84,10 @@ def test_any_concentration(alpha):
 def test_components_do_not_disturb_each_other():
     alpha = np.array([[1e-2, 1e-2, 1e-2], [1.0, 2.0, 3.0], [1e5, 1e-2, 1.0]])
     moments = np.array([dirichlet_moment(row) for row in alpha])
-    together = dirichlet_concentration(moments[None])
-    assert together.shape == (1, 3, 3)
-    for law, moment in enumerate(moments):
-        np.testing.assert_allclose(together[0, law], dirichlet_concentration(moment[None])[0], rtol=1e-10)
+    merge = dirichlet_concentration(moments[None])
+    assert merge.shape == (1, 3, 3)
+    for dist, moment in enumerate(moments):
+        np.testing.assert_allclose(merge[0, dist], dirichlet_concentration(moment[None])[0], rtol=1e-10)
 
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.2, 0.3, 0.5], [1e-9, 1 - 1e-9], np.full(100, 0.01)])

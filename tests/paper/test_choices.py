@@ -63,9 +63,9 @@ def test_b1_the_conjugate_of_a_gaussian_row_is_infinite_but_its_score_is_not():
     heights = [stats.norm(x, width).logpdf(x) for width in (1e-2, 1e-4, 1e-8, 1e-16)]
     assert np.all(np.diff(heights) > 4)
     family = Gaussian(n_features=1)
-    law = family.member(mean=[[0.0]], covariance=[[[4.0]]])
+    dist = family.member(mean=[[0.0]], covariance=[[[4.0]]])
     t = family.sufficient_statistic(np.array([[x]]))
-    score = (t @ law.natural[0] - family.log_normalizer(law.natural)).item()
+    score = (t @ dist.natural[0] - family.log_normalizer(dist.natural)).item()
     assert score == pytest.approx(stats.norm(0, 2).logpdf(x), rel=1e-12)
 
 
@@ -95,16 +95,18 @@ def test_b7_components_of_different_families_need_their_carriers():
     ours = np.argmax([exponential.log_density(X)[:, 0], half_normal.log_density(X)[:, 0]], axis=0)
     np.testing.assert_array_equal(ours, truth)
     families = [exponential.family, half_normal.family]
-    laws = [exponential, half_normal]
-    divergences = [f.dual_bregman(f.sufficient_statistic(X), law.moment) for f, law in zip(families, laws, strict=True)]
+    dists = [exponential, half_normal]
+    divergences = [
+        f.dual_bregman(f.sufficient_statistic(X), dist.moment) for f, dist in zip(families, dists, strict=True)
+    ]
     assert (np.argmin(divergences, axis=0) != truth).any()
 
 
 def rank(log_densities):
     """The order of the family: the rank of log-densities (rows x laws) after centring both ways."""
-    centred = log_densities - log_densities.mean(axis=0)
-    centred = centred - centred.mean(axis=1, keepdims=True)
-    values = np.linalg.svd(centred, compute_uv=False)
+    centered = log_densities - log_densities.mean(axis=0)
+    centered = centered - centered.mean(axis=1, keepdims=True)
+    values = np.linalg.svd(centered, compute_uv=False)
     return int((values > 1e-9 * values[0]).sum())
 
 
@@ -115,9 +117,9 @@ def test_b8_weibull_and_laplace_are_exponential_families_only_in_part():
     assert rank(stats.weibull_min.logpdf(x, parameters, scale=parameters[::-1])) >= 8
     assert rank(stats.laplace.logpdf(x, loc=parameters)) >= 8
     # With the shape, or the location, known they are, and of order one.
-    assert rank(stats.weibull_min.logpdf(x, 1.5, scale=parameters)) == Weibull(1.5, n_features=1).order == 1
-    assert rank(stats.laplace.logpdf(x, loc=1.0, scale=parameters)) == Laplace(1.0, n_features=1).order == 1
-    assert Gamma(n_features=1).order == 2
+    assert rank(stats.weibull_min.logpdf(x, 1.5, scale=parameters)) == Weibull(1.5, n_features=1).n_statistics == 1
+    assert rank(stats.laplace.logpdf(x, loc=1.0, scale=parameters)) == Laplace(1.0, n_features=1).n_statistics == 1
+    assert Gamma(n_features=1).n_statistics == 2
 
 
 def test_b9_an_isotropic_gaussian_has_order_d_only_with_its_variance_known():
@@ -128,21 +130,21 @@ def test_b9_an_isotropic_gaussian_has_order_d_only_with_its_variance_known():
     free = np.array(
         [stats.multivariate_normal(m, v * np.eye(2)).logpdf(x) for m, v in zip(means, variances, strict=True)]
     )
-    assert rank(known) == FixedCovarianceGaussian(n_features=2).order == 2
-    assert rank(free.T) == SphericalGaussian(n_features=2).order == 3
+    assert rank(known) == FixedCovarianceGaussian(n_features=2).n_statistics == 2
+    assert rank(free.T) == SphericalGaussian(n_features=2).n_statistics == 3
 
 
 def test_b11_symmetric_matrices_are_stored_once():
     d = 3
     family = Gaussian(n_features=d)
-    assert family.order == d * (d + 3) // 2
-    law = family.member(mean=[np.zeros(d)], covariance=[np.diag([1.0, 2.0, 0.5])])
-    information = family.fisher_information(law.natural)[0]
-    assert np.linalg.matrix_rank(information) == family.order
+    assert family.n_statistics == d * (d + 3) // 2
+    dist = family.member(mean=[np.zeros(d)], covariance=[np.diag([1.0, 2.0, 0.5])])
+    information = family.fisher_information(dist.natural)[0]
+    assert np.linalg.matrix_rank(information) == family.n_statistics
     # All d^2 products would repeat x_i x_j, and their covariance, which is the Hessian of F, would be singular.
-    X = law.sample(500, random_state=0)
+    X = dist.sample(500, random_state=0)
     flat = np.concatenate([X, (X[:, :, None] * X[:, None, :]).reshape(len(X), -1)], axis=1)
-    assert np.linalg.matrix_rank(np.cov(flat.T)) == family.order < flat.shape[1]
+    assert np.linalg.matrix_rank(np.cov(flat.T)) == family.n_statistics < flat.shape[1]
 
 
 def test_b12_the_weight_grid_has_one_dimension_less():

@@ -144,8 +144,8 @@ def test_a19_the_conjugate_in_the_moments_of_the_paper():
     assert GAUSSIAN.conjugate(FIRST.moment).item() == pytest.approx(true_conjugate(), rel=1e-10)
     assert 1 + 2 * inside < 0  # printed under a logarithm
     # Near the origin the logarithm exists, and the printed constant is still not the right one.
-    centred = -0.5 * log_determinant(0.5 * COVARIANCE) - 0.5 * D * np.log(np.pi * np.e)
-    assert centred != pytest.approx(true_conjugate(), rel=0.1)
+    centered = -0.5 * log_determinant(0.5 * COVARIANCE) - 0.5 * D * np.log(np.pi * np.e)
+    assert centered != pytest.approx(true_conjugate(), rel=0.1)
 
 
 def test_a20_the_conjugate_in_the_usual_parameters():
@@ -167,20 +167,20 @@ def test_a20_the_conjugate_in_the_usual_parameters():
 def test_a24_the_global_estimate_takes_all_rows():
     X = stats.multivariate_normal(MEAN, COVARIANCE).rvs(40, random_state=1)
     k = 4
-    law = GAUSSIAN.mle(X).source
-    np.testing.assert_allclose(law["mean"][0], X.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(law["covariance"][0], np.cov(X.T, bias=True), rtol=1e-10)
+    dist = GAUSSIAN.mle(X).source
+    np.testing.assert_allclose(dist["mean"][0], X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(dist["covariance"][0], np.cov(X.T, bias=True), rtol=1e-10)
     printed_mean = X[:k].sum(axis=0) / len(X)
     printed = X[:k].T @ X[:k] / len(X) - np.outer(printed_mean, printed_mean)
     assert np.abs(printed_mean - X.mean(axis=0)).max() > 0.1
-    assert np.linalg.det(printed) < 0.1 * np.linalg.det(law["covariance"][0])
+    assert np.linalg.det(printed) < 0.1 * np.linalg.det(dist["covariance"][0])
 
 
 def test_a24_the_assignment_uses_the_component_it_scores():
-    X = np.concatenate([law.sample(60, random_state=2) for law in (FIRST, SECOND)])
-    laws = [(MEAN, COVARIANCE, 0.3), (OTHER_MEAN, OTHER_COVARIANCE, 0.7)]
-    truth = np.argmax([stats.multivariate_normal(m, S).logpdf(X) + np.log(w) for m, S, w in laws], axis=0)
-    costs = [[mahalanobis(np.linalg.inv(S), x, m) + log_determinant(S) - 2 * np.log(w) for x in X] for m, S, w in laws]
+    X = np.concatenate([dist.sample(60, random_state=2) for dist in (FIRST, SECOND)])
+    dists = [(MEAN, COVARIANCE, 0.3), (OTHER_MEAN, OTHER_COVARIANCE, 0.7)]
+    truth = np.argmax([stats.multivariate_normal(m, S).logpdf(X) + np.log(w) for m, S, w in dists], axis=0)
+    costs = [[mahalanobis(np.linalg.inv(S), x, m) + log_determinant(S) - 2 * np.log(w) for x in X] for m, S, w in dists]
     np.testing.assert_array_equal(np.argmin(costs, axis=0), truth)
     both = GAUSSIAN.member(mean=[MEAN, OTHER_MEAN], covariance=[COVARIANCE, OTHER_COVARIANCE])
     np.testing.assert_array_equal((both.log_density(X) + np.log([0.3, 0.7])).argmax(axis=1), truth)

@@ -36,12 +36,12 @@ def diversity(rows):
 
 def test_the_mean_is_the_best_centre_whatever_the_generator():
     rows = np.random.default_rng(0).exponential(2.0, (30, 1))
-    centre = rows.mean(axis=0, keepdims=True)
-    best = EXPONENTIAL.dual_bregman(rows, centre).mean()
+    center = rows.mean(axis=0, keepdims=True)
+    best = EXPONENTIAL.dual_bregman(rows, center).mean()
     assert best == pytest.approx(EXPONENTIAL.bregman_information(rows), rel=1e-10)
     assert best == pytest.approx(-np.log(rows).mean() + np.log(rows.mean()), rel=1e-10)
     for factor in (0.5, 0.9, 1.1, 2.0):
-        assert EXPONENTIAL.dual_bregman(rows, factor * centre).mean() > best
+        assert EXPONENTIAL.dual_bregman(rows, factor * center).mean() > best
 
 
 def test_a11_seeding_probabilities_sum_to_one():
@@ -105,8 +105,8 @@ def test_a14_the_mass_is_in_the_loss_but_not_in_the_information():
 def test_a15_the_loss_is_bounded_by_the_smallest_mass():
     rows = np.array([[0.0, 0.0], [0.2, 0.0], [3.0, 0.0], [3.2, 0.0]])
     masses = np.array([-1.0, -0.5])
-    centres = np.array([[0.1, 0.0], [3.1, 0.0]])
-    each = [EUCLID.dual_bregman(rows, c[None]) + m for c, m in zip(centres, masses, strict=True)]
+    centers = np.array([[0.1, 0.0], [3.1, 0.0]])
+    each = [EUCLID.dual_bregman(rows, c[None]) + m for c, m in zip(centers, masses, strict=True)]
     loss = np.min(each, axis=0).mean()
     assert loss >= masses.min()
     assert loss < masses.min() / len(rows)  # so the printed bound is none when masses may be negative
@@ -127,25 +127,25 @@ def test_a16_the_square_of_the_mean_comes_back_with_a_plus():
 def test_a17_the_diversity_of_the_centres_is_weighted():
     rows, labels = clouds()
     sizes = np.bincount(labels)
-    centres = np.array([rows[labels == j].mean(axis=0) for j in range(3)])
-    within = 0.5 * ((rows - centres[labels]) ** 2).sum(axis=1).mean()
+    centers = np.array([rows[labels == j].mean(axis=0) for j in range(3)])
+    within = 0.5 * ((rows - centers[labels]) ** 2).sum(axis=1).mean()
     total = EUCLID.bregman_information(rows)
-    assert total - EUCLID.bregman_information(centres, weights=sizes) == pytest.approx(within, rel=1e-10)
-    assert total - EUCLID.bregman_information(centres) != pytest.approx(within, rel=0.01)
+    assert total - EUCLID.bregman_information(centers, weights=sizes) == pytest.approx(within, rel=1e-10)
+    assert total - EUCLID.bregman_information(centers) != pytest.approx(within, rel=0.01)
     within_each = [EUCLID.bregman_information(rows[labels == j]) for j in range(3)]
     assert sizes @ within_each / len(rows) == pytest.approx(within, rel=1e-10)
-    np.testing.assert_allclose(sizes @ centres / len(rows), rows.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(sizes @ centers / len(rows), rows.mean(axis=0), atol=1e-12)
 
 
 def test_a17_for_another_generator_too():
     rows = np.random.default_rng(2).exponential(1.0, (40, 1)) * np.repeat([1.0, 10.0], [30, 10])[:, None]
     labels = np.repeat([0, 1], [30, 10])
-    centres = np.array([rows[labels == j].mean(axis=0) for j in (0, 1)])
-    ratio = rows / centres[labels]
+    centers = np.array([rows[labels == j].mean(axis=0) for j in (0, 1)])
+    ratio = rows / centers[labels]
     within = (ratio - np.log(ratio) - 1).mean()  # Itakura-Saito by hand
     total = EXPONENTIAL.bregman_information(rows)
-    assert total - EXPONENTIAL.bregman_information(centres, weights=[30, 10]) == pytest.approx(within, rel=1e-10)
-    assert total - EXPONENTIAL.bregman_information(centres) != pytest.approx(within, rel=0.01)
+    assert total - EXPONENTIAL.bregman_information(centers, weights=[30, 10]) == pytest.approx(within, rel=1e-10)
+    assert total - EXPONENTIAL.bregman_information(centers) != pytest.approx(within, rel=0.01)
 
 
 def test_a26_the_ratio_along_directions_is_not_a_similarity_constant():

@@ -34,27 +34,27 @@ DISCRETE = [
 NAMES = [family.name for family, *_ in CONTINUOUS + DISCRETE]
 
 
-def log_probability(law):
-    return law.logpdf if hasattr(law.dist, "pdf") else law.logpmf
+def log_probability(dist):
+    return dist.logpdf if hasattr(dist.dist, "pdf") else dist.logpmf
 
 
 # One law --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("family", "source", "law", "bounds"), CONTINUOUS, ids=NAMES[: len(CONTINUOUS)])
-def test_entropy_is_minus_conjugate_minus_mean_carrier(family, source, law, bounds):
+@pytest.mark.parametrize(("family", "source", "dist", "bounds"), CONTINUOUS, ids=NAMES[: len(CONTINUOUS)])
+def test_entropy_is_minus_conjugate_minus_mean_carrier(family, source, dist, bounds):
     member = family.member(**source)
     one = family.for_data([[1.0]])
-    truth = -integral(lambda x: law.pdf(x) * law.logpdf(x) if law.pdf(x) > 0 else 0.0, *bounds)
-    mean_carrier = integral(lambda x: law.pdf(x) * one.log_carrier(np.array([[x]])).item() if x else 0.0, *bounds)
+    truth = -integral(lambda x: dist.pdf(x) * dist.logpdf(x) if dist.pdf(x) > 0 else 0.0, *bounds)
+    mean_carrier = integral(lambda x: dist.pdf(x) * one.log_carrier(np.array([[x]])).item() if x else 0.0, *bounds)
     assert -family.conjugate(member.moment).item() - mean_carrier == pytest.approx(truth, rel=1e-8, abs=1e-9)
     assert family.entropy(member.natural).item() == pytest.approx(truth, rel=1e-8, abs=1e-9)
 
 
-@pytest.mark.parametrize(("family", "source", "law"), DISCRETE, ids=NAMES[len(CONTINUOUS) :])
-def test_entropy_of_counts(family, source, law):
+@pytest.mark.parametrize(("family", "source", "dist"), DISCRETE, ids=NAMES[len(CONTINUOUS) :])
+def test_entropy_of_counts(family, source, dist):
     x = np.arange(300)
-    truth = -(law.pmf(x) * law.logpmf(x)).sum()
+    truth = -(dist.pmf(x) * dist.logpmf(x)).sum()
     assert family.entropy(family.member(**source).natural).item() == pytest.approx(truth, rel=1e-9)
 
 
@@ -64,8 +64,8 @@ def test_cross_entropy_is_entropy_plus_divergence():
     first, second = family.member(shape=2.5, scale=1.5).natural, family.member(shape=4.0, scale=0.5).natural
     truth = -integral(lambda x: p.pdf(x) * q.logpdf(x) if x > 0 else 0.0, 0, np.inf)
     assert family.cross_entropy(first, second).item() == pytest.approx(truth, rel=1e-8)
-    together = family.entropy(first) + family.kl(first, second)
-    assert together.item() == pytest.approx(truth, rel=1e-8)
+    merge = family.entropy(first) + family.kl(first, second)
+    assert merge.item() == pytest.approx(truth, rel=1e-8)
     assert family.kl(first, second).item() == pytest.approx(kl_of_densities(p, q, 0, np.inf), rel=1e-8)
 
 
@@ -78,15 +78,15 @@ def test_canonical_divergence_mixes_the_two_parameters():
     assert mixed.item() == pytest.approx(truth, rel=1e-8)
 
 
-@pytest.mark.parametrize(("family", "law"), [(f, law) for f, _, law, *_ in CONTINUOUS + DISCRETE], ids=NAMES)
-def test_best_mean_log_likelihood_is_conjugate_plus_mean_carrier(family, law):
-    X = law.rvs(200, random_state=1)[:, None].astype(float)
+@pytest.mark.parametrize(("family", "dist"), [(f, dist) for f, _, dist, *_ in CONTINUOUS + DISCRETE], ids=NAMES)
+def test_best_mean_log_likelihood_is_conjugate_plus_mean_carrier(family, dist):
+    X = dist.rvs(200, random_state=1)[:, None].astype(float)
     best = family.mle(X)
     t, k = best.family.sufficient_statistic(X), best.family.log_carrier(X)
     identity = family.conjugate(t.mean(axis=0, keepdims=True)).item() + k.mean()
     assert best.log_density(X).mean() == pytest.approx(identity, rel=1e-9)
     # The law the rows came from fits them a little worse.
-    assert log_probability(law)(X).mean() < identity
+    assert log_probability(dist)(X).mean() < identity
 
 
 def test_the_estimate_is_the_top_of_the_likelihood():
@@ -101,11 +101,11 @@ def test_the_estimate_is_the_top_of_the_likelihood():
 
 def test_a5_every_row_pays_the_log_normalizer():
     X = stats.rayleigh(scale=1.7).rvs(50, random_state=3)[:, None]
-    law = Rayleigh().mle(X)
-    t, k = law.family.sufficient_statistic(X), law.family.log_carrier(X)
-    F = law.family.log_normalizer(law.natural).item()
-    truth = stats.rayleigh(scale=law.source["scale"].item()).logpdf(X).sum()
-    linear = (t @ law.natural.T).sum()
+    dist = Rayleigh().mle(X)
+    t, k = dist.family.sufficient_statistic(X), dist.family.log_carrier(X)
+    F = dist.family.log_normalizer(dist.natural).item()
+    truth = stats.rayleigh(scale=dist.source["scale"].item()).logpdf(X).sum()
+    linear = (t @ dist.natural.T).sum()
     assert linear - len(X) * F + k.sum() == pytest.approx(truth, rel=1e-10)
     assert linear - F + k.sum() != pytest.approx(truth, rel=0.1)  # as the exponent reads
 
@@ -138,7 +138,7 @@ class HardMixture:
         self.n = len(self.X)
         self.clusters = [self.X[self.labels == j] for j in (0, 1)]
         self.proportions = np.array([len(cluster) / self.n for cluster in self.clusters])
-        self.laws = [self.family.mle(cluster) for cluster in self.clusters]
+        self.dists = [self.family.mle(cluster) for cluster in self.clusters]
         self.constant = (self.family.conjugate(self.X) + self.family.log_carrier(self.X)).mean()
 
     def complete_log_likelihood(self, weights):
@@ -148,7 +148,9 @@ class HardMixture:
 
     def loss(self):
         """The Bregman k-means loss of the clusters, without weights."""
-        parts = [self.family.dual_bregman(c, law.moment).sum() for c, law in zip(self.clusters, self.laws, strict=True)]
+        parts = [
+            self.family.dual_bregman(c, dist.moment).sum() for c, dist in zip(self.clusters, self.dists, strict=True)
+        ]
         return sum(parts) / self.n
 
 
@@ -177,7 +179,7 @@ def test_proportions_are_the_best_weights():
 
 def test_a9_the_loss_runs_over_all_rows():
     mixture = HardMixture()
-    moments = np.concatenate([law.moment for law in mixture.laws])
+    moments = np.concatenate([dist.moment for dist in mixture.dists])
     nearest = np.min([mixture.family.dual_bregman(mixture.X, m[None]) for m in moments], axis=0)
     uniform = np.full(2, 0.5)
     # Every row to its best law: that is what the loss says about the complete log-likelihood.

@@ -55,23 +55,23 @@ def test_a3_the_estimate_inverts_the_mean_of_the_statistic_not_its_sum():
 
 def test_a4_inverting_the_gradient_gives_the_natural_parameter():
     mean = (X**2).mean(axis=0, keepdims=True)
-    law = RAYLEIGH.mle(X)
-    np.testing.assert_allclose(RAYLEIGH.natural_from_moment(mean), law.natural, rtol=1e-12)
-    np.testing.assert_allclose(law.moment, mean, rtol=1e-12)
+    dist = RAYLEIGH.mle(X)
+    np.testing.assert_allclose(RAYLEIGH.natural_from_moment(mean), dist.natural, rtol=1e-12)
+    np.testing.assert_allclose(dist.moment, mean, rtol=1e-12)
     # Called etahat in the text, yet it is negative, and moments of x^2 are not.
-    assert RAYLEIGH.natural_from_moment(mean).item() < 0 < law.moment.item()
+    assert RAYLEIGH.natural_from_moment(mean).item() < 0 < dist.moment.item()
 
 
 def test_canonical_terms_of_the_appendix():
     sigma = 1.7
-    law = RAYLEIGH.member(scale=sigma)
-    theta, eta = law.natural.item(), law.moment.item()
+    dist = RAYLEIGH.member(scale=sigma)
+    theta, eta = dist.natural.item(), dist.moment.item()
     assert theta == pytest.approx(-1 / (2 * sigma**2))
-    assert RAYLEIGH.log_normalizer(law.natural).item() == pytest.approx(-np.log(-2 * theta))
+    assert RAYLEIGH.log_normalizer(dist.natural).item() == pytest.approx(-np.log(-2 * theta))
     assert eta == pytest.approx(-1 / theta)
     assert eta == pytest.approx(2 * sigma**2)
-    assert RAYLEIGH.conjugate(law.moment).item() == pytest.approx(-1 + np.log(2 / eta))
-    assert RAYLEIGH.fisher_information(law.natural).item() == pytest.approx(1 / theta**2, rel=1e-8)
+    assert RAYLEIGH.conjugate(dist.moment).item() == pytest.approx(-1 + np.log(2 / eta))
+    assert RAYLEIGH.fisher_information(dist.natural).item() == pytest.approx(1 / theta**2, rel=1e-8)
     # The Hessians of F and of F* are inverse to each other, and the former is the variance of t.
     fourth = sigma**4 * 4 * gamma_function(3)
     assert 1 / theta**2 * 1 / eta**2 == pytest.approx(1.0)

@@ -115,10 +115,10 @@ def test_wishart_and_the_burg_divergence():
 
 def test_wishart_of_one_row_by_quadrature():
     degrees, a, b = 3.0, 0.5, 2.0
-    laws = [stats.gamma(degrees / 2, scale=2 * v) for v in (a, b)]
+    dists = [stats.gamma(degrees / 2, scale=2 * v) for v in (a, b)]
     family = FixedDegreesWishart(degrees, n_features=1)
     ours = both_ways(family, family.member(scale=[[[a]]]), family.member(scale=[[[b]]]))
-    assert ours == pytest.approx(kl_of_densities(*laws, 0, np.inf), rel=1e-9)
+    assert ours == pytest.approx(kl_of_densities(*dists, 0, np.inf), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_log_density_is_minus_a_divergence_where_the_conjugate_is_finite(family,
 
 
 def test_the_mean_of_the_statistic_is_the_gradient_of_the_log_normalizer():
-    law = stats.rayleigh(scale=1.7)
+    dist = stats.rayleigh(scale=1.7)
     family = Rayleigh(n_features=1)
     assert family.member(scale=1.7).moment.item() == pytest.approx(
-        integral(lambda x: x * x * law.pdf(x), 0, np.inf), rel=1e-10
+        integral(lambda x: x * x * dist.pdf(x), 0, np.inf), rel=1e-10
     )

@@ -8,15 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from kmle import KMLE, Mixture
-from kmle.plotting import (
-    plot_cells,
-    plot_dendrogram,
-    plot_fit,
-    plot_history,
-    plot_posterior,
-    plot_qq,
-    plot_selection,
-)
+from kmle.plotting import plot_cells, plot_dendrogram, plot_fit, plot_history, plot_posterior, plot_qq, plot_selection
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -70,7 +62,7 @@ def test_an_unfitted_estimator_has_no_history():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: plot_fit([1.0], ROWS), "model is a list: give a fitted KMLE, its fit_, or a Mixture"),
+        (lambda: plot_fit([1.0], ROWS), "model is a list: give a fitted KMLE, its result_, or a Mixture"),
         (lambda: plot_fit(PLANE, ROWS, max_points=0), "max_points is 0"),
         (lambda: plot_fit(PLANE, ROWS, ax=3), "ax is int: plot_fit draws on plain Axes"),
         (lambda: plot_history(PLANE), "plot_history draws a Fit or a fitted estimator, not a Mixture"),

@@ -244,7 +244,7 @@ def test_columns_choose_and_turn():
 
 def test_a_fit_will_do():
     X = two_gaussians(1).sample(60, 0)
-    fit = KMLE(2, random_state=0).fit(X).fit_
+    fit = KMLE(2, random_state=0).fit(X).result_
     assert plot_fit(fit, X).get_title(loc="left") == "Mixture of 2 Gaussian components"
 
 

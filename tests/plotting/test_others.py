@@ -73,11 +73,11 @@ def test_a_history_is_drawn_whole(algorithm):
     model = KMLE(2, family="exponential", algorithm=algorithm, random_state=0).fit(LINE.sample(200, 0) + 0.5)
     ax = plot_history(model)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.history_)
-    kinds = [half.kind for half in model.fit_.history]
+    kinds = [half.kind for half in model.result_.history]
     marks = [line for line in ax.lines[1:] if line.get_linestyle() != "--"]
     assert [len(line.get_xdata()) for line in marks] == [kinds.count(kind) for kind in dict.fromkeys(kinds)]
     assert ax.get_title(loc="left") == "How the objective rose"
-    assert model.fit_.stop_reason in note_of(ax)
+    assert model.result_.stop_reason in note_of(ax)
     if ax.get_legend() is not None:
         shown = [text.get_text() for text in ax.get_legend().get_texts() if text.get_text() != "search"]
         assert shown == list(dict.fromkeys(kinds))
@@ -85,7 +85,7 @@ def test_a_history_is_drawn_whole(algorithm):
 
 @pytest.mark.parametrize("estimator", [KMLE, ExponentialFamilyMixture])
 def test_the_search_is_part_of_the_ascent(estimator):
-    fit = estimator(3, random_state=0).fit(PLANE.sample(300, 0)).fit_
+    fit = estimator(3, random_state=0).fit(PLANE.sample(300, 0)).result_
     ax = plot_history(fit)
     (search,) = [line for line in ax.lines if line.get_linestyle() == "--"]
     values = search.get_ydata()
@@ -98,7 +98,7 @@ def test_the_search_is_part_of_the_ascent(estimator):
 
 
 def test_a_fit_has_a_history_too():
-    fit = ExponentialFamilyMixture(2, family="poisson", random_state=0).fit(LINE.sample(100, 0)).fit_
+    fit = ExponentialFamilyMixture(2, family="poisson", random_state=0).fit(LINE.sample(100, 0)).result_
     assert isinstance(plot_history(fit), Axes)
 
 

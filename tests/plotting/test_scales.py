@@ -10,9 +10,8 @@ from kmle.plotting.scales import is_logarithmic
 
 pytest.importorskip("matplotlib")
 
-RNG = np.random.default_rng(0)
 # Like the Danish fire losses: from one on, a tail of index 1.4.
-LOSSES = 1 + RNG.pareto(1.4, 2000)
+LOSSES = 1 + np.random.default_rng(0).pareto(1.4, 2000)
 REAL = Interval(-np.inf, np.inf)
 
 
@@ -20,10 +19,10 @@ REAL = Interval(-np.inf, np.inf)
     ("values", "support", "expected"),
     [
         (LOSSES, POSITIVE, True),
-        (RNG.lognormal(0, 1.2, 2000), POSITIVE, True),
-        (RNG.exponential(size=2000), POSITIVE, False),
-        (RNG.gamma(5.0, size=2000), POSITIVE, False),
-        (RNG.normal(100, 5, 2000), POSITIVE, False),
+        (np.random.default_rng(0).lognormal(0, 1.2, 2000), POSITIVE, True),
+        (np.random.default_rng(0).exponential(size=2000), POSITIVE, False),
+        (np.random.default_rng(0).gamma(5.0, size=2000), POSITIVE, False),
+        (np.random.default_rng(0).normal(100, 5, 2000), POSITIVE, False),
         (LOSSES, REAL, False),
         (LOSSES, Interval(0.0, 1e9), False),
         (np.floor(LOSSES), Integers(0, np.inf), False),
@@ -37,7 +36,8 @@ def test_which_columns(values, support, expected):
 
 @pytest.fixture(scope="module")
 def two_columns():
-    X = np.stack([LOSSES, RNG.normal(10, 1, len(LOSSES)) ** 2], axis=1)
+    rng = np.random.default_rng(0)
+    X = np.stack([LOSSES, rng.normal(10, 1, len(LOSSES)) ** 2], axis=1)
     return ExponentialFamilyMixture(2, family="log-normal", random_state=0).fit(X), X
 
 
@@ -53,7 +53,8 @@ def test_losses_are_on_a_logarithmic_axis_in_every_plot(two_columns):
 
 
 def test_a_pair_plot_has_its_diagonal_over_the_same_scale(two_columns):
-    X = np.column_stack([two_columns[1], RNG.gamma(9.0, size=len(LOSSES))])
+    rng = np.random.default_rng(0)
+    X = np.column_stack([two_columns[1], rng.gamma(9.0, size=len(LOSSES))])
     axes = plot_fit(ExponentialFamilyMixture(2, family="log-normal", random_state=0).fit(X), X)
     assert [axes[i, 0].get_xscale() for i in range(3)] == ["log"] * 3
     assert [axes[i, 1].get_xscale() for i in (1, 2)] == ["linear"] * 2

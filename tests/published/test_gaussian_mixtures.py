@@ -33,8 +33,8 @@ def fitted(X, k, family="gaussian", n_init=10, **options):
 
 
 def assert_reaches(model, printed, converged):
-    assert model.fit_.log_likelihood >= printed - 1e-3
-    assert model.fit_.log_likelihood == pytest.approx(converged, abs=1e-5)
+    assert model.result_.log_likelihood >= printed - 1e-3
+    assert model.result_.log_likelihood == pytest.approx(converged, abs=1e-5)
 
 
 # Old Faithful ---------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_galaxies_corrected():
     corrected = GALAXIES.copy()
     assert corrected[77, 0] == 26.69
     corrected[77] = 26.96
-    assert fitted(corrected, 3).fit_.log_likelihood == pytest.approx(-203.481980, abs=1e-6)
+    assert fitted(corrected, 3).result_.log_likelihood == pytest.approx(-203.481980, abs=1e-6)
 
 
 # Nclus ----------------------------------------------------------------------------------------------------------------
@@ -141,4 +141,4 @@ def test_nclus_full():
 def test_nclus_diagonal():
     model = fitted(NCLUS, 4, "diagonal-gaussian")
     assert_reaches(model, -2371.626541, -2371.622466)
-    assert model.fit_.log_likelihood > -2447.3  # a local optimum the vignette shows
+    assert model.result_.log_likelihood > -2447.3  # a local optimum the vignette shows

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from kmle import KMLE, ExponentialFamilyMixture
-from kmle.learning import Exact
+from kmle.algorithms import Exact
 
 DEATHS = np.arange(10.0)[:, None]
 DAYS = np.array([162, 267, 271, 185, 111, 61, 27, 8, 3, 1], dtype=float)
@@ -31,8 +31,10 @@ def exact(k, **options):
 def test_one_component():
     model = ExponentialFamilyMixture(1, family="poisson").fit(DEATHS, sample_weight=DAYS)
     assert model.mixture_.source["rate"].item() == pytest.approx(2.156934, abs=1e-6)
-    assert model.fit_.log_likelihood == pytest.approx(-2001.397847, abs=1e-6)
-    assert model.fit_.log_likelihood == pytest.approx(DAYS @ stats.poisson(2.15693431).logpmf(DEATHS[:, 0]), abs=1e-6)
+    assert model.result_.log_likelihood == pytest.approx(-2001.397847, abs=1e-6)
+    assert model.result_.log_likelihood == pytest.approx(
+        DAYS @ stats.poisson(2.15693431).logpmf(DEATHS[:, 0]), abs=1e-6
+    )
 
 
 def test_hasselblads_two_components():
@@ -41,8 +43,8 @@ def test_hasselblads_two_components():
         2, family="poisson", prior_strength=0, tol=1e-15, max_iter=20_000, random_state=0
     ).fit(DEATHS, sample_weight=DAYS)
     order = np.argsort(-model.mixture_.source["rate"].ravel())
-    assert model.fit_.log_likelihood == pytest.approx(-1989.946, abs=5e-4)
-    assert model.fit_.log_likelihood == pytest.approx(-1989.945860, abs=1e-6)
+    assert model.result_.log_likelihood == pytest.approx(-1989.946, abs=5e-4)
+    assert model.result_.log_likelihood == pytest.approx(-1989.945860, abs=1e-6)
     np.testing.assert_allclose(model.weights_[order], [0.6401146029910, 1 - 0.6401146029910], atol=1e-4)
     rates = model.mixture_.source["rate"].ravel()[order]
     np.testing.assert_allclose(rates, [2.6634043566619, 1.2560951012662], atol=2e-4)

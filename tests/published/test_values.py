@@ -28,7 +28,7 @@ def classes(k):
     [(1, -543.6498, -543.649825), (2, -504.4677, -504.467670), (3, -503.3011, -503.301137)],
 )
 def test_latent_classes(k, printed, converged):
-    likelihood = classes(k).fit_.log_likelihood
+    likelihood = classes(k).result_.log_likelihood
     assert likelihood == pytest.approx(printed, abs=6e-5)
     assert likelihood == pytest.approx(converged, abs=2e-6)
 

@@ -45,8 +45,8 @@ def browser(downloads):
 
 @pytest.fixture(scope="module")
 def model():
-    law = Mixture.from_source("gaussian", [0.4, 0.6], mean=[[0.0, 0.0], [5.0, 7.0]], covariance=[np.eye(2)] * 2)
-    X = law.sample(400, 0)
+    dist = Mixture.from_source("gaussian", [0.4, 0.6], mean=[[0.0, 0.0], [5.0, 7.0]], covariance=[np.eye(2)] * 2)
+    X = dist.sample(400, 0)
     return KMLE(2, random_state=0).fit(X), X
 
 
@@ -151,15 +151,15 @@ def page_of(name):
     if name == "logarithms":
         X = np.exp(rng.normal(size=(300, 2)) * 2)
         return KMLE(2, family="log-normal", random_state=0).fit(X), X
-    law = {
+    dist = {
         "rose": lambda: Mixture.from_source("von-mises", [0.5, 0.5], mean=[0.5, 3.0], concentration=[4.0, 9.0]),
         "sphere": lambda: Mixture.from_source(
             "von-mises-fisher", [0.5, 0.5], direction=[[1.0, 0, 0], [0, 0.6, 0.8]], concentration=[20.0, 40.0]
         ),
         "triangle": lambda: Mixture.from_source("dirichlet", [0.5, 0.5], concentration=[[2.0, 5, 9], [9, 3, 2]]),
     }[name]()
-    X = law.sample(200, 0)
-    return KMLE(2, family=law.family.name, random_state=0).fit(X), X
+    X = dist.sample(200, 0)
+    return KMLE(2, family=dist.family.name, random_state=0).fit(X), X
 
 
 @pytest.mark.parametrize("name", ["pairs", "logarithms", "rose", "sphere", "triangle"])

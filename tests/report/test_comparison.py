@@ -68,5 +68,5 @@ def test_the_page_says_it(written):
 def test_every_family_can_be_compared(case, written):
     natural = case.naturals(2, 3)
     mixture = Mixture(case.family, np.array([0.5, 0.5]), natural)
-    X = np.concatenate([case.sample(law, 60, seed) for seed, law in enumerate(natural)])
+    X = np.concatenate([case.sample(dist, 60, seed) for seed, dist in enumerate(natural)])
     assert "Drift of each column" in written(mixture, X).text

@@ -79,16 +79,16 @@ def written(tmp_path, monkeypatch):
 
 
 def plane(n=300, seed=0):
-    law = Mixture.from_source(
+    dist = Mixture.from_source(
         "gaussian", [0.4, 0.6], mean=[[0.0, 0.0], [4.0, 6.0]], covariance=[np.eye(2), [[1.0, 0.4], [0.4, 2.0]]]
     )
-    return law.sample(n, seed)
+    return dist.sample(n, seed)
 
 
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_every_family_has_a_page_whose_model_is_the_one_fitted(case, written):
-    laws = case.naturals(2, 3)
-    X = np.concatenate([case.sample(law, 60, seed) for seed, law in enumerate(laws)])
+    dists = case.naturals(2, 3)
+    X = np.concatenate([case.sample(dist, 60, seed) for seed, dist in enumerate(dists)])
     model = KMLE(2, family=case.family, random_state=0).fit(X)
     page = written(model, X)
     assert Mixture.from_json(page.data["model"]) == model.mixture_
@@ -157,8 +157,8 @@ def test_starts_and_doubts_are_told(written):
     X = np.random.default_rng(0).negative_binomial(1, 0.05, (200, 1)).astype(float)
     model = KMLE(2, family="poisson", random_state=0).fit(X)
     text = written(model, X).text
-    kinds = ", ".join(f"{number} {kind}" for kind, number in model.fit_.starts.kinds.items())
-    assert f"Starts {model.fit_.starts} {kinds} Engine" in text
+    kinds = ", ".join(f"{number} {kind}" for kind, number in model.result_.starts.kinds.items())
+    assert f"Starts {model.result_.starts} {kinds} Engine" in text
     assert "try the negative binomial family" in text
 
 

@@ -92,10 +92,10 @@ def test_the_learning_chart_shows_the_whole_ascent(written):
     (view,) = written(model, X).panels["history"]
     search, steps = view["data"]
     assert search["name"] == "search"
-    assert search["y"] == pytest.approx([len(X) * value for value in model.fit_.starts.ascent])
+    assert search["y"] == pytest.approx([len(X) * value for value in model.result_.starts.ascent])
     assert np.all(np.diff(search["y"]) >= 0)
     assert search["x"][-1] + 1 == steps["x"][0]
-    assert steps["y"] == pytest.approx(list(model.fit_.objectives))
+    assert steps["y"] == pytest.approx(list(model.result_.objectives))
 
 
 def test_rows_in_doubt_are_listed_worst_first(written):

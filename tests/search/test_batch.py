@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases import CASES, case_id
-from kmle.assignment.problem import Parameters, Problem
+from kmle.problem.problem import Parameters, Problem
 from kmle.search.batch import Learner
 
 
@@ -65,8 +65,8 @@ def test_mixtures_that_have_arrived_wait():
 
 def test_no_mixtures_are_learned_without_complaint():
     problem = problem_of(CASES[0])
-    natural, log_weights = Learner(problem).maximized(np.zeros((0, 2)), np.zeros((0, 2, problem.order)))
-    assert natural.shape == (0, 2, problem.order)
+    natural, log_weights = Learner(problem).maximized(np.zeros((0, 2)), np.zeros((0, 2, problem.n_statistics)))
+    assert natural.shape == (0, 2, problem.n_statistics)
     assert log_weights.shape == (0, 2)
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kmle.assignment.problem import Problem
 from kmle.families import Gaussian
+from kmle.problem.problem import Problem
 from kmle.search.sample import representative
 
 X = np.random.default_rng(0).normal(size=(400, 2))

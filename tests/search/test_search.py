@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kmle import KMLE, ExponentialFamilyMixture
-from kmle.assignment.problem import Problem
 from kmle.families import Gaussian, Poisson
+from kmle.problem.problem import Problem
 from kmle.search import search
 from kmle.search.batch import Learner
 from kmle.search.moves import Moves
@@ -13,8 +13,7 @@ from kmle.search.partitions import cut, quantile_partitions, tables
 from kmle.search.search import BUDGET, FEW_ROWS_PENALTY, Search, value
 from kmle.search.starts import kinds_for, portfolio
 
-RNG = np.random.default_rng(0)
-X = np.concatenate([RNG.normal(place, 0.4, (40, 2)) for place in ((0, 0), (3, 0), (0, 3), (4, 4))])
+X = np.concatenate([np.random.default_rng(0).normal(place, 0.4, (40, 2)) for place in ((0, 0), (3, 0), (0, 3), (4, 4))])
 
 
 def problem_of(rows=X, prior_strength=1e-3):

@@ -41,7 +41,7 @@ def test_prescribed_weights_are_no_parameters(Model):
     uniform = Model(3, family="poisson", weights="uniform", random_state=0).fit(COUNTS)
     for model, free_weights in ((learned, learned.mixture_.n_components - 1), (uniform, 0)):
         free = model.mixture_.n_components + free_weights
-        assert model.fit_.criteria.n_parameters == free
+        assert model.result_.criteria.n_parameters == free
         assert model.criteria(COUNTS).n_parameters == free
         likelihood = model.score(COUNTS) * len(COUNTS)
         assert model.bic(COUNTS) == pytest.approx(-2 * likelihood + free * np.log(len(COUNTS)), rel=1e-12)
@@ -51,9 +51,9 @@ def test_prescribed_weights_are_no_parameters(Model):
 def test_a_weight_of_two_is_a_row_twice(Model):
     weighed = Model(2, family="poisson", random_state=0).fit(COUNTS, sample_weight=np.full(len(COUNTS), 2.0))
     twice = Model(2, family="poisson", random_state=0).fit(np.repeat(COUNTS, 2, axis=0))
-    assert weighed.fit_.n == twice.fit_.n == 2 * len(COUNTS)
+    assert weighed.result_.n == twice.result_.n == 2 * len(COUNTS)
     for name in CRITERIA:
-        assert weighed.fit_.criteria.value(name) == pytest.approx(twice.fit_.criteria.value(name), rel=1e-9)
+        assert weighed.result_.criteria.value(name) == pytest.approx(twice.result_.criteria.value(name), rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["full", "diag", "spherical"])

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import dendrogram, is_valid_linkage
 from scipy.sparse import csr_array
 
+from algorithms.drawing import drawn_rows
 from cases import BY_ID, CASES, case_id
 from kmle import KMLE, ExponentialFamilyMixture, merging
 from kmle import families as f
-from kmle.assignment.problem import Problem
-from kmle.learning import HardEM
+from kmle.algorithms import HardEM
+from kmle.engines.statistics import ClusterStatistics
+from kmle.problem.problem import Problem
 from kmle.selection import merge_path, merge_path_from_fit, merge_path_from_labels, refit_path
-from kmle.statistics import ClusterStatistics
-from learning.drawing import drawn_rows
 
 
 def grouped(case, groups=6, n=120, seed=0):
@@ -142,20 +142,20 @@ def test_the_path_ends_even_where_neighbours_run_out(batch, monkeypatch):
 
 def test_thousands_of_components_by_neighbours_find_the_islands():
     rng = np.random.default_rng(2)
-    centres = rng.integers(0, 3, 2000)
-    means = centres * 20.0 + rng.standard_normal(2000)
+    centers = rng.integers(0, 3, 2000)
+    means = centers * 20.0 + rng.standard_normal(2000)
     statistics = ClusterStatistics(np.ones(2000), np.column_stack([means, means**2 + 0.1]), 0.0)
     path = merge_path(statistics, f.DiagonalGaussian(n_features=1))
     labels = path.at(3).labels
-    assert len(set(zip(centres, labels, strict=True))) == 3
+    assert len(set(zip(centers, labels, strict=True))) == 3
 
 
 def test_a_fitted_model_starts_a_path():
     X = np.random.default_rng(0).poisson([[2], [2], [20], [60]], (4, 100)).reshape(-1, 1).astype(float)
     model = KMLE(n_components=8, family="poisson", random_state=0).fit(X)
     path = merge_path_from_fit(model, X)
-    assert path.objectives[0] >= model.fit_.objective - 1e-9 * abs(model.fit_.objective)
-    assert merge_path_from_fit(model.fit_, X, prior_strength=1e-3).objectives == pytest.approx(path.objectives)
+    assert path.objectives[0] >= model.result_.objective - 1e-9 * abs(model.result_.objective)
+    assert merge_path_from_fit(model.result_, X, prior_strength=1e-3).objectives == pytest.approx(path.objectives)
     soft = ExponentialFamilyMixture(n_components=5, family="poisson", random_state=0).fit(X)
     assert merge_path_from_fit(soft, X).at(1).mixture.source["rate"].item() == pytest.approx(X.mean(), rel=1e-5)
 

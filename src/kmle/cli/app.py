@@ -51,24 +51,26 @@ class Commands(_WithExamples, TyperGroup):
                 warnings.showwarning = _show_warning
                 return super().invoke(ctx)
         except ValueError as error:
-            _tell(error)
+            _print_message(error)
             raise typer.Exit(BAD_USAGE) from None
         except OSError as error:
             raise typer.Exit(_unwritten(error)) from None
         except ImportError as error:
-            _tell(_missing_package(error))
+            _print_message(_missing_package(error))
             raise typer.Exit(FAILED) from None
         except KeyboardInterrupt:
-            _tell("interrupted")
+            _print_message("interrupted")
             raise typer.Exit(FAILED) from None
         except MemoryError:
-            _tell("there is not enough memory for this: use fewer rows, columns or components, or --stream")
+            _print_message("there is not enough memory for this: use fewer rows, columns or components, or --stream")
             raise typer.Exit(FAILED) from None
         except Exception as error:
             # What ends a command on purpose, or is wrong usage, knows its exit code.
             if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
                 raise
-            _tell(f"kmle failed on an error of its own, {type(error).__name__}: {error}; KMLE_DEBUG=1 shows where")
+            _print_message(
+                f"kmle failed on an error of its own, {type(error).__name__}: {error}; KMLE_DEBUG=1 shows where"
+            )
             if os.environ.get("KMLE_DEBUG"):
                 traceback.print_exc()
             raise typer.Exit(FAILED) from None
@@ -94,14 +96,14 @@ def _unwritten(error: OSError) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not isinstance(error, BrokenPipeError):
         reason = error.strerror or str(error)
-        told = (
+        message = (
             reason if error.errno is None or "cannot be" in reason else f"standard output cannot be written: {reason}"
         )
-        _tell(told if error.filename is None else f"{error.filename}: {reason.lower()}")
+        _print_message(message if error.filename is None else f"{error.filename}: {reason.lower()}")
     return FAILED
 
 
-def _tell(error: object) -> None:
+def _print_message(error: object) -> None:
     console = Console(stderr=True, highlight=False, emoji=False)
     console.print("[bold red]error:[/] ", end="")
     sentence = printable(str(error))

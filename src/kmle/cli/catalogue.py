@@ -36,8 +36,8 @@ def families(json: o.Json = False) -> None:
     table.add_column("data")
     table.add_column("parameters (fixed)")
     for entry in entries:
-        facts = ", ".join(entry["needs"] + [f"{name}={value}" for name, value in entry["may_have"].items()])
-        table.add_row(entry["name"], entry["data"], ", ".join(entry["parameters"]) + (f" ({facts})" if facts else ""))
+        fixed = ", ".join(entry["needs"] + [f"{name}={value}" for name, value in entry["may_have"].items()])
+        table.add_row(entry["name"], entry["data"], ", ".join(entry["parameters"]) + (f" ({fixed})" if fixed else ""))
     terminal.show(table, "", "Fixed parameters follow a colon: --family binomial:trials=10.")
     terminal.show("Columns of different kinds have a family each: --family poisson+gamma+gaussian.")
 
@@ -105,18 +105,18 @@ def demo(
     from importlib.resources import as_file, files
 
     from .fit import about, show_fit
-    from .learning import Wish, learn, settled_family
+    from .learning import FitOptions, learn, resolved_family
     from .tables import Asked, read
 
     terminal = Terminal()
     place = _demo_folder(directory, force)
     terminal.show("Old Faithful, a geyser: minutes of eruption, minutes of waiting for the next", "")
-    with as_file(files("kmle") / "data" / "faithful.csv") as path:
+    with as_file(files("kmle") / "io" / "faithful.csv") as path:
         table = read(terminal, Asked(str(path)))
-    outcome = learn(terminal, table, settled_family(terminal, None, table), 2, Wish(scikit_learn=True))
-    told = about(outcome, table) | {"data": "faithful.csv"}
-    show_fit(terminal, outcome, table, told)
-    *others, last = _written(terminal, outcome, table, place, told)
+    outcome = learn(terminal, table, resolved_family(terminal, None, table), 2, FitOptions())
+    details = about(outcome, table) | {"data": "faithful.csv"}
+    show_fit(terminal, outcome, table, details)
+    *others, last = _written(terminal, outcome, table, place, details)
     names = f"{', '.join(others)} and {last}" if others else last
     model = place / "faithful.json"
     terminal.show("", f"kmle show {model} prints the model again. Wrote {names} to {place}.")
@@ -138,14 +138,14 @@ def _demo_folder(directory: str | None, force: bool) -> Path:
     return place
 
 
-def _written(terminal: Terminal, outcome: Any, table: Any, place: Path, told: dict[str, Any]) -> list[str]:
+def _written(terminal: Terminal, outcome: Any, table: Any, place: Path, details: dict[str, Any]) -> list[str]:
     """The names of the files: the model, and a plot and a report as far as the packages they need are installed."""
     from ..io.models import write_model
     from ..io.outputs import output_file
     from .fit import draw
 
     model, *drawn = DEMO_FILES
-    write_model(str(place / model), outcome.estimator.mixture_, table.columns, told)
+    write_model(str(place / model), outcome.mixture, table.columns, details)
     written = [model]
     for name, make in zip(drawn, (draw, _report), strict=True):
         try:
@@ -162,4 +162,4 @@ def _report(outcome: Any, table: Any, path: str) -> None:
     from ..report import write_report
 
     columns = list(table.columns)
-    write_report(path, outcome.estimator, table.rows, columns, command="kmle demo", seed=outcome.estimator.random_state)
+    write_report(path, outcome.estimator, table.rows, columns, command="kmle demo", seed=outcome.plan.random_state)

@@ -39,9 +39,9 @@ def compare(
     if json:
         terminal.write_json({name: _finite(value) for name, value in figures.items()})
         return
-    from .sheets import facts_table
+    from .sheets import details_table
 
-    terminal.show(facts_table({name: _shown(value) for name, value in figures.items()}))
+    terminal.show(details_table({name: _shown(value) for name, value in figures.items()}))
 
 
 def _divergences(p: Mixture, q: Mixture, draws: int, seed: int) -> Figures:
@@ -69,9 +69,9 @@ def _finite(value: dict[str, float]) -> dict[str, float | None]:
 
 
 def _shown(value: dict[str, float]) -> str:
-    told = f"{value['value']:.6g}"
+    message = f"{value['value']:.6g}"
     if value.get("standard_error"):
-        told += f" ± {value['standard_error']:.2g}"
+        message += f" ± {value['standard_error']:.2g}"
     if "lower" in value:
-        told += f", bounds [{value['lower']:.6g}, {value['upper']:.6g}]"
-    return told
+        message += f", bounds [{value['lower']:.6g}, {value['upper']:.6g}]"
+    return message

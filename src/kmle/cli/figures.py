@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..estimator.notes import named_columns
-from ..learning.criteria import CRITERIA, Criteria
+from ..algorithms.criteria import CRITERIA, Criteria
+from ..estimators.notes import named_columns
 
 if TYPE_CHECKING:
     from ..mixture import Mixture
@@ -37,10 +37,10 @@ def option_words(notes: Sequence[str], columns: Sequence[str]) -> list[str]:
     >>> option_words(["Values are rounded, column 1 to steps of 0.5."], ["a", "b"])
     ["Values are rounded, 'b' to steps of 0.5."]
     """
-    told = named_columns(notes, columns)
+    message = named_columns(notes, columns)
     for words, ours in OPTIONS.items():
-        told = [note.replace(words, ours) for note in told]
-    return told
+        message = [note.replace(words, ours) for note in message]
+    return message
 
 
 def merits(criteria: Criteria) -> dict[str, Any]:
@@ -64,13 +64,13 @@ def shown(figures: dict[str, Any]) -> dict[str, str]:
 
 def fit_figures(outcome: Outcome) -> dict[str, Any]:
     """What is worth knowing about a fit, as plain values."""
-    fit = outcome.estimator.fit_
+    fit = outcome.fit
     return {
         **merits(fit.criteria),
         "stop_reason": fit.stop_reason,
         "iterations": fit.n_iter,
         "starts": str(fit.starts),
-        "notes": option_words(outcome.estimator.notes_, _names(outcome)),
+        "notes": option_words(outcome.fit.notes, outcome.columns),
         "algorithm": fit.algorithm,
         "engine": fit.engine,
         "work": asdict(fit.work),
@@ -78,12 +78,7 @@ def fit_figures(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _names(outcome: Outcome) -> list[str]:
-    width = outcome.estimator.mixture_.family.n_features or 1
-    return [str(name) for name in getattr(outcome.estimator, "feature_names_in_", [f"x{c}" for c in range(width)])]
-
-
-def fit_facts(figures: dict[str, Any]) -> dict[str, str]:
+def fit_details(figures: dict[str, Any]) -> dict[str, str]:
     """The figures of a fit as lines of a table."""
     steps = "1 iteration" if figures["iterations"] == 1 else f"{figures['iterations']} iterations"
     engine, _, rows = figures["engine"].partition(" on ")

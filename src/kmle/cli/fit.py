@@ -11,7 +11,7 @@ import typer
 
 from . import options as o
 from .app import FAILED, Command, app, examples
-from .learning import Outcome, Wish, learn, settled_family
+from .learning import FitOptions, Outcome, learn, resolved_family
 from .outputs import PLOT_FORMATS, check_checkpoint, check_files, check_table_output, page_name, plot_name
 from .pages import Title, write_fit_report
 from .streaming import check_streamed
@@ -106,7 +106,7 @@ def fit(
         table = open_table(terminal, asked, leaves_out=True)
     else:
         table = read(terminal, asked, loading=SELECTING if k is None else LEARNING, leaves_out=True)
-    wish = Wish(
+    options = FitOptions(
         how,
         init,
         prior,
@@ -116,14 +116,13 @@ def fit(
         jobs,
         None if checkpoint is None else realpath(checkpoint),
         resume,
-        scikit_learn=report is not None,
         resolution=steps,
     )
-    chosen = settled_family(terminal, family, table)
+    chosen = resolved_family(terminal, family, table)
     if k is None:
-        outcome = _selected(terminal, table, chosen, wish, str(criterion))
+        outcome = _selected(terminal, table, chosen, options, str(criterion))
     else:
-        outcome = learn(terminal, table, chosen, k, wish)
+        outcome = learn(terminal, table, chosen, k, options)
     _write(terminal, outcome, table, out, labels, drop_missing)
     if outcome.interrupted:
         kept = f"it is in {out}" if out else "--out would have kept it"
@@ -143,19 +142,21 @@ def _check_checkpoint(k: int | None, checkpoint: str | None, resume: bool) -> No
         raise ValueError("--checkpoint needs -k: it saves the state of one fit, and selecting k makes many")
 
 
-def _selected(terminal: Terminal, table: Data, family: ExponentialFamily, wish: Wish, criterion: str) -> Outcome:
+def _selected(
+    terminal: Terminal, table: Data, family: ExponentialFamily, options: FitOptions, criterion: str
+) -> Outcome:
     """The best number of components by the criterion, and its fit."""
     from ..io.table import Table
     from .select import MOST_COMPONENTS, choose
 
     assert isinstance(table, Table)  # a stream comes with k
     tried = range(1, MOST_COMPONENTS + 1)
-    _, outcome = choose(terminal, table, [family], tried, criterion, wish, only_best=True)
-    k, most = outcome.estimator.n_components, min(MOST_COMPONENTS, len(table))
-    told = f"k: {k}, the best from 1 to {most} by {criterion.upper()} (-k chooses another)"
+    _, outcome = choose(terminal, table, [family], tried, criterion, options, only_best=True)
+    k, most = outcome.plan.n_components, min(MOST_COMPONENTS, len(table))
+    details = f"k: {k}, the best from 1 to {most} by {criterion.upper()} (-k chooses another)"
     if k == MOST_COMPONENTS:
-        told += f"; it is the largest that was tried, `kmle select -k 1-{2 * MOST_COMPONENTS}` tries more"
-    terminal.note(told)
+        details += f"; it is the largest that was tried, `kmle select -k 1-{2 * MOST_COMPONENTS}` tries more"
+    terminal.note(details)
     return outcome
 
 
@@ -164,7 +165,7 @@ def about(outcome: Outcome, table: Data) -> dict[str, Any]:
     from .. import __version__
     from .figures import fit_figures
 
-    seed = outcome.estimator.random_state
+    seed = outcome.plan.random_state
     return {"kmle": __version__, "data": table.source, "rows": outcome.n_rows, "seed": seed} | fit_figures(outcome)
 
 
@@ -174,7 +175,7 @@ def _write(
     from ..io.models import write_model
 
     if out is not None:
-        write_model(out, outcome.estimator.mixture_, table.columns, about(outcome, table), table.categories)
+        write_model(out, outcome.mixture, table.columns, about(outcome, table), table.categories)
     if labels is not None:
         _write_labels(terminal, outcome, table, labels, numbered)
 
@@ -184,11 +185,11 @@ def _write_labels(terminal: Terminal, outcome: Outcome, table: Data, path: str, 
     from ..io.table import Table
     from ..io.writing import write_batches, write_table
 
-    if isinstance(table, Table) and len(outcome.estimator.labels_) == outcome.n_rows:
-        write_table(path, row_column(table, numbered) | {"label": outcome.estimator.labels_})
+    if isinstance(table, Table) and len(outcome.fit.labels) == outcome.n_rows:
+        write_table(path, row_column(table, numbered) | {"label": outcome.fit.labels})
         return
     with terminal.working("labelling the rows"):
-        predict = outcome.estimator.mixture_.predict
+        predict = outcome.mixture.predict
         parts = (row_column(part, numbered) | {"label": predict(part.rows).astype("int32")} for part in table.parts())
         write_batches(path, parts)
 
@@ -222,7 +223,7 @@ def draw(outcome: Outcome, table: Table, path: str) -> None:
     matplotlib.use("agg")
     from ..plotting import plot_fit
 
-    axes = plot_fit(outcome.estimator.fit_, table.rows, columns=list(table.columns))
+    axes = plot_fit(outcome.fit, table.rows, columns=list(table.columns))
     figure = np.ravel(np.asarray(axes, dtype=object))[0].figure
     known = Path(path).suffix.lower() in PLOT_FORMATS
     figure.savefig(path, dpi=150, bbox_inches="tight", format=None if known else "png")
@@ -232,7 +233,7 @@ def standard_errors_of(terminal: Terminal, outcome: Outcome, table: Data) -> Any
     """Standard errors of the weights and parameters, where they can be had in a moment; None where not."""
     from ..io.table import Table
 
-    free = outcome.estimator.mixture_.n_parameters
+    free = outcome.mixture.n_parameters
     if not isinstance(table, Table):
         terminal.detail("no standard errors: they need the data in memory")
         return None
@@ -242,7 +243,7 @@ def standard_errors_of(terminal: Terminal, outcome: Outcome, table: Data) -> Any
 
     try:
         method = "complete" if outcome.hard else "observed"
-        return standard_errors(outcome.estimator, table.rows, table.weights, method)
+        return standard_errors(outcome.fit, table.rows, table.weights, method)
     except ValueError as error:
         # Parameters on the edge, or components the rows do not tell apart, have no standard errors.
         terminal.detail(f"no standard errors: {error}")
@@ -250,22 +251,22 @@ def standard_errors_of(terminal: Terminal, outcome: Outcome, table: Data) -> Any
 
 
 def _show(terminal: Terminal, outcome: Outcome, table: Data, as_json: bool) -> None:
-    told = about(outcome, table)
+    details = about(outcome, table)
     if as_json:
-        terminal.write_json(fit_dict(terminal, outcome, table, told))
+        terminal.write_json(fit_dict(terminal, outcome, table, details))
         return
-    show_fit(terminal, outcome, table, told)
+    show_fit(terminal, outcome, table, details)
 
 
-def fit_dict(terminal: Terminal, outcome: Outcome, table: Data, told: dict[str, Any]) -> dict[str, Any]:
+def fit_dict(terminal: Terminal, outcome: Outcome, table: Data, details: dict[str, Any]) -> dict[str, Any]:
     """The model file's content and all that the table shows."""
     from ..io.models import model_dict
     from .figures import errors_dict, shape_dict
     from .sheets import plain
 
-    mixture, sizes = outcome.estimator.mixture_, outcome.sizes()
+    mixture, sizes = outcome.mixture, outcome.sizes()
     errors = standard_errors_of(terminal, outcome, table)
-    return model_dict(mixture, table.columns, told, table.categories) | {
+    return model_dict(mixture, table.columns, details, table.categories) | {
         "source": plain(mixture.source),
         **shape_dict(mixture),
         "sizes": None if sizes is None else sizes.tolist(),
@@ -274,22 +275,22 @@ def fit_dict(terminal: Terminal, outcome: Outcome, table: Data, told: dict[str, 
 
 
 def show_fit(
-    terminal: Terminal, outcome: Outcome, table: Data, told: dict[str, Any], notes_shown: Sequence[str] = ()
+    terminal: Terminal, outcome: Outcome, table: Data, details: dict[str, Any], notes_shown: Sequence[str] = ()
 ) -> None:
     """The components and the figures of a fit, as tables; then its notes, but for those shown before."""
-    from .figures import fit_facts, option_words
+    from .figures import fit_details, option_words
     from .naming import words_from_family
-    from .sheets import category_facts, facts_table, left_out, widest_table
+    from .sheets import category_details, details_table, left_out, widest_table
 
-    mixture = outcome.estimator.mixture_
+    mixture = outcome.mixture
     named = ", ".join(table.columns[:6]) + (", ..." if len(table.columns) > 6 else "")
     plural = "component" if mixture.n_components == 1 else "components"
     family = words_from_family(mixture.family)
     title = f"{mixture.n_components} {family} {plural}, {counted(outcome.n_rows, 'row')} of {printable(named)}"
     errors = standard_errors_of(terminal, outcome, table)
     sheet = widest_table(terminal.out, mixture, table.columns, outcome.sizes(), errors)
-    facts = fit_facts(told) | category_facts(table.categories)
-    terminal.show(title, "", sheet, "", facts_table(facts))
-    for note in [*option_words(outcome.estimator.notes_, table.columns), left_out(mixture)]:
+    rows = fit_details(details) | category_details(table.categories)
+    terminal.show(title, "", sheet, "", details_table(rows))
+    for note in [*option_words(outcome.fit.notes, table.columns), left_out(mixture)]:
         if note and note not in notes_shown:
             terminal.note(f"note: {note}")

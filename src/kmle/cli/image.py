@@ -27,7 +27,7 @@ MOST_SUPERPIXELS = 2**16 - 1
     ),
 )
 def image(
-    picture: Annotated[str, typer.Argument(metavar="IMAGE", help="An image file: PNG, JPEG, TIFF, ...")],
+    image: Annotated[str, typer.Argument(metavar="IMAGE", help="An image file: PNG, JPEG, TIFF, ...")],
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIRECTORY", help="Where to write; made if missing.")],
     force: o.Force = False,
     k: Annotated[int, typer.Option("-k", metavar="N", help="How many components.", min=1)] = 32,
@@ -52,16 +52,16 @@ def image(
 ) -> None:
     """Learn the mixture of an image and show what it finds."""
     from ..images import run
-    from .sheets import facts_table
+    from .sheets import details_table
 
     terminal = Terminal(quiet)
     n_init, numbers = n_init_of(restarts), _numbers(rates)
     _check_options(family, algorithm, scale, window)
-    _check_files(picture, out, force)
-    _check_size(picture, patch, superpixels)
-    with terminal.working(f"learning {k} components of {picture}"):
+    _check_files(image, out, force)
+    _check_size(image, patch, superpixels)
+    with terminal.working(f"learning {k} components of {image}"):
         made = run(
-            picture,
+            image,
             out,
             k,
             patch=patch,
@@ -82,9 +82,9 @@ def image(
         about = {"components": made.n_components, "learning_seconds": made.learning_seconds}
         terminal.write_json(about | made.measures | {"files": files})
         return
-    facts = {"components": str(made.n_components), "learned in": f"{made.learning_seconds:.2f} s"}
-    facts |= {name: f"{value:.4g}" for name, value in made.measures.items()}
-    terminal.show(facts_table(facts), "", "Wrote " + ", ".join(files))
+    rows = {"components": str(made.n_components), "learned in": f"{made.learning_seconds:.2f} s"}
+    rows |= {name: f"{value:.4g}" for name, value in made.measures.items()}
+    terminal.show(details_table(rows), "", "Wrote " + ", ".join(files))
 
 
 def _check_options(family: str, algorithm: str | None, scale: float, window: int) -> None:
@@ -105,24 +105,24 @@ def _check_options(family: str, algorithm: str | None, scale: float, window: int
         raise ValueError(f"--window is {window}: give an odd number of pixels")
 
 
-def _check_files(picture: str, out: str, force: bool) -> None:
+def _check_files(image: str, out: str, force: bool) -> None:
     from ..io.formats import existing_file
 
-    source, folder = existing_file(picture), Path(out)
+    source, folder = existing_file(image), Path(out)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--out {out} is a file: give a directory to write to")
     if folder.is_dir():
         if source.resolve().parent == folder.resolve():
-            raise ValueError(f"--out {out} is where {picture} lies, which might be replaced: give another directory")
+            raise ValueError(f"--out {out} is where {image} lies, which might be replaced: give another directory")
         if not force and any(folder.iterdir()):
             raise ValueError(f"--out {out} is not empty: give another directory, or --force to replace files in it")
 
 
-def _check_size(picture: str, patch: int, superpixels: int | None) -> None:
+def _check_size(image: str, patch: int, superpixels: int | None) -> None:
     """What does not fit the size of the image is refused before anything is learned."""
-    from ..images.picture import read_picture
+    from ..images.image import read_image
 
-    read = read_picture(picture)
+    read = read_image(image)
     pixels = read.width * read.height
     if patch > min(read.width, read.height):
         raise ValueError(f"--patch is {patch} but the image has {read.width} x {read.height} pixels: give less")

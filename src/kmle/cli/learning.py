@@ -1,4 +1,4 @@
-"""From options to a fitted estimator: what `fit`, `select` and `demo` share."""
+"""From options to a fit: what `fit`, `select` and `demo` share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .interruption import Interruption
 from .naming import family_from_words, words_from_family
 from .options import SOFT, AlgorithmName, InitName
-from .streaming import ToldPasses, tell_dropped
+from .streaming import ReportedPasses, report_dropped
 from .tables import counted
 from .terminal import Terminal
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..estimator.shared import MixtureEstimator
+    from ..algorithms import Fit
+    from ..estimators.plan import Plan
     from ..families import ExponentialFamily
     from ..io import Table, TableStream
+    from ..mixture import Mixture
 
     Data = Table | TableStream
 
 
 @dataclass(frozen=True)
-class Wish:
+class FitOptions:
     """How to learn, as the options say it."""
 
     algorithm: AlgorithmName = AlgorithmName.EM
@@ -38,45 +40,33 @@ class Wish:
     jobs: int | None = None
     checkpoint: str | None = None
     resume: bool = False
-    scikit_learn: bool = False
-    """Whether the estimator is to be scikit-learn's, which is slow to load: a report shows its settings."""
     resolution: Any = "auto"
 
-    def estimator(self, n_components: int, family: ExponentialFamily) -> MixtureEstimator:
-        """The estimator these options describe."""
-        arguments: dict[str, Any] = {
-            "family": family,
-            "algorithm": str(self.algorithm),
-            "prior_strength": self.prior,
-            "resolution": self.resolution,
-            "n_init": self.restarts,
-            "random_state": self.seed,
-            "n_jobs": self.jobs,
-        }
-        if self.init is not None:
-            arguments["init"] = str(self.init)
-        if self.max_iter is not None:
-            arguments["max_iter"] = self.max_iter
-        if self.checkpoint is not None:
-            arguments |= {"checkpoint": self.checkpoint, "resume": self.resume}
-        return self.kinds()[self.algorithm in SOFT](n_components, **arguments)
+    def plan(self, n_components: int = 1, family: ExponentialFamily | None = None) -> Plan:
+        """The same as the library takes it; the family is still to come where several are compared."""
+        from ..estimators.plan import Plan
 
-    def kinds(self) -> tuple[type[Any], type[Any]]:
-        """The hard estimator and the soft one."""
-        if self.scikit_learn:
-            from ..estimator import KMLE, ExponentialFamilyMixture
-
-            return KMLE, ExponentialFamilyMixture
-        from ..estimator.plain import PlainKMLE, PlainMixture
-
-        return PlainKMLE, PlainMixture
+        return Plan(
+            n_components,
+            family="gaussian" if family is None else family,
+            algorithm=str(self.algorithm),
+            init="auto" if self.init is None else str(self.init),
+            prior_strength=self.prior,
+            resolution=self.resolution,
+            n_init=self.restarts,
+            max_iter=self.max_iter,
+            random_state=self.seed,
+            n_jobs=self.jobs,
+        )
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A fitted estimator, and whether Ctrl-C cut it short."""
+    """A fit, how it was made, and whether Ctrl-C cut it short."""
 
-    estimator: MixtureEstimator
+    fit: Fit
+    plan: Plan
+    columns: tuple[str, ...]
     seconds: float
     n_rows: int
     interrupted: bool = False
@@ -84,15 +74,27 @@ class Outcome:
     """What chose the number of components, where something did."""
 
     @property
+    def mixture(self) -> Mixture:
+        """The mixture."""
+        return self.fit.mixture
+
+    @property
     def hard(self) -> bool:
         """Whether labels, not responsibilities, made the parameters."""
-        return self.estimator.fit_.algorithm not in SOFT
+        return self.fit.algorithm not in SOFT
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator that would have found it: slow to load, and only a report needs it."""
+        from ..estimators.selecting import fitted_estimator
+
+        return fitted_estimator(self.plan, self.fit, list(self.columns))
 
     def sizes(self) -> NDArray[np.float64] | None:
         """How many rows each component has; None where a stream was too long for labels to be kept."""
         import numpy as np
 
-        labels, k = self.estimator.labels_, self.estimator.mixture_.n_components
+        labels, k = self.fit.labels, self.mixture.n_components
         if len(labels) == 0:
             return None
         # By blocks, as bincount widens what it counts.
@@ -100,13 +102,13 @@ class Outcome:
         return np.sum([np.bincount(block, minlength=k) for block in blocks], axis=0, dtype=float)
 
 
-def settled_family(terminal: Terminal, words: str | None, table: Data) -> ExponentialFamily:
-    """The family named, or the one the columns suggest, and why; of a stream the first batch is looked at."""
+def resolved_family(terminal: Terminal, words: str | None, table: Data) -> ExponentialFamily:
+    """The family named, or the one the columns suggest, and why; of a stream the first batch is examined."""
     from ..io.guess import guess_family
 
     named = None if words is None else family_from_words(words)
     first = next(iter(table.parts()))
-    _tell_constants(terminal, first)
+    _report_constants(terminal, first)
     if named is not None:
         return named
     guess = guess_family(first.rows, first.columns, first.categories)
@@ -115,7 +117,7 @@ def settled_family(terminal: Terminal, words: str | None, table: Data) -> Expone
     return guess.family
 
 
-def _tell_constants(terminal: Terminal, table: Table) -> None:
+def _report_constants(terminal: Terminal, table: Table) -> None:
     """Names the columns that cannot tell components apart."""
     from ..io.guess import constant_columns
     from ..io.table import listed
@@ -127,44 +129,52 @@ def _tell_constants(terminal: Terminal, table: Table) -> None:
         terminal.note(f"note: {what} constant{where} and cannot tell components apart: --columns chooses others")
 
 
-def learn(terminal: Terminal, table: Data, family: ExponentialFamily, n_components: int, wish: Wish) -> Outcome:
+def learn(
+    terminal: Terminal, table: Data, family: ExponentialFamily, n_components: int, options: FitOptions
+) -> Outcome:
     """Fits; the first Ctrl-C ends the fit after its current step."""
-    import numpy as np
-
+    from ..algorithms.loop import watched
+    from ..estimators import learn as library
     from ..io.table import Table
-    from ..learning.loop import watched
 
-    estimator = wish.estimator(n_components, family)
-    estimator.feature_names_in_ = np.array(table.columns, dtype=object)
+    plan = options.plan(n_components, family)
     began = time.perf_counter()
     with (
         Interruption(terminal) as interruption,
-        terminal.working(f"fitting {counted(n_components, 'component')}") as tell,
+        terminal.working(f"fitting {counted(n_components, 'component')}") as report,
     ):
 
         def may_end() -> bool:
             # Whatever batches an online fit has seen, it has a model of them.
-            return interruption.requested and wish.algorithm == AlgorithmName.ONLINE
+            return interruption.requested and options.algorithm == AlgorithmName.ONLINE
 
-        rows: Any = table.rows if isinstance(table, Table) else ToldPasses(table, tell, may_end)
+        rows: Any = table.rows if isinstance(table, Table) else ReportedPasses(table, report, may_end)
         weights = table.weights if isinstance(table, Table) else None
 
         def progress(iteration: int, objective: float) -> bool:
-            told = f"iteration {iteration}, objective {objective:.6g}"
-            if isinstance(rows, ToldPasses):
-                rows.step = f"{told}, "
-            tell(told)
+            message = f"iteration {iteration}, objective {objective:.6g}"
+            if isinstance(rows, ReportedPasses):
+                rows.step = f"{message}, "
+            report(message)
             terminal.detail(f"iteration {iteration}: objective {objective:.6f}")
             return not interruption.requested
 
         with watched(progress):
             try:
-                estimator.fit(rows, sample_weight=weights)
+                fit = library.learn(
+                    rows,
+                    plan,
+                    sample_weight=weights,
+                    columns=table.columns,
+                    checkpoint=options.checkpoint,
+                    resume=options.resume,
+                )
             except ValueError as error:
                 raise ValueError(in_words_of(table, family, error)) from None
-    tell_dropped(terminal, table)
-    n_rows = rows.n_rows if isinstance(rows, ToldPasses) else len(rows)
-    return Outcome(estimator, time.perf_counter() - began, n_rows, interruption.requested)
+    report_dropped(terminal, table)
+    n_rows = rows.n_rows if isinstance(rows, ReportedPasses) else len(rows)
+    seconds = time.perf_counter() - began
+    return Outcome(fit, plan, tuple(table.columns), seconds, n_rows, interruption.requested)
 
 
 def in_words_of(table: Data, family: ExponentialFamily, error: ValueError) -> str:

@@ -37,7 +37,7 @@ def show(model: o.ModelPath, json: o.Json = False) -> None:
     """Print what is in a model file."""
     from ..io.models import model_dict, read_model
     from .figures import shape_dict
-    from .sheets import category_facts, facts_table, left_out, plain, widest_table
+    from .sheets import category_details, details_table, left_out, plain, widest_table
 
     terminal = Terminal()
     content = read_model(model)
@@ -50,10 +50,10 @@ def show(model: o.ModelPath, json: o.Json = False) -> None:
         return
     sheet = widest_table(terminal.out, content.mixture, content.columns)
     terminal.show(_title(content.mixture, content.columns), "", sheet)
-    facts = {name: _told(value) for name, value in content.about.items() if not isinstance(value, list | dict)}
-    facts |= category_facts(content.categories)
-    if facts:
-        terminal.show("", facts_table(facts))
+    rows = {name: _described(value) for name, value in content.about.items() if not isinstance(value, list | dict)}
+    rows |= category_details(content.categories)
+    if rows:
+        terminal.show("", details_table(rows))
     if note := left_out(content.mixture):
         terminal.note(f"note: {note}")
 
@@ -67,7 +67,7 @@ def _title(mixture: Any, columns: tuple[str, ...] | None) -> str:
     return f"{mixture.n_components} {words_from_family(mixture.family)} {plural} of {named}"
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     return f"{value:.7g}" if isinstance(value, float) else str(value)
 
 
@@ -138,7 +138,7 @@ def simplify(
 ) -> None:
     """Replace a mixture by one with fewer components."""
     from ..io.models import model_dict, read_model, write_model
-    from .sheets import facts_table, widest_table
+    from .sheets import details_table, widest_table
 
     if (k is None) == (tolerance is None):
         raise ValueError("say how far to simplify, by one of -k 4 and --tolerance 0.01")
@@ -153,17 +153,17 @@ def simplify(
         simpler = merge(
             content.mixture, k, tolerance=tolerance, method=str(method), centroid=str(centroid), random_state=seed
         )
-    told = {"simplified_from": content.mixture.n_components, "loss": float(simpler.loss)}
+    details = {"simplified_from": content.mixture.n_components, "loss": float(simpler.loss)}
     if out is not None:
-        write_model(out, simpler.mixture, content.columns, told, content.categories)
+        write_model(out, simpler.mixture, content.columns, details, content.categories)
     if json:
-        terminal.write_json(model_dict(simpler.mixture, content.columns, told, content.categories))
+        terminal.write_json(model_dict(simpler.mixture, content.columns, details, content.categories))
         return
-    facts = {
+    rows = {
         "components": f"{content.mixture.n_components} before, {simpler.mixture.n_components} now",
         "loss": f"{simpler.loss:.6g} nats",
     }
     table = widest_table(terminal.out, simpler.mixture, content.columns)
-    terminal.show(_title(simpler.mixture, content.columns), "", table, "", facts_table(facts))
+    terminal.show(_title(simpler.mixture, content.columns), "", table, "", details_table(rows))
     if out is not None:
         terminal.note(f"wrote {out}")

@@ -34,24 +34,24 @@ def _single(words: str) -> ExponentialFamily:
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"there is no family {name!r}: {hint}`kmle families` lists them")
     known = [field.name for field in fields(FAMILIES[name])]
-    facts: dict[str, Any] = {}
+    fixed: dict[str, Any] = {}
     for pair in filter(None, tail.split(",")):
-        fact, sign, value = pair.partition("=")
-        if fact.strip() not in known or not sign:
+        name_given, sign, value = pair.partition("=")
+        if name_given.strip() not in known or not sign:
             raise ValueError(f"--family {words}: {name} has the facts {', '.join(known)}; write {name}:{known[-1]}=...")
-        facts[fact.strip()] = _number(words, value)
-    needed = _needed(name, facts)
+        fixed[name_given.strip()] = _number(words, value)
+    needed = _needed(name, fixed)
     if needed:
         raise ValueError(f"--family {name} needs its {needed[0]}: write {name}:{needed[0]}=...")
-    return resolve(name, **facts)
+    return resolve(name, **fixed)
 
 
-def _needed(name: str, facts: dict[str, Any]) -> list[str]:
+def _needed(name: str, fixed: dict[str, Any]) -> list[str]:
     from dataclasses import MISSING, fields
 
     from ..families import FAMILIES
 
-    return [field.name for field in fields(FAMILIES[name]) if field.default is MISSING and field.name not in facts]
+    return [field.name for field in fields(FAMILIES[name]) if field.default is MISSING and field.name not in fixed]
 
 
 def _number(words: str, text: str) -> int | float:
@@ -63,7 +63,7 @@ def _number(words: str, text: str) -> int | float:
 
 
 def words_from_family(family: ExponentialFamily) -> str:
-    """How a family is named on the command line, without the facts the data settles.
+    """How a family is named on the command line, without the fixed parameters the data settles.
 
     >>> from kmle.families import Gamma, Poisson, Product
     >>> words_from_family(Product((Poisson(), Gamma(n_features=2))))

@@ -14,7 +14,7 @@ from .app import Command, app, examples
 from .fit import row_column
 from .learning import in_words_of
 from .outputs import check_files, check_table_output
-from .streaming import tell_dropped
+from .streaming import report_dropped
 from .tables import Asked, counted, open_table, read
 from .terminal import Teller, Terminal
 
@@ -107,9 +107,9 @@ def score(
     """Score data under a model."""
     import numpy as np
 
-    from ..learning.criteria import Criteria
+    from ..algorithms.criteria import Criteria
     from .figures import merits, shown
-    from .sheets import facts_table
+    from .sheets import details_table
 
     terminal = Terminal(quiet)
     check_table_output(out, batches=stream)
@@ -132,7 +132,7 @@ def score(
     if json:
         terminal.write_json({"rows": int(n_rows), "mean_log_density": mean} | figures)
         return
-    terminal.show(facts_table({"rows": f"{n_rows:.0f}", "log-density per row": f"{mean:.6f}"} | shown(figures)))
+    terminal.show(details_table({"rows": f"{n_rows:.0f}", "log-density per row": f"{mean:.6f}"} | shown(figures)))
 
 
 def _appended(part: Table, written: Columns) -> Columns:
@@ -167,13 +167,13 @@ def _write_parts(
             write_table(out, columns)
         return
     # A bar among the lines of a table on a terminal helps nobody.
-    with nullcontext(_say_nothing) if out == "-" else terminal.working(what) as tell:
-        batches = (make(_legal(part, family)) for part in _told_parts(table, tell))
+    with nullcontext(_say_nothing) if out == "-" else terminal.working(what) as report:
+        batches = (make(_legal(part, family)) for part in _reported_parts(table, report))
         if out is None:
             deque(batches, maxlen=0)
         else:
             write_batches(out, batches)
-    tell_dropped(terminal, table)
+    report_dropped(terminal, table)
 
 
 def _legal(part: Table, family: ExponentialFamily) -> Table:
@@ -184,13 +184,13 @@ def _legal(part: Table, family: ExponentialFamily) -> Table:
     return part
 
 
-def _told_parts(stream: TableStream, tell: Teller) -> Iterator[Table]:
+def _reported_parts(stream: TableStream, report: Teller) -> Iterator[Table]:
     """The parts, and how far they have come told next to the bar."""
     seen = 0
     for part in stream.parts():
         yield part
         seen += len(part)
-        tell(counted(seen, "row"))
+        report(counted(seen, "row"))
 
 
 def _say_nothing(text: str) -> None:

@@ -12,7 +12,7 @@ import typer
 from . import options as o
 from .app import FAILED, Command, app, examples
 from .interruption import Interruption
-from .learning import Outcome, Wish, in_words_of, settled_family
+from .learning import FitOptions, Outcome, in_words_of, resolved_family
 from .naming import family_from_words
 from .outputs import check_files, check_table_output, page_name
 from .pages import Title, write_fit_report
@@ -85,15 +85,13 @@ def select(
     )
     rows = read(terminal, asked, loading=SELECTING, leaves_out=True)
     kinds = (
-        [settled_family(terminal, None, rows)]
+        [resolved_family(terminal, None, rows)]
         if families is None
         else [family_from_words(words.strip()) for words in families.split(",")]
     )
     steps = o.resolution_of(resolution)
-    wish = Wish(
-        how, prior=prior, restarts=n_init, seed=seed, jobs=jobs, resolution=steps, scikit_learn=report is not None
-    )
-    selection, outcome = choose(terminal, rows, kinds, numbers, str(criterion), wish)
+    options = FitOptions(how, prior=prior, restarts=n_init, seed=seed, jobs=jobs, resolution=steps)
+    selection, outcome = choose(terminal, rows, kinds, numbers, str(criterion), options)
     if report is not None:
         from ..io.outputs import output_file
 
@@ -124,53 +122,49 @@ def choose(
     families: list[ExponentialFamily],
     numbers: Sequence[int],
     criterion: str,
-    wish: Wish,
+    options: FitOptions,
     only_best: bool = False,
 ) -> tuple[Any, Outcome]:
     """All candidates, and the best of them as a fit. The first Ctrl-C ends the comparison with the best so far.
 
     Where `only_best` matters, fits that cannot become it are ended early.
     """
-    from ..estimator.comparison import compared
-    from ..learning.loop import watched
+    from ..algorithms.loop import watched
+    from ..estimators.comparison import compared
 
     began = time.perf_counter()
-    with Interruption(terminal) as interruption, terminal.working("comparing candidates") as tell:
-        reach = Reach(criterion) if only_best and wish.algorithm == o.AlgorithmName.EM else None
+    with Interruption(terminal) as interruption, terminal.working("comparing candidates") as report:
+        reach = Reach(criterion) if only_best and options.algorithm == o.AlgorithmName.EM else None
 
         def step(iteration: int, objective: float) -> bool:
             return not interruption.requested and (reach is None or reach.step(objective))
 
         def progress(done: int, total: int, candidate: Any) -> bool:
-            told = f"{candidate.name}, k = {candidate.n_components}: {criterion} {candidate.value(criterion):.2f}"
-            tell(f"{done} of {total}: {told}")
-            terminal.detail(told)
+            message = f"{candidate.name}, k = {candidate.n_components}: {criterion} {candidate.value(criterion):.2f}"
+            report(f"{done} of {total}: {message}")
+            terminal.detail(message)
             if reach is not None:
                 reach.candidate(candidate)
             return not interruption.requested
 
         try:
             with watched(step):
-                selection = compared(
-                    wish.kinds(),
+                found = compared(
                     table.rows,
                     families,
                     numbers,
                     criterion,
-                    algorithm=str(wish.algorithm),
-                    n_init=wish.restarts,
+                    options.plan(),
                     sample_weight=table.weights,
-                    prior_strength=wish.prior,
-                    resolution=wish.resolution,
-                    n_jobs=wish.jobs,
-                    random_state=wish.seed,
                     progress=progress,
                     columns=table.columns,
                 )
         except ValueError as error:
             raise ValueError(in_words_of(table, families[0], error)) from None
     seconds = time.perf_counter() - began
-    return selection, Outcome(selection.best_estimator, seconds, len(table), interruption.requested, selection)
+    columns, stopped = tuple(table.columns), interruption.requested
+    outcome = Outcome(found.fit, found.plan, columns, seconds, len(table), stopped, found.selection)
+    return found.selection, outcome
 
 
 def _report(
@@ -180,24 +174,24 @@ def _report(
     from .figures import option_words
     from .fit import about, fit_dict, show_fit
 
-    told = about(outcome, table)
-    mixture = outcome.estimator.mixture_
+    message = about(outcome, table)
+    mixture = outcome.mixture
     if path is not None:
         from ..io.writing import write_table
 
         write_table(path, _candidates(selection))
     if out is not None:
-        write_model(out, mixture, table.columns, told, table.categories)
+        write_model(out, mixture, table.columns, message, table.categories)
     if outcome.interrupted:
         kept = f"the best of them is in {out}" if out else "--out would have kept the best of them"
         terminal.note(f"stopped by Ctrl-C before the end: these are the candidates so far, and {kept}")
     if as_json:
         compared = {"criterion": selection.criterion, "candidates": _records(selection)}
-        terminal.write_json(fit_dict(terminal, outcome, table, told) | compared)
+        terminal.write_json(fit_dict(terminal, outcome, table, message) | compared)
     else:
         notes = option_words(selection.notes, table.columns)
         terminal.show("\n".join([*selection.lines, selection.sentence, *notes]), "")
-        show_fit(terminal, outcome, table, told, notes)
+        show_fit(terminal, outcome, table, message, notes)
     for written in filter(None, (out, path)):
         terminal.note(f"wrote {written}")
 

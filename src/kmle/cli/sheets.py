@@ -76,8 +76,8 @@ def component_list(mixture: Mixture, columns: Sequence[str] | None, sizes: Seque
         rows = "" if sizes is None else f", {counted(round(float(sizes[j])), 'row')}"
         lines.append(f"{j}: weight {number(mixture.weights[j])}{rows}")
         for place, name in enumerate(names[:MOST_COLUMNS]):
-            told = [f"{heading.replace('_', ' ')} {text}" for (line, heading), text in own.items() if line == place]
-            lines.append(f"   {name}: {', '.join(told)}" if len(names) > 1 else f"   {', '.join(told)}")
+            left = [f"{heading.replace('_', ' ')} {text}" for (line, heading), text in own.items() if line == place]
+            lines.append(f"   {name}: {', '.join(left)}" if len(names) > 1 else f"   {', '.join(left)}")
     return Text("\n".join(lines))
 
 
@@ -109,9 +109,9 @@ def mixture_table(
         weight = number(mixture.weights[j], None if errors is None else errors.weights[j])
         first = [str(j), weight, *([] if sizes is None else [f"{sizes[j]:.0f}"])]
         for line, name in enumerate(lines[:MOST_COLUMNS]):
-            lead = first if line == 0 else [""] * len(first)
+            start = first if line == 0 else [""] * len(first)
             own = [cells[j].get((line, heading), "") for heading in headings]
-            table.add_row(*lead, *([name] if len(lines) > 1 else []), *own)
+            table.add_row(*start, *([name] if len(lines) > 1 else []), *own)
         if len(lines) > 1 and line + 1 < len(lines):
             table.add_row(*[""] * len(first), f"... {len(lines) - line - 1} more")
         if len(lines) > 1:
@@ -124,8 +124,8 @@ def left_out(mixture: Mixture) -> str | None:
     gone = mixture.n_components - MOST_COMPONENTS
     wide = len(_line_names(mixture.family, None)) > MOST_COLUMNS
     parts = [f"{gone} lighter components" if gone > 0 else "", "further columns" if wide else ""]
-    told = " and ".join(filter(None, parts))
-    return f"The table leaves out {told}; --json prints all." if told else None
+    left = " and ".join(filter(None, parts))
+    return f"The table leaves out {left}; --json prints all." if left else None
 
 
 def _shown_components(mixture: Mixture) -> list[int]:
@@ -207,16 +207,16 @@ def plain(source: Mapping[str, Array]) -> dict[str, Any]:
     return {name: value.tolist() for name, value in source.items()}
 
 
-def facts_table(facts: Mapping[str, str]) -> Table:
+def details_table(rows: Mapping[str, str]) -> Table:
     """Names and values, one a line."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in facts.items():
+    for name, value in rows.items():
         table.add_row(printable(name), printable(value))
     return table
 
 
-def category_facts(categories: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def category_details(categories: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The names of categories, in the order of their probabilities."""
     return {f"categories of {name}": ", ".join(levels) for name, levels in categories.items()}

@@ -47,7 +47,7 @@ def check_streamed(
     check_table_output(labels, batches=True)
 
 
-def tell_dropped(terminal: Terminal, table: Table | TableStream) -> None:
+def report_dropped(terminal: Terminal, table: Table | TableStream) -> None:
     """The rows left out of a stream, which are known only after a pass; those of a whole table were told before."""
     from ..io.table import Table
 
@@ -55,13 +55,13 @@ def tell_dropped(terminal: Terminal, table: Table | TableStream) -> None:
         terminal.note(f"note: {table.notes[-1]}")
 
 
-class ToldPasses:
+class ReportedPasses:
     """The stream, with how far each pass over it has come told next to the bar; a pass ends early where it may."""
 
-    def __init__(self, stream: TableStream, tell: Teller, may_end: Callable[[], bool]) -> None:
+    def __init__(self, stream: TableStream, report: Teller, may_end: Callable[[], bool]) -> None:
         self.columns = stream.columns
         self._stream = stream
-        self._tell = tell
+        self._print_message = report
         self._may_end = may_end
         self._n_passes = 0
         self.n_rows = 0
@@ -71,12 +71,12 @@ class ToldPasses:
 
     def __iter__(self) -> Iterator[Any]:
         self._n_passes += 1
-        self.n_rows, total = 0, self._stream.n_kept
+        self.n_rows, total = 0, self._stream.n_responsibilities
         with closing(iter(self._stream)) as batches:
             for batch in batches:
                 yield batch
                 self.n_rows += len(batch[0] if isinstance(batch, tuple) else batch)
                 share = counted(self.n_rows, "row") if total is None else f"{100 * self.n_rows // total} %"
-                self._tell(f"{self.step}pass {self._n_passes}, {share}")
+                self._print_message(f"{self.step}pass {self._n_passes}, {share}")
                 if self._may_end():
                     break

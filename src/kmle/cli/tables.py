@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 # A file from this size on takes longer to read than the estimators to load.
 BIG_BYTES = 32 << 20
-LEARNING = "kmle.estimator.plain"
-SELECTING = "kmle.estimator.comparison"
+LEARNING = "kmle.estimators.learn"
+SELECTING = "kmle.estimators.comparison"
 
 
 @dataclass(frozen=True)

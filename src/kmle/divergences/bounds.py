@@ -9,7 +9,7 @@ from scipy.special import logsumexp, rel_entr
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from .products import linear_carrier, log_products
-from .shared import centred, check_one_family, exact_kl, living, over_pairs, pairwise_kl
+from .shared import active_part, centered, check_one_family, exact_kl, over_pairs, pairwise_kl
 
 # Steps of the bounds that are improved by iteration: more of them tighten, and any number of them is certified.
 BOUND_STEPS = 200
@@ -42,8 +42,8 @@ def kl_bounds(p: Mixture, q: Mixture) -> Bounds:
     exact = exact_kl(p, q)
     if exact is not None:
         return Bounds(exact, exact)
-    p, q = living(p), living(q)
-    p, q = centred(p, q)
+    p, q = active_part(p), active_part(q)
+    p, q = centered(p, q)
     across, within = pairwise_kl(p.family, p.natural, q.natural), pairwise_kl(p.family, p.natural, p.natural)
     upper = min(_variational_upper(p, q, across), _entropy_upper(p, q, across))
     lower = max(0.0, _linear_lower(p, q), _jensen_lower(p, q, within))
@@ -59,7 +59,7 @@ def kl_variational(p: Mixture, q: Mixture) -> float:
     0.0
     """
     check_one_family(p, q)
-    p, q = centred(living(p), living(q))
+    p, q = centered(active_part(p), active_part(q))
     within, across = pairwise_kl(p.family, p.natural, p.natural), pairwise_kl(p.family, p.natural, q.natural)
     own = logsumexp(np.log(p.weights) - within, axis=1)
     other = logsumexp(np.log(q.weights) - across, axis=1)
@@ -78,9 +78,9 @@ def _variational_upper(p: Mixture, q: Mixture, across: Array) -> float:
             nearest = np.where(used, across, np.inf).min(axis=1, keepdims=True)
             next_flow = back * np.exp(np.where(used, nearest - across, -np.inf))
             next_flow *= (p.weights / next_flow.sum(axis=1))[:, None]
-            settled = np.abs(next_flow - flow).max() <= 1e-12
+            converged = np.abs(next_flow - flow).max() <= 1e-12
             flow = next_flow
-            if settled:
+            if converged:
                 break
         arriving = flow.sum(axis=0)
         back = q.weights * flow / np.where(arriving > 0, arriving, 1.0)

@@ -21,8 +21,8 @@ class Estimate:
 def kl(p: Mixture, q: Mixture, n_samples: int = 100_000, random_state: Any = None) -> Estimate:
     """Kullback-Leibler divergence of p from q, in nats: the mean of log p - log q over samples of p.
 
-    Exact for equal mixtures and for single laws of one family. The families may differ if their rows are the same kind
-    of thing: both whole numbers, say, or both positive reals.
+    Exact for equal mixtures and for single distributions of one family. The families may differ if their rows are the
+    same kind of thing: both whole numbers, say, or both positive reals.
 
     >>> p = Mixture.from_source("poisson", [1.0], rate=[3.0])
     >>> q = Mixture.from_source("poisson", [1.0], rate=[5.0])

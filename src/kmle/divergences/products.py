@@ -6,10 +6,10 @@ from scipy.special import logsumexp
 from ..families.custom import CustomFamily
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from .shared import centred, check_one_family, living, over_pairs
+from .shared import active_part, centered, check_one_family, over_pairs
 
 # Distributions whose samples show the carrier.
-LOOKED_AT = 64
+SAMPLED_ROWS = 64
 # How far, relatively, a carrier may be from linear in t(x) and be taken as rounding.
 LINEAR = 1e-9
 
@@ -17,8 +17,9 @@ LINEAR = 1e-9
 def cauchy_schwarz(p: Mixture, q: Mixture) -> float:
     """-log of the integral of p q over the root of those of p^2 and q^2: zero for equal mixtures, in closed form.
 
-    The product of two laws must be a law of the family again but for a factor. It is where the carrier k(x) is constant
-    or linear in t(x): Gaussians, gamma, beta, Dirichlet, exponential, log-normal, von Mises-Fisher, Wishart, ...
+    The product of two distributions must be a distribution of the family again but for a factor. It is where the
+    carrier k(x) is constant or linear in t(x): Gaussians, gamma, beta, Dirichlet, exponential, log-normal, von
+    Mises-Fisher, Wishart, ...
 
     >>> p = Mixture.from_source("gaussian", [1.0], mean=[[0.0]], covariance=[[[1.0]]])
     >>> q = Mixture.from_source("gaussian", [1.0], mean=[[2.0]], covariance=[[[1.0]]])
@@ -26,7 +27,7 @@ def cauchy_schwarz(p: Mixture, q: Mixture) -> float:
     1.0
     """
     check_one_family(p, q)
-    p, q = centred(living(p), living(q))
+    p, q = centered(active_part(p), active_part(q))
     carrier = linear_carrier(p, q)
     if carrier is None:
         raise ValueError(
@@ -51,8 +52,8 @@ def log_products(p: Mixture, q: Mixture, carrier: tuple[Array, float]) -> Array:
     def log_product(a: Array, b: Array) -> Array:
         with np.errstate(all="ignore"):
             total = family.log_normalizer(a + b + slope)
-        together = np.where(np.isfinite(total), total, np.inf)
-        return np.asarray(together + constant - family.log_normalizer(a) - family.log_normalizer(b))
+        joint = np.where(np.isfinite(total), total, np.inf)
+        return np.asarray(joint + constant - family.log_normalizer(a) - family.log_normalizer(b))
 
     return over_pairs(log_product, p.natural, q.natural)
 
@@ -64,8 +65,8 @@ def linear_carrier(p: Mixture, q: Mixture) -> tuple[Array, float] | None:
         return None
     rng = np.random.default_rng(0)
     natural = np.concatenate([p.natural, q.natural])
-    shown = natural[np.unique(np.linspace(0, len(natural) - 1, LOOKED_AT).astype(int))]
-    rows = np.concatenate([family.sample(law, 4 + 4 * family.order // len(shown), rng) for law in shown])
+    shown = natural[np.unique(np.linspace(0, len(natural) - 1, SAMPLED_ROWS).astype(int))]
+    rows = np.concatenate([family.sample(natural, 4 + 4 * family.n_statistics // len(shown), rng) for natural in shown])
     carrier = family.log_carrier(rows)
     design = np.column_stack([family.sufficient_statistic(rows), np.ones(len(rows))])
     scale = np.maximum(np.abs(design).max(axis=0), np.finfo(float).tiny)

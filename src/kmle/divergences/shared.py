@@ -21,7 +21,7 @@ def exact_kl(p: Mixture, q: Mixture) -> float | None:
 
 
 def pairwise_kl(family: ExponentialFamily, natural: Array, other: Array) -> Array:
-    """KL of every law (k, D) from every other (m, D), (k, m), block by block."""
+    """KL of every distribution (k, D) from every other (m, D), (k, m), block by block."""
     return over_pairs(family.kl, natural, other)
 
 
@@ -31,16 +31,16 @@ def over_pairs(function: Callable[[Array, Array], Array], first: Array, second: 
     return np.concatenate([function(first[start : start + size, None], second[None]) for start in starts])
 
 
-def centred(p: Mixture, q: Mixture) -> tuple[Mixture, Mixture]:
+def centered(p: Mixture, q: Mixture) -> tuple[Mixture, Mixture]:
     """Both mixtures of one family seen from a point amid the first, so that an offset costs no digits."""
     center = p.family.center(p.natural, p.weights)
     p_natural, q_natural = p.family.centered(center, p.natural, q.natural)
     return Mixture(p.family, p.weights, p_natural), Mixture(q.family, q.weights, q_natural)
 
 
-def living(mixture: Mixture) -> Mixture:
-    alive = mixture.weights > 0
-    return mixture if alive.all() else Mixture(mixture.family, mixture.weights[alive], mixture.natural[alive])
+def active_part(mixture: Mixture) -> Mixture:
+    active = mixture.weights > 0
+    return mixture if active.all() else Mixture(mixture.family, mixture.weights[active], mixture.natural[active])
 
 
 def check_one_family(p: Mixture, q: Mixture) -> None:

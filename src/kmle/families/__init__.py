@@ -8,6 +8,7 @@ from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
 from .categorical import Categorical
+from .checks import CheckResult, FamilyReport, check_family
 from .chi_square import ChiSquare
 from .custom import CustomFamily, from_functions
 from .diagonal_gaussian import DiagonalGaussian
@@ -26,7 +27,6 @@ from .inverse_gamma import InverseGamma
 from .inverse_gaussian import InverseGaussian
 from .inverse_wishart import InverseWishart
 from .laplace import Laplace
-from .laws import FamilyReport, LawResult, check_family
 from .log_normal import LogNormal
 from .maxwell import Maxwell
 from .multinomial import Multinomial
@@ -48,6 +48,7 @@ __all__ = [
     "Beta",
     "Binomial",
     "Categorical",
+    "CheckResult",
     "ChiSquare",
     "CustomFamily",
     "DiagonalGaussian",
@@ -68,7 +69,6 @@ __all__ = [
     "InverseGaussian",
     "InverseWishart",
     "Laplace",
-    "LawResult",
     "LogNormal",
     "Maxwell",
     "Member",

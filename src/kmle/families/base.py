@@ -10,15 +10,15 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernels import CompressedRows
+from .._kernels import CompressedRows
 from ..numerics.arrays import Array
 from ..numerics.differentiation import jacobian, natural_steps
 from ..numerics.quadrature import integer_nodes, interval_nodes
-from .checking import as_rows, check_facts, check_parameters, check_rows, check_sample_weight
 from .contract import FamilyContract
 from .holding import check_held
 from .sparse import as_csr, check_sparse, issparse
 from .support import Integers, Interval
+from .validation import as_rows, check_fixed, check_parameters, check_rows, check_sample_weight
 
 # Statistics are built in blocks of rows of about this many numbers, so wide families never hold all of t(X).
 BLOCK_NUMBERS = 1 << 21
@@ -40,31 +40,33 @@ def _dot(a: Array, b: Array) -> Array:
 
 @dataclass(frozen=True)
 class ExponentialFamily(FamilyContract):
-    """A family of laws with log-density <t(x), theta> - F(theta) + k(x); see `contract` for what a subclass writes."""
+    """A family of distributions with log-density <t(x), theta> - F(theta) + k(x); see `contract` for what a subclass
+    writes.
+    """
 
     def __post_init__(self) -> None:
-        check_facts(self)
+        check_fixed(self)
 
     # Shape ----------------------------------------------------------------------------------------------------------
 
     @final
     @property
-    def order(self) -> int:
+    def n_statistics(self) -> int:
         """D, the number of natural coordinates."""
         if self.n_features is None:
             raise ValueError(f"{self.name} does not know its number of columns yet: use family.for_data(X)")
-        return self.order_for(self.n_features)
+        return self.n_statistics_for(self.n_features)
 
     @final
     @property
     def n_parameters(self) -> int:
-        """The number of free parameters of one law."""
-        return self.order - self.redundancy
+        """The number of free parameters of one distribution."""
+        return self.n_statistics - self.redundancy
 
     @final
     def for_data(self, X: ArrayLike) -> Self:
-        """The family with the facts this data settles (number of columns, of categories, ...) filled in."""
-        return replace(self, **self.facts_from_data(as_csr(X) if issparse(X) else as_rows(self, X)))
+        """The family with the fixed parameters that follow from this data (number of columns, categories, ...)."""
+        return replace(self, **self.fixed_from_data(as_csr(X) if issparse(X) else as_rows(self, X)))
 
     @final
     def check(self, X: ArrayLike, columns: list[str] | None = None, first_row: int = 0) -> Array:
@@ -74,11 +76,12 @@ class ExponentialFamily(FamilyContract):
         """
         return check_rows(self, X, columns, first_row)
 
-    # Laws -----------------------------------------------------------------------------------------------------------
+    # Distributions
+    # -----------------------------------------------------------------------------------------------------------
 
     @final
     def member(self, **source: ArrayLike) -> "Member":
-        """The law, or laws, with these usual parameters; the first axis counts laws.
+        """The distribution, or distributions, with these usual parameters; the first axis counts distributions.
 
         >>> from kmle.families import Poisson
         >>> Poisson().member(rate=3.0)
@@ -87,34 +90,34 @@ class ExponentialFamily(FamilyContract):
         usual = check_parameters(self, source)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             natural = self.natural_from_source(**usual)
-        if self.n_features is not None and natural.shape[-1] != self.order:
+        if self.n_features is not None and natural.shape[-1] != self.n_statistics:
             raise ValueError(
-                f"{self.name} with {self.n_features} columns has {self.order} natural coordinates; these parameters "
-                f"give {natural.shape[-1]} (their first axis counts laws, then come the columns)"
+                f"{self.name} with {self.n_features} columns has {self.n_statistics} natural coordinates; these "
+                f"parameters give {natural.shape[-1]} (their first axis counts distributions, then come the columns)"
             )
-        family = replace(self, **self.facts_from_order(natural.shape[-1]))
+        family = replace(self, **self.fixed_from_n_statistics(natural.shape[-1]))
         check_held(family, usual, natural)
         return Member(family, natural)
 
     @final
     def mle(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> "Member":
-        """The maximum-likelihood law of the data; a `sample_weight` of 2 counts a row twice."""
+        """The maximum-likelihood distribution of the data; a `sample_weight` of 2 counts a row twice."""
         family = self.for_data(X)
         rows = family.check(X)
         weights = check_sample_weight(sample_weight, len(rows))
-        origin = family.origin(rows, weights)
-        moment = family.mean_statistic(rows, weights, origin)
+        center = family.data_center(rows, weights)
+        moment = family.mean_statistic(rows, weights, center)
         natural = family.natural_from_moment(moment[None])
-        return Member(family, natural if origin is None else family.natural_at_origin(natural, origin))
+        return Member(family, natural if center is None else family.natural_at_center(natural, center))
 
     @final
-    def mean_statistic(self, X: Array, weights: Array | None = None, origin: Array | None = None) -> Array:
+    def mean_statistic(self, X: Array, weights: Array | None = None, center: Array | None = None) -> Array:
         """The weighted mean of t(x) over legal rows, (D,)."""
         total: Array | float = 0.0
         for rows in self.row_blocks(X):
             # In double precision even for float32 data: differences such as log E[x] - E[log x] need the digits.
             block = X[rows].astype(float, copy=False)
-            block = block if origin is None else self.measured_from(block, origin)
+            block = block if center is None else self.centered_rows(block, center)
             t = self.sufficient_statistic(block)
             total = total + (t.sum(axis=0, dtype=float) if weights is None else weights[rows] @ t)
         return np.asarray(total / (len(X) if weights is None else weights.sum()))
@@ -149,7 +152,7 @@ class ExponentialFamily(FamilyContract):
     @final
     def row_blocks(self, X: Array) -> Iterator[slice]:
         """Slices of rows whose statistics take a bounded amount of memory."""
-        yield from _slices(len(X), max(self.order_for(X.shape[1]), X.shape[1]))
+        yield from _slices(len(X), max(self.n_statistics_for(X.shape[1]), X.shape[1]))
 
     # Duality and divergences ------------------------------------------------------------------------------------------
 
@@ -229,7 +232,7 @@ class ExponentialFamily(FamilyContract):
 
     @final
     def chernoff_coefficient(self, natural: Array, other: Array, alpha: float = 0.5) -> Array:
-        """The integral of p^alpha q^(1 - alpha): one for equal laws, zero for disjoint ones."""
+        """The integral of p^alpha q^(1 - alpha): one for equal distributions, zero for disjoint ones."""
         natural, other = self.centered(self.locations(other), natural, other)
         middle = alpha * natural + (1 - alpha) * other
         return np.exp(-alpha * self._bregman(natural, middle) - (1 - alpha) * self._bregman(other, middle))
@@ -245,7 +248,8 @@ class ExponentialFamily(FamilyContract):
         natural, other = self.centered(self.locations(other), natural, other)
         shape = np.broadcast_shapes(natural.shape, other.shape)[:-1]
         low, high = np.zeros(shape), np.ones(shape)
-        # The optimal alpha is where the geodesic law is as far from p as from q; the difference is monotone in alpha.
+        # The optimal alpha is where the geodesic distribution is as far from p as from q; the difference is monotone in
+        # alpha.
         for _ in range(60):
             alpha = 0.5 * (low + high)
             between = alpha[..., None] * natural + (1 - alpha[..., None]) * other
@@ -255,7 +259,9 @@ class ExponentialFamily(FamilyContract):
 
     @final
     def jensen_diversity(self, natural: Array, weights: ArrayLike | None = None) -> Array:
-        """J_F: the weighted mean of F over laws (k, D) minus F at their weighted mean, as a mean of divergences."""
+        """J_F: the weighted mean of F over distributions (k, D) minus F at their weighted mean, as a mean of
+        divergences.
+        """
         w = _normalised(weights, len(natural))
         return np.asarray(w @ self.bregman(natural, (w @ natural)[None]))
 
@@ -273,11 +279,12 @@ class ExponentialFamily(FamilyContract):
         information = jacobian(self.moment_from_natural, natural, steps)
         return np.asarray(0.5 * (information + np.swapaxes(information, -1, -2)))
 
-    # Centroids of laws (k, D) -----------------------------------------------------------------------------------------
+    # Centroids of distributions (k, D)
+    # -----------------------------------------------------------------------------------------
 
     @final
     def right_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
-        """The theta that minimises the mean of KL(p_i : p_theta): the law with the mean moment."""
+        """The theta that minimises the mean of KL(p_i : p_theta): the distribution with the mean moment."""
         center = self.center(natural, weights)
         return self._moved_back(self._right_centroid(self.centered(center, natural)[0], weights), center)
 
@@ -313,26 +320,28 @@ class ExponentialFamily(FamilyContract):
             return value if np.isfinite(value) else np.inf
 
         # Both ends are legal; the better of them and their middle starts.
-        centre = min((right, left, 0.5 * (left + right)), key=loss)
-        current = loss(centre)
+        center = min((right, left, 0.5 * (left + right)), key=loss)
+        current = loss(center)
         for _ in range(DESCENT_STEPS):
-            information = self.fisher_information(centre)[0]
-            slope = self.moment_from_natural(centre[None])[0] - right_moment - information @ (left - centre)
+            information = self.fisher_information(center)[0]
+            slope = self.moment_from_natural(center[None])[0] - right_moment - information @ (left - center)
             step = np.linalg.lstsq(2 * information, -slope, rcond=1e-12)[0]
-            while loss(centre + step) > current and step @ information @ step > 1e-24:
+            while loss(center + step) > current and step @ information @ step > 1e-24:
                 step = 0.5 * step
             if step @ information @ step <= 1e-24:
                 break
-            centre = centre + step
-            current = loss(centre)
+            center = center + step
+            current = loss(center)
         # Through the moment and back, so that redundant coordinates come out in their normal form.
-        return self.natural_from_moment(self.moment_from_natural(centre[None]))[0]
+        return self.natural_from_moment(self.moment_from_natural(center[None]))[0]
 
     # Numerical expectations -------------------------------------------------------------------------------------------
 
     @final
     def nodes(self, natural: Array) -> tuple[Array, Array]:
-        """Quadrature nodes (m,) and weights for one univariate law (D,): sum(weight * g(x)) is the integral of g."""
+        """Quadrature nodes (m,) and weights for one univariate distribution (D,): sum(weight * g(x)) is the integral of
+        g.
+        """
         support = self.support
         one = replace(self, n_features=1)
 
@@ -346,7 +355,7 @@ class ExponentialFamily(FamilyContract):
         raise ValueError(f"{self.name} has no quadrature: its support is {support.description}")
 
     def _log_height(self, X: Array, natural: Array) -> Array:
-        """The log-density (n,) of one law, up to a constant unless it is direct."""
+        """The log-density (n,) of one distribution, up to a constant unless it is direct."""
         direct = self.direct_log_density(X, natural[None])
         return self.sufficient_statistic(X) @ natural + self.log_carrier(X) if direct is None else direct[:, 0]
 
@@ -356,12 +365,12 @@ class ExponentialFamily(FamilyContract):
         one = replace(self, n_features=1)
         entropies = np.empty(natural.shape)
         for index in np.ndindex(natural.shape):
-            law = natural[index].reshape(1)
-            x, weight = one.nodes(law)
+            theta = natural[index].reshape(1)
+            x, weight = one.nodes(theta)
             # Long sums are integrals, whose nodes are no whole numbers: the support is not asked.
-            log_density = one._log_height(x[:, None], law)
-            if one.direct_log_density(x[:1, None], law[None]) is None:
-                log_density = log_density - one.log_normalizer(law)
+            log_density = one._log_height(x[:, None], theta)
+            if one.direct_log_density(x[:1, None], theta[None]) is None:
+                log_density = log_density - one.log_normalizer(theta)
             p = weight * np.exp(log_density)
             entropies[index] = -(p @ np.where(p > 0, log_density, 0.0)) / p.sum()
         return np.asarray(entropies.sum(axis=-1))
@@ -370,16 +379,16 @@ class ExponentialFamily(FamilyContract):
     def integrate_log_carrier(self, natural: Array) -> Array:
         """E[k(x)] by quadrature, column by column, for families of independent columns."""
         natural = np.asarray(natural, dtype=float)
-        columns = natural.shape[-1] // self.order_for(1)
-        laws = np.moveaxis(natural.reshape(*natural.shape[:-1], self.order_for(1), columns), -1, -2)
+        columns = natural.shape[-1] // self.n_statistics_for(1)
+        thetas = np.moveaxis(natural.reshape(*natural.shape[:-1], self.n_statistics_for(1), columns), -1, -2)
         one = replace(self, n_features=1)
-        means = np.empty(laws.shape[:-1])
-        # Each law has its own nodes, so this goes law by law.
+        means = np.empty(thetas.shape[:-1])
+        # Each distribution has its own nodes, so this goes distribution by distribution.
         for index in np.ndindex(means.shape):
-            x, weight = one.nodes(laws[index])
+            x, weight = one.nodes(thetas[index])
             k = one.log_carrier(x[:, None])
             t = one.sufficient_statistic(x[:, None])
-            log_density = t @ laws[index] + k
+            log_density = t @ thetas[index] + k
             p = weight * np.exp(log_density - log_density.max())
             # Measured from its value at the mode: k may be many times larger than the digits wanted of its mean.
             base = k[np.argmax(p)]
@@ -397,7 +406,7 @@ def _normalised(weights: ArrayLike | None, count: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One or several laws of a family, as a value: natural (k, D)."""
+    """One or several distributions of a family, as a value: natural (k, D)."""
 
     family: ExponentialFamily
     natural: Array
@@ -409,7 +418,7 @@ class Member:
 
     @property
     def source(self) -> dict[str, Array]:
-        """The usual parameters; the first axis counts laws."""
+        """The usual parameters; the first axis counts distributions."""
         return self.family.source_from_natural(self.natural)
 
     def log_density(self, X: ArrayLike) -> Array:
@@ -417,7 +426,7 @@ class Member:
         return self.family.log_density(X, self.natural)
 
     def sample(self, size: int, random_state: Any = None) -> Array:
-        """`size` rows from the first law."""
+        """`size` rows from the first distribution."""
         return self.family.sample(self.natural[0], size, np.random.default_rng(random_state))
 
     def __repr__(self) -> str:

@@ -29,7 +29,7 @@ class Bernoulli(ExponentialFamily):
     sparse: ClassVar = True
     parameters: ClassVar = {"probability": UNIT_CLOSED}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
     def sufficient_statistic(self, X: Array) -> Array:

@@ -32,7 +32,7 @@ class Beta(ScaledColumns):
     support: ClassVar = UNIT_OPEN
     parameters: ClassVar = {"alpha": POSITIVE, "beta": POSITIVE}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return 2 * n_features
 
     def sufficient_statistic(self, X: Array) -> Array:

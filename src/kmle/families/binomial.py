@@ -38,7 +38,7 @@ class Binomial(ExponentialFamily):
     def support(self) -> Support:
         return Integers(0, self.trials)
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
     def sufficient_statistic(self, X: Array) -> Array:

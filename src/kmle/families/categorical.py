@@ -50,8 +50,8 @@ class Categorical(ExponentialFamily):
         levels = self.n_categories
         return Integers(0, levels - 1 if isinstance(levels, int) else tuple(level - 1 for level in levels))
 
-    def facts_from_data(self, X: Array) -> dict[str, Any]:
-        facts = super().facts_from_data(X)
+    def fixed_from_data(self, X: Array) -> dict[str, Any]:
+        fixed = super().fixed_from_data(X)
         if self.n_categories is None:
             # NaN and negative codes are refused later, with their place; here they only must not break the count.
             largest = np.nan_to_num(X, nan=0.0, posinf=0.0).max(axis=0)
@@ -61,19 +61,19 @@ class Categorical(ExponentialFamily):
                     f"column {column} holds the category {largest[column]:.6g}: number the categories 0, 1, 2, ..., "
                     f"at most {MOST_CATEGORIES} of them"
                 )
-            facts["n_categories"] = tuple(int(code) + 1 for code in np.maximum(largest, 0))
-        return facts
+            fixed["n_categories"] = tuple(int(code) + 1 for code in np.maximum(largest, 0))
+        return fixed
 
-    def together(self, other: Self) -> Self:
+    def merge(self, other: Self) -> Self:
         if self == other or not isinstance(self.n_categories, tuple) or not isinstance(other.n_categories, tuple):
-            return super().together(other)
+            return super().merge(other)
         pairs = zip(self.n_categories, other.n_categories, strict=True)
         return replace(self, n_categories=tuple(max(mine, theirs) for mine, theirs in pairs))
 
-    def facts_from_order(self, order: int) -> dict[str, Any]:
+    def fixed_from_n_statistics(self, order: int) -> dict[str, Any]:
         if self.n_categories is None:
             return {"n_categories": order, "n_features": 1}
-        return super().facts_from_order(order)
+        return super().fixed_from_n_statistics(order)
 
     @property
     def redundancy(self) -> int:
@@ -87,13 +87,13 @@ class Categorical(ExponentialFamily):
         return (self.n_categories,) * n_features
 
     def _columns(self, parameter: Array) -> list[Array]:
-        """The stretch of each column, as (..., K)."""
+        """The span of each column, as (..., K)."""
         levels = self._levels(1)
         if len(levels) == 1 and parameter.shape[-1] != levels[0]:
             levels = levels * (parameter.shape[-1] // levels[0])
         return np.split(parameter, np.cumsum(levels)[:-1], axis=-1)
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return sum(self._levels(n_features))
 
     def sufficient_statistic(self, X: Array) -> Array:

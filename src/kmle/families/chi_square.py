@@ -27,7 +27,7 @@ class ChiSquare(ExponentialFamily):
     support: ClassVar = POSITIVE
     parameters: ClassVar = {"degrees": POSITIVE}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
     def sufficient_statistic(self, X: Array) -> Array:

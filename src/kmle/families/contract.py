@@ -1,8 +1,8 @@
-"""What every family writes: its fixed facts, and one formula for each of the arrows of the theory.
+"""What every family writes: its fixed parameters, and one formula for each of the arrows of the theory.
 
 A family is a frozen dataclass whose fields are *fixed* facts (trials, a known shape, the number of columns); it holds
 no learned values. Parameters are float arrays (k, D), one row for each component, data are rows (n, d), and every
-formula is vectorised over all leading axes. A law of the family has log-density
+formula is vectorised over all leading axes. A distribution of the family has log-density
 
     <t(x), theta> - F(theta) + k(x),
 
@@ -24,7 +24,7 @@ from .support import Support
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from ..kernels import Centred
+    from .._kernels import Centered
     from .resolution import Resolution
 
 
@@ -39,7 +39,9 @@ class FamilyContract(ABC):
     """True for a univariate family: d columns are then d independent copies, statistics stored block by block."""
 
     ordered_cells: ClassVar[bool] = False
-    """True for a univariate family with two statistics if the log ratio of two laws has at most one extremum in x."""
+    """True for a univariate family with two statistics if the log ratio of two distributions has at most one extremum
+    in x.
+    """
 
     sparse: ClassVar[bool] = False
     """True if t(x) = x and zeros are legal, so that scipy.sparse rows are learned without being filled in."""
@@ -65,7 +67,7 @@ class FamilyContract(ABC):
         """The usual parameters by their usual names, each with the values it may take."""
 
     @abstractmethod
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         """D, the length of t(x), for rows of this many columns."""
 
     # The formulas -------------------------------------------------------------------------------------------------
@@ -96,7 +98,7 @@ class FamilyContract(ABC):
 
     @abstractmethod
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        """`size` rows drawn from the one law with natural parameter (D,)."""
+        """`size` rows drawn from the one distribution with natural parameter (D,)."""
 
     # Optional: what only some families need. The defaults say "nothing special". ------------------------------------
 
@@ -113,32 +115,34 @@ class FamilyContract(ABC):
         """Whether k(x) is anything but zero."""
         return type(self).log_carrier is not FamilyContract.log_carrier
 
-    def log_carrier_from(self, X: Array, origin: Array) -> Array:
-        """k(x) to go with t of `measured_from(X, origin)`: the same, unless moving the origin moves it too."""
+    def log_carrier_from(self, X: Array, center: Array) -> Array:
+        """k(x) to go with t of `centered_rows(X, center)`: the same, unless moving the center moves it too."""
         return self.log_carrier(X)
 
     def log_carrier_beside_means(self, X: Array) -> Array:
-        """k(x) to go with the scores of `centred`: the same, unless those hold a part of it."""
+        """k(x) to go with the scores of `centered`: the same, unless those hold a part of it."""
         return self.log_carrier(X)
 
-    def facts_from_data(self, X: Array) -> dict[str, Any]:
-        """Fixed facts this data settles when they were left open, such as the number of columns."""
+    def fixed_from_data(self, X: Array) -> dict[str, Any]:
+        """Fixed parameters this data determines when they were left open, such as the number of columns."""
         return {"n_features": X.shape[1]} if self.n_features is None else {}
 
-    def together(self, other: Self) -> Self:
-        """The family for two sets of rows each of which settled its facts: one with the facts of both."""
+    def merge(self, other: Self) -> Self:
+        """The family for two sets of rows, each with fixed parameters of its own: one with those of both."""
         if self != other:
-            raise ValueError(f"parts of the data make different families, {self} and {other}: fix its facts yourself")
+            raise ValueError(
+                f"parts of the data make different families, {self} and {other}: give its fixed parameters yourself"
+            )
         return self
 
-    def facts_from_order(self, order: int) -> dict[str, Any]:
-        """Fixed facts that the length of a natural parameter settles when they were left open."""
+    def fixed_from_n_statistics(self, order: int) -> dict[str, Any]:
+        """Fixed parameters that the length of a natural parameter determines when they were left open."""
         if self.n_features is not None:
             return {}
         # Flattened matrices are the widest rows for their order: p * p columns, at least p (p + 1) / 2 coordinates.
         for n_features in range(1, 2 * order + 1):
             try:
-                if self.order_for(n_features) == order:
+                if self.n_statistics_for(n_features) == order:
                     return {"n_features": n_features}
             except ValueError:  # not every number of columns is one a family can have
                 continue
@@ -149,20 +153,20 @@ class FamilyContract(ABC):
         """How many of the D natural coordinates are not free (a category's probability follows from the others)."""
         return 0
 
-    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
+    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
         """The point from which t(x) is best measured so that second moments keep their digits; None if none is."""
         return None
 
-    def measured_from(self, X: Array, origin: Array) -> Array:
-        """The rows as seen from `origin`."""
+    def centered_rows(self, X: Array, center: Array) -> Array:
+        """The rows as seen from `center`."""
         return X
 
-    def resolvable(self, natural: Array, origin: Array) -> Array:
-        """The components, widened where natural parameters in coordinates `origin` away could not tell their means."""
+    def resolvable(self, natural: Array, center: Array) -> Array:
+        """The components, widened where natural parameters in coordinates `center` away could not tell their means."""
         return natural
 
-    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
-        """Natural parameters in the data's own coordinates, from those fitted to `measured_from(X, origin)`."""
+    def natural_at_center(self, natural: Array, center: Array) -> Array:
+        """Natural parameters in the data's own coordinates, from those fitted to `centered_rows(X, center)`."""
         return natural
 
     def locations(self, natural: Array) -> Array | None:
@@ -173,9 +177,9 @@ class FamilyContract(ABC):
         """The distributions moved by `offset` (..., d); the leading axes of both broadcast."""
         return natural
 
-    def log_volume(self, origin: Array) -> Array:
-        """log |dx/dy| for y = `measured_from(x, origin)`, (...): zero, unless that is more than a shift."""
-        return np.zeros(origin.shape[:-1])
+    def log_volume(self, center: Array) -> Array:
+        """log |dx/dy| for y = `centered_rows(x, center)`, (...): zero, unless that is more than a shift."""
+        return np.zeros(center.shape[:-1])
 
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         """Columns (n, c) and the features by which t(x) follows from them in the kernels.
@@ -185,12 +189,12 @@ class FamilyContract(ABC):
         """
         return self.sufficient_statistic(X), "identity"
 
-    def kernel_shift(self, origin: Array) -> Array | None:
-        """What to take off the columns of X to have those of the kernels, seen from `origin`; None: that is not all."""
+    def kernel_shift(self, center: Array) -> Array | None:
+        """What to take off the columns of X to have those of the kernels, seen from `center`; None: that is not all."""
         return None
 
     def carrier_by_squares(self, n_columns: int) -> tuple[Array, float] | None:
-        """Factors (d,) and a constant such that k(x), to go with t seen from an origin, is the constant plus the sum of
+        """Factors (d,) and a constant such that k(x), to go with t seen from a center, is the constant plus the sum of
         the factors times the squares of the columns seen from there; None where it is not.
         """
         return None
@@ -199,8 +203,8 @@ class FamilyContract(ABC):
         """k(x) of sparse rows, from the entries that are stored; zero unless a family says otherwise."""
         return np.zeros(X.shape[0])
 
-    def smallest_spread(self, resolution: "Resolution", origin: Array | None) -> Array | None:
-        """How narrow a component may be in each column (d,), for `measured_from(X, origin)`; None without a scale."""
+    def smallest_spread(self, resolution: "Resolution", center: Array | None) -> Array | None:
+        """How narrow a component may be in each column (d,), for `centered_rows(X, center)`; None without a scale."""
         return None
 
     def natural_with_spread(self, moment: Array, spread: Array) -> Array:
@@ -226,7 +230,7 @@ class FamilyContract(ABC):
         """The entropy (k,) in closed form, where F, <theta, eta> and E[k(x)] would cancel; None to add these up."""
         return None
 
-    def centred(self, natural: Array) -> "Centred | None":
+    def centered_form(self, natural: Array) -> "Centered | None":
         """Distributions (k, D) by mean and factor of the precision, for scores without squares of the kernels' columns.
 
         Scores are <t(x), theta> - F(theta), and x the first of the kernels' columns and of t(x); None where there is no

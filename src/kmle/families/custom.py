@@ -42,7 +42,7 @@ class CustomFamily(ExponentialFamily):
     def support(self) -> Support:
         return self.legal
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return len(self.start)
 
     def sufficient_statistic(self, X: Array) -> Array:
@@ -106,7 +106,7 @@ def from_functions(
     """A family from t(X) -> (n, D), F(natural (..., D)) -> (...) and k(X) -> (n,), all vectorised.
 
     `gradient` is that of F, natural (..., D) -> (..., D); without it differences of F are used. `start` is any legal
-    natural parameter; without it one is looked for. F must be NaN or infinite outside its domain. Run `check_family` on
+    natural parameter; without it one is sought. F must be NaN or infinite outside its domain. Run `check_family` on
     the result.
 
     >>> from kmle.families import from_functions

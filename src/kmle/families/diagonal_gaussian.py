@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..kernels import Centred
+from .._kernels import Centered
+from .._kernels.columns import center_of_columns
 from ..numerics.arrays import Array
-from .centring import centre_of_columns
 from .gaussian import RESOLUTION, ROUNDING_VARIANCE, SMALLEST_VARIANCE
 from .rank_one import gaussian_growth
 from .resolution import Resolution
@@ -30,7 +30,7 @@ class DiagonalGaussian(ScaledColumns):
     support: ClassVar = REALS
     parameters: ClassVar = {"mean": REALS, "variance": POSITIVE}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return 2 * n_features
 
     def sufficient_statistic(self, X: Array) -> Array:
@@ -61,23 +61,23 @@ class DiagonalGaussian(ScaledColumns):
         mean, variance = _mean_variance(natural)
         return rng.normal(mean, np.sqrt(variance), (size, mean.size))
 
-    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
-        return centre_of_columns(X, weights)
+    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
+        return center_of_columns(X, weights)
 
-    def measured_from(self, X: Array, origin: Array) -> Array:
-        return (X - origin).astype(X.dtype, copy=False)
+    def centered_rows(self, X: Array, center: Array) -> Array:
+        return (X - center).astype(X.dtype, copy=False)
 
-    def resolvable(self, natural: Array, origin: Array) -> Array:
+    def resolvable(self, natural: Array, center: Array) -> Array:
         mean, variance = _mean_variance(natural)
-        floor = (RESOLUTION * origin) ** 2
+        floor = (RESOLUTION * center) ** 2
         return natural if np.all(variance >= floor) else _natural(mean, np.maximum(variance, floor))
 
-    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
-        mean, variance = _mean_variance(self.resolvable(natural, origin))
-        return _natural(mean + origin, variance)
+    def natural_at_center(self, natural: Array, center: Array) -> Array:
+        mean, variance = _mean_variance(self.resolvable(natural, center))
+        return _natural(mean + center, variance)
 
-    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
-        return resolution.spread if origin is None else np.maximum(resolution.spread, RESOLUTION * np.abs(origin))
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array:
+        return resolution.spread if center is None else np.maximum(resolution.spread, RESOLUTION * np.abs(center))
 
     def column_spread(self, natural: Array) -> Array:
         return np.sqrt(_mean_variance(natural)[1])
@@ -97,18 +97,18 @@ class DiagonalGaussian(ScaledColumns):
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return X, "diagonal"
 
-    def kernel_shift(self, origin: Array) -> Array:
-        return origin
+    def kernel_shift(self, center: Array) -> Array:
+        return center
 
     def conjugate_growth(self, fit: Array, share: Array) -> Array:
         return gaussian_growth(fit, share, self.n_features or 1)
 
-    def centred(self, natural: Array) -> Centred:
+    def centered_form(self, natural: Array) -> Centered:
         mean, variance = _mean_variance(natural)
-        return Centred(mean, 1 / np.sqrt(variance), -0.5 * np.log(2 * np.pi * variance).sum(axis=-1))
+        return Centered(mean, 1 / np.sqrt(variance), -0.5 * np.log(2 * np.pi * variance).sum(axis=-1))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """By differences to the means: no second moments, so no digits lost far from the origin."""
+        """By differences to the means: no second moments, so no digits lost far from the center."""
         mean, variance = _mean_variance(natural)
         density = np.tile(-0.5 * np.log(2 * np.pi * variance).sum(axis=-1), (len(X), 1))
         # Column by column: two dimensions at a time never make an n x k x d array.

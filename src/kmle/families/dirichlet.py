@@ -30,12 +30,12 @@ class Dirichlet(ExponentialFamily):
     support: ClassVar = Simplex()
     parameters: ClassVar = {"concentration": POSITIVE}
 
-    def facts_from_data(self, X: Array) -> dict[str, Any]:
+    def fixed_from_data(self, X: Array) -> dict[str, Any]:
         if X.shape[1] < 2:
             raise ValueError("dirichlet needs at least two columns of proportions; one alone is always one")
-        return super().facts_from_data(X)
+        return super().fixed_from_data(X)
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
     def sufficient_statistic(self, X: Array) -> Array:
@@ -76,7 +76,7 @@ class Dirichlet(ExponentialFamily):
         draws = np.maximum(rng.dirichlet(natural + 1, size), 1e-300)
         return draws / draws.sum(axis=1, keepdims=True)
 
-    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array:
         return resolution.shaped_spread
 
     def natural_with_spread(self, moment: Array, spread: Array) -> Array:

@@ -8,10 +8,10 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from ..kernels import Centred
+from .._kernels import Centered
+from .._kernels.columns import center_of_columns
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
-from .centring import centre_of_columns
 from .shapes import as_columns
 from .sparse import row_sums
 from .support import REALS
@@ -74,7 +74,7 @@ class FixedCovarianceGaussian(ExponentialFamily):
             return float(0.5 * np.linalg.slogdet(2 * np.pi * _table(self))[1])
         return float(0.5 * np.log(2 * np.pi * np.broadcast_to(self._variances, d)).sum())
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
     def sufficient_statistic(self, X: Array) -> Array:
@@ -110,14 +110,14 @@ class FixedCovarianceGaussian(ExponentialFamily):
             return self.moment_from_natural(natural) + noise @ np.linalg.cholesky(_table(self)).T
         return self.moment_from_natural(natural) + noise * np.sqrt(self._variances)
 
-    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
-        return centre_of_columns(X, weights)
+    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
+        return center_of_columns(X, weights)
 
-    def measured_from(self, X: Array, origin: Array) -> Array:
-        return (X - origin).astype(X.dtype, copy=False)
+    def centered_rows(self, X: Array, center: Array) -> Array:
+        return (X - center).astype(X.dtype, copy=False)
 
-    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
-        return natural + self.natural_from_moment(origin)
+    def natural_at_center(self, natural: Array, center: Array) -> Array:
+        return natural + self.natural_from_moment(center)
 
     def locations(self, natural: Array) -> Array:
         return self.moment_from_natural(natural)
@@ -125,14 +125,14 @@ class FixedCovarianceGaussian(ExponentialFamily):
     def shifted(self, natural: Array, offset: Array) -> Array:
         return self.natural_from_moment(self.moment_from_natural(natural) + offset)
 
-    def log_carrier_from(self, X: Array, origin: Array) -> Array:
-        return self.log_carrier(X - origin)
+    def log_carrier_from(self, X: Array, center: Array) -> Array:
+        return self.log_carrier(X - center)
 
     def log_carrier_beside_means(self, X: Array) -> Array:
         return np.full(X.shape[:-1], -self._log_scale(X.shape[-1]))
 
-    def kernel_shift(self, origin: Array) -> Array:
-        return origin
+    def kernel_shift(self, center: Array) -> Array:
+        return center
 
     def carrier_by_squares(self, n_columns: int) -> tuple[Array, float] | None:
         variances = self._variances
@@ -151,7 +151,7 @@ class FixedCovarianceGaussian(ExponentialFamily):
             return -0.5 * row_sums(X, np.square) - self._log_scale(d)
         return -0.5 * row_sums(X, np.square) / float(variances) - self._log_scale(d)
 
-    def centred(self, natural: Array) -> Centred:
+    def centered_form(self, natural: Array) -> Centered:
         # k(x) holds the squares of x and the constant.
         mean = self.moment_from_natural(natural)
         k, d = mean.shape
@@ -161,10 +161,10 @@ class FixedCovarianceGaussian(ExponentialFamily):
         else:
             # The triangle of a QR factorisation of W has the rounding of W, not that of its square, the precision.
             factor = np.broadcast_to(np.linalg.qr(_whitener(self)).R.T, (k, d, d))
-        return Centred(mean, factor, np.zeros(k), carried=True)
+        return Centered(mean, factor, np.zeros(k), carried=True)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """By distances to the means: no squares of coordinates, so no digits lost far from the origin."""
+        """By distances to the means: no squares of coordinates, so no digits lost far from the center."""
         distances = scipy.spatial.distance.cdist(
             self._whitened(X), self._whitened(self.moment_from_natural(natural)), "sqeuclidean"
         )

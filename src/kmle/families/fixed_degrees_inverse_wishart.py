@@ -13,12 +13,12 @@ from ..numerics.special import multivariate_digamma_gap
 from .base import ExponentialFamily
 from .matrices import (
     as_degrees,
+    fixed_of_squares,
     inverse_rows,
     inverse_wishart_draws,
     legal_mean,
     log_determinants,
     natural_matrix,
-    square_facts,
     square_size,
 )
 from .shapes import as_matrices
@@ -27,7 +27,8 @@ from .support import POSITIVE, PositiveDefinite
 
 @dataclass(frozen=True)
 class FixedDegreesInverseWishart(ExponentialFamily):
-    """Positive definite matrices whose inverse follows a Wishart law of known `degrees`; learns the `scale` matrix.
+    """Positive definite matrices whose inverse follows a Wishart distribution of known `degrees`; learns the `scale`
+    matrix.
 
     t(X) = X^-1. Data is (n, p, p) or rows of p * p numbers.
 
@@ -42,12 +43,12 @@ class FixedDegreesInverseWishart(ExponentialFamily):
     parameters: ClassVar = {"scale": PositiveDefinite()}
     fixed: ClassVar = {"degrees": POSITIVE}
 
-    def facts_from_data(self, X: Array) -> dict[str, Any]:
+    def fixed_from_data(self, X: Array) -> dict[str, Any]:
         size = square_size(X.shape[1])
         as_degrees(np.array(self.degrees), np.eye(size), self.name)
-        return square_facts(super().facts_from_data(X), X)
+        return fixed_of_squares(super().fixed_from_data(X), X)
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return packed_length(square_size(n_features))
 
     def sufficient_statistic(self, X: Array) -> Array:

@@ -14,11 +14,11 @@ from .base import ExponentialFamily
 from .matrices import (
     as_degrees,
     as_square,
+    fixed_of_squares,
     legal_mean,
     log_determinants,
     natural_matrix,
     packed_inverse,
-    square_facts,
     square_size,
     wishart_draws,
 )
@@ -42,12 +42,12 @@ class FixedDegreesWishart(ExponentialFamily):
     parameters: ClassVar = {"scale": PositiveDefinite()}
     fixed: ClassVar = {"degrees": POSITIVE}
 
-    def facts_from_data(self, X: Array) -> dict[str, Any]:
+    def fixed_from_data(self, X: Array) -> dict[str, Any]:
         size = square_size(X.shape[1])
         as_degrees(np.array(self.degrees), np.eye(size), self.name)
-        return square_facts(super().facts_from_data(X), X)
+        return fixed_of_squares(super().fixed_from_data(X), X)
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return packed_length(square_size(n_features))
 
     def sufficient_statistic(self, X: Array) -> Array:

@@ -14,7 +14,7 @@ from .support import POSITIVE
 
 @dataclass(frozen=True)
 class FixedShapeGamma(ScaleFamily):
-    """Positive numbers with a gamma law of known shape a: density x^(a-1) exp(-x/scale) / (Gamma(a) scale^a).
+    """Positive numbers with a gamma distribution of known shape a: density x^(a-1) exp(-x/scale) / (Gamma(a) scale^a).
 
     >>> FixedShapeGamma(shape=2.0).mle([[1.0], [3.0]])
     fixed-shape-gamma(scale=1)

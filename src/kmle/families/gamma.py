@@ -34,7 +34,7 @@ class Gamma(ScaledColumns):
     support: ClassVar = POSITIVE
     parameters: ClassVar = {"shape": POSITIVE, "scale": POSITIVE}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return 2 * n_features
 
     def sufficient_statistic(self, X: Array) -> Array:

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Centred, gaussian_has_spread, gaussian_log_normalizer, gaussian_natural
+from .._kernels import Centered, gaussian_has_spread, gaussian_log_normalizer, gaussian_natural
+from .._kernels.columns import center_of_columns
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import (
     LARGE,
@@ -20,7 +21,6 @@ from ..numerics.linear_algebra import (
 )
 from ..numerics.packing import diagonal_places, doubled, pack, pack_products, packed_length, unpack, unpack_dual
 from .base import ExponentialFamily
-from .centring import centre_of_columns
 from .rank_one import gaussian_growth
 from .resolution import COLLINEAR, Resolution
 from .shapes import as_columns, as_matrices
@@ -32,7 +32,7 @@ ROUNDING_VARIANCE = 64 * EPSILON
 SMALLEST_VARIANCE = 1e-150
 # Correlation matrices keep their eigenvalues above this: collinear or too few rows stay finite in every product.
 SMALLEST_CORRELATION = 1e-10
-# Far from the origin a standard deviation below this fraction of the mean is lost in the rounding of the mean, which
+# Far from the center a standard deviation below this fraction of the mean is lost in the rounding of the mean, which
 # costs a row half the square of EPSILON / RESOLUTION, in nats.
 RESOLUTION = 1024 * EPSILON
 # A covariance at its bound may miss it by this share: rounding of the conversions.
@@ -58,7 +58,7 @@ class Gaussian(ExponentialFamily):
     support: ClassVar = REALS
     parameters: ClassVar = {"mean": REALS, "covariance": PositiveDefinite()}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features + packed_length(n_features)
 
     def sufficient_statistic(self, X: Array) -> Array:
@@ -93,26 +93,26 @@ class Gaussian(ExponentialFamily):
         mean, covariance = _mean_covariance(natural)
         return mean + rng.standard_normal((size, mean.size)) @ np.linalg.cholesky(covariance).T
 
-    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
-        return centre_of_columns(X, weights)
+    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
+        return center_of_columns(X, weights)
 
-    def measured_from(self, X: Array, origin: Array) -> Array:
-        return (X - origin).astype(X.dtype, copy=False)
+    def centered_rows(self, X: Array, center: Array) -> Array:
+        return (X - center).astype(X.dtype, copy=False)
 
-    def resolvable(self, natural: Array, origin: Array) -> Array:
+    def resolvable(self, natural: Array, center: Array) -> Array:
         # Estimates have correlations with eigenvalues above the smallest, and standard deviations above 1 / sqrt(P_cc).
-        away = np.abs(origin) * np.sqrt(-2 * natural[..., origin.size + diagonal_places(origin.size)])
+        away = np.abs(center) * np.sqrt(-2 * natural[..., center.size + diagonal_places(center.size)])
         near = 10 * EPSILON * away.sum(axis=-1) < SMALLEST_CORRELATION
-        return natural if np.all(near) else _resolvable(natural, origin)
+        return natural if np.all(near) else _resolvable(natural, center)
 
-    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
-        natural = _resolvable(natural, origin)
+    def natural_at_center(self, natural: Array, center: Array) -> Array:
+        natural = _resolvable(natural, center)
         linear, precision = _split(natural)
-        return np.concatenate([linear + precision @ origin, natural[..., origin.size :]], axis=-1)
+        return np.concatenate([linear + precision @ center, natural[..., center.size :]], axis=-1)
 
-    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array:
         joint = resolution.joint_spread
-        return joint if origin is None else np.maximum(joint, RESOLUTION * np.abs(origin))
+        return joint if center is None else np.maximum(joint, RESOLUTION * np.abs(center))
 
     def natural_with_spread(self, moment: Array, spread: Array) -> Array:
         """Exactly the most likely ones with covariance - diag(spread^2) positive semidefinite."""
@@ -149,30 +149,30 @@ class Gaussian(ExponentialFamily):
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return X, "quadratic"
 
-    def kernel_shift(self, origin: Array) -> Array:
-        return origin
+    def kernel_shift(self, center: Array) -> Array:
+        return center
 
     def conjugate_growth(self, fit: Array, share: Array) -> Array:
         return gaussian_growth(fit, share, self.n_features or 1)
 
-    def centred(self, natural: Array) -> Centred:
+    def centered_form(self, natural: Array) -> Centered:
         mean, factors = _mean_factors(natural)
-        return Centred(mean, factors, _log_constant(factors))
+        return Centered(mean, factors, _log_constant(factors))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """By Cholesky factors of the precisions: no second moments, so no digits lost far from the origin."""
+        """By Cholesky factors of the precisions: no second moments, so no digits lost far from the center."""
         mean, factors = _mean_factors(natural)
-        origin = mean.mean(axis=0)
+        center = mean.mean(axis=0)
         k, d = mean.shape
         # All components side by side, (d, k d): one product whitens a block of rows for every component.
         wide = np.moveaxis(factors, 0, 1).reshape(d, k * d)
-        shift = np.einsum("ki,kij->kj", mean - origin, factors).reshape(k * d)
+        shift = np.einsum("ki,kij->kj", mean - center, factors).reshape(k * d)
         log_constant = _log_constant(factors)
         density = np.empty((len(X), k))
         size = max(SMALLEST_BLOCK, CACHED_NUMBERS // (k * d))
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
-            whitened = ((X[rows] - origin) @ wide - shift).reshape(-1, k, d)
+            whitened = ((X[rows] - center) @ wide - shift).reshape(-1, k, d)
             density[rows] = log_constant - 0.5 * np.einsum("nkd,nkd->nk", whitened, whitened)
         return density
 
@@ -235,21 +235,21 @@ def _widened_factors(covariance: Array, spread: Array) -> Array:
     return cholesky_or_nan(floor_eigenvalues(covariance, scales, 1.0))
 
 
-def _resolvable(natural: Array, origin: Array) -> Array:
-    """The same, covariances lifted to what P mean can tell apart once the mean is as far away as `origin`."""
+def _resolvable(natural: Array, center: Array) -> Array:
+    """The same, covariances lifted to what P mean can tell apart once the mean is as far away as `center`."""
     mean, covariance = _mean_covariance(natural)
-    diagonal = np.arange(origin.size)
+    diagonal = np.arange(center.size)
     variances = covariance[..., diagonal, diagonal]
-    narrow = np.any(variances < (RESOLUTION * origin) ** 2)
-    scales = np.sqrt(np.maximum(variances, (RESOLUTION * origin) ** 2))
-    if _clearly_resolvable(natural, variances, origin):
+    narrow = np.any(variances < (RESOLUTION * center) ** 2)
+    scales = np.sqrt(np.maximum(variances, (RESOLUTION * center) ** 2))
+    if _clearly_resolvable(natural, variances, center):
         return natural
     outer = scales[..., :, None] * scales[..., None, :]
     correlation = covariance / outer
     correlation[..., diagonal, diagonal] = 1.0
     values, vectors = np.linalg.eigh(correlation)
     # P mean is rounded along each eigenvector; the floor keeps what that does to the mean below a tenth of its spread.
-    along = np.abs(np.einsum("...ij,...i->...j", vectors, origin / scales))
+    along = np.abs(np.einsum("...ij,...i->...j", vectors, center / scales))
     floor = 10 * EPSILON * along
     if not narrow and np.all(values >= floor):
         return natural
@@ -257,13 +257,13 @@ def _resolvable(natural: Array, origin: Array) -> Array:
     return _natural(mean, cholesky_or_nan(lifted))
 
 
-def _clearly_resolvable(natural: Array, variances: Array, origin: Array) -> bool:
+def _clearly_resolvable(natural: Array, variances: Array, center: Array) -> bool:
     """Whether a bound on the eigenvalues of the correlations already says that nothing needs to be lifted."""
-    d = origin.size
+    d = center.size
     # The trace of the inverse correlation bounds its largest eigenvalue.
     smallest = 1 / np.einsum("...i,...i->...", -2 * natural[..., d + diagonal_places(d)], variances)
-    along = np.sqrt(np.sum(origin**2 / variances, axis=-1))
-    apart = np.all(variances >= (RESOLUTION * origin) ** 2)
+    along = np.sqrt(np.sum(center**2 / variances, axis=-1))
+    apart = np.all(variances >= (RESOLUTION * center) ** 2)
     return bool(apart and np.all(smallest >= 20 * np.finfo(float).eps * along))
 
 

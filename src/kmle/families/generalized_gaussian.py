@@ -16,7 +16,7 @@ from .support import POSITIVE, REALS
 class GeneralizedGaussian(ScaleFamily):
     """Errors with tails exp(-|(x - location) / scale|^shape): shape 2 is Gaussian, shape 1 is Laplace.
 
-    Location and shape are fixed facts; the scale is learned.
+    Location and shape are fixed parameters; the scale is learned.
 
     >>> GeneralizedGaussian(shape=4.0).mle([[-1.0], [1.0]])
     generalized-gaussian(scale=1.41421)

@@ -28,7 +28,7 @@ class Geometric(ExponentialFamily):
     support: ClassVar = COUNTS
     parameters: ClassVar = {"probability": Interval(0.0, 1.0, closed_lower=False)}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
     def sufficient_statistic(self, X: Array) -> Array:

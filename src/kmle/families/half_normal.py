@@ -1,4 +1,4 @@
-"""Magnitudes of centred Gaussian errors."""
+"""Magnitudes of centered Gaussian errors."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,7 +13,7 @@ from .support import NON_NEGATIVE, POSITIVE
 
 @dataclass(frozen=True)
 class HalfNormal(ScaleFamily):
-    """Magnitudes |z| of centred Gaussian errors z of standard deviation `scale`, on x >= 0.
+    """Magnitudes |z| of centered Gaussian errors z of standard deviation `scale`, on x >= 0.
 
     >>> HalfNormal().mle([[3.0], [4.0]])
     half-normal(scale=3.53553)

@@ -1,4 +1,4 @@
-"""Positive numbers whose reciprocal follows a gamma law."""
+"""Positive numbers whose reciprocal follows a gamma distribution."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -29,7 +29,7 @@ class InverseGamma(ScaledColumns):
     support: ClassVar = POSITIVE
     parameters: ClassVar = {"shape": POSITIVE, "scale": POSITIVE}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return 2 * n_features
 
     def sufficient_statistic(self, X: Array) -> Array:

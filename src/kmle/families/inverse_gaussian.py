@@ -19,7 +19,7 @@ SMALLEST_MEAN = 1e-150
 
 @dataclass(frozen=True)
 class InverseGaussian(ScaledColumns):
-    """First-passage times with a `mean` and a `shape`: the Wald laws, t(x) = (x, 1/x) on x > 0.
+    """First-passage times with a `mean` and a `shape`: the Wald distributions, t(x) = (x, 1/x) on x > 0.
 
     >>> InverseGaussian().mle([[1.0], [2.0], [4.0]]).source["mean"].round(4)
     array([[2.3333]])
@@ -31,7 +31,7 @@ class InverseGaussian(ScaledColumns):
     support: ClassVar = POSITIVE
     parameters: ClassVar = {"mean": POSITIVE, "shape": POSITIVE}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return 2 * n_features
 
     def sufficient_statistic(self, X: Array) -> Array:

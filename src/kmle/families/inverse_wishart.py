@@ -13,12 +13,12 @@ from ..numerics.special import multivariate_digamma_gap
 from .base import ExponentialFamily
 from .matrices import (
     as_degrees,
+    fixed_of_squares,
     inverse_rows,
     inverse_wishart_draws,
     legal_mean,
     log_determinants,
     natural_matrix,
-    square_facts,
     square_size,
 )
 from .shapes import as_matrices
@@ -28,7 +28,8 @@ from .wishart import log_multigamma
 
 @dataclass(frozen=True)
 class InverseWishart(ExponentialFamily):
-    """Positive definite matrices whose inverse follows a Wishart law; `degrees` and `scale` matrix are both learned.
+    """Positive definite matrices whose inverse follows a Wishart distribution; `degrees` and `scale` matrix are both
+    learned.
 
     t(X) = (log|X|, X^-1); data is (n, p, p) or rows of p * p numbers. Degrees stop at 2e12.
 
@@ -40,10 +41,10 @@ class InverseWishart(ExponentialFamily):
     support: ClassVar = PositiveDefinite()
     parameters: ClassVar = {"degrees": POSITIVE, "scale": PositiveDefinite()}
 
-    def facts_from_data(self, X: Array) -> dict[str, Any]:
-        return square_facts(super().facts_from_data(X), X)
+    def fixed_from_data(self, X: Array) -> dict[str, Any]:
+        return fixed_of_squares(super().fixed_from_data(X), X)
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return 1 + packed_length(square_size(n_features))
 
     def sufficient_statistic(self, X: Array) -> Array:

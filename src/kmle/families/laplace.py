@@ -15,7 +15,8 @@ from .support import POSITIVE, REALS
 class Laplace(ScaleFamily):
     """Errors around a known location: density exp(-|x - location| / scale) / (2 scale) in each column.
 
-    With the location free the Laplace laws are no exponential family; `location` is a fixed fact of this one.
+    With the location free the Laplace distributions are no exponential family; `location` is a fixed parameter of this
+    one.
 
     >>> Laplace(location=1.0).mle([[0.0], [4.0]])
     laplace(scale=2)

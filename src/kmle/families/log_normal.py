@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..kernels import Centred
+from .._kernels import Centered
 from ..numerics.arrays import Array
 from .diagonal_gaussian import DiagonalGaussian
 from .rank_one import gaussian_growth
@@ -34,7 +34,7 @@ class LogNormal(ScaledColumns):
     support: ClassVar = POSITIVE
     parameters: ClassVar = {"log_mean": REALS, "log_std": POSITIVE}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return 2 * n_features
 
     def sufficient_statistic(self, X: Array) -> Array:
@@ -66,22 +66,22 @@ class LogNormal(ScaledColumns):
         # Kept inside what a float holds.
         return np.exp(np.clip(_LOGARITHM.sample(natural, size, rng), -LARGEST_LOGARITHM, LARGEST_LOGARITHM))
 
-    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
-        return _LOGARITHM.origin(np.log(X), weights)
+    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
+        return _LOGARITHM.data_center(np.log(X), weights)
 
-    def measured_from(self, X: Array, origin: Array) -> Array:
-        return (X / np.exp(origin)).astype(X.dtype, copy=False)
+    def centered_rows(self, X: Array, center: Array) -> Array:
+        return (X / np.exp(center)).astype(X.dtype, copy=False)
 
-    def resolvable(self, natural: Array, origin: Array) -> Array:
-        return _LOGARITHM.resolvable(natural, origin)
+    def resolvable(self, natural: Array, center: Array) -> Array:
+        return _LOGARITHM.resolvable(natural, center)
 
-    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
-        return _LOGARITHM.natural_at_origin(natural, origin)
+    def natural_at_center(self, natural: Array, center: Array) -> Array:
+        return _LOGARITHM.natural_at_center(natural, center)
 
-    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
-        # Rows are seen divided by exp(origin), and so is their spread.
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array:
+        # Rows are seen divided by exp(center), and so is their spread.
         spread = resolution.shaped_spread
-        return spread if origin is None else spread / np.exp(origin)
+        return spread if center is None else spread / np.exp(center)
 
     def column_spread(self, natural: Array) -> Array:
         source = _LOGARITHM.source_from_natural(natural)
@@ -103,8 +103,8 @@ class LogNormal(ScaledColumns):
     def shifted(self, natural: Array, offset: Array) -> Array:
         return _LOGARITHM.shifted(natural, offset)
 
-    def log_volume(self, origin: Array) -> Array:
-        return np.asarray(origin.sum(axis=-1))
+    def log_volume(self, center: Array) -> Array:
+        return np.asarray(center.sum(axis=-1))
 
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
         return np.log(X), "diagonal"
@@ -112,8 +112,8 @@ class LogNormal(ScaledColumns):
     def conjugate_growth(self, fit: Array, share: Array) -> Array:
         return gaussian_growth(fit, share, self.n_features or 1)
 
-    def centred(self, natural: Array) -> Centred:
-        return _LOGARITHM.centred(natural)
+    def centered_form(self, natural: Array) -> Centered:
+        return _LOGARITHM.centered_form(natural)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """The Gaussian of the logarithm, by differences to its mean."""

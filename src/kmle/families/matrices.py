@@ -5,12 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.arrays import Array
-from ..numerics.linear_algebra import (
-    cholesky_or_nan,
-    floor_eigenvalues,
-    inverse_from_cholesky,
-    log_determinant,
-)
+from ..numerics.linear_algebra import cholesky_or_nan, floor_eigenvalues, inverse_from_cholesky, log_determinant
 from ..numerics.packing import pack_dual, unpack, unpack_dual
 from .shapes import as_matrices, as_scalars
 
@@ -30,10 +25,10 @@ def square_size(n_features: int) -> int:
     return size
 
 
-def square_facts(facts: dict[str, Any], X: Array) -> dict[str, Any]:
+def fixed_of_squares(fixed: dict[str, Any], X: Array) -> dict[str, Any]:
     """The facts, after making sure that the columns are square matrices."""
     square_size(X.shape[1])
-    return facts
+    return fixed
 
 
 def as_square(X: Array) -> Array:
@@ -76,7 +71,7 @@ def regular(matrices: Array) -> Array:
 
 
 def wishart_draws(degrees: float, scale: Array, size: int, rng: np.random.Generator) -> Array:
-    """Positive definite draws (size, p, p) of a Wishart law."""
+    """Positive definite draws (size, p, p) of a Wishart distribution."""
     from scipy.stats import wishart  # slow to import, and only draws need it
 
     p = scale.shape[-1]
@@ -84,7 +79,7 @@ def wishart_draws(degrees: float, scale: Array, size: int, rng: np.random.Genera
 
 
 def inverse_wishart_draws(degrees: float, scale: Array, size: int, rng: np.random.Generator) -> Array:
-    """Positive definite draws (size, p, p) of an inverse Wishart law."""
+    """Positive definite draws (size, p, p) of an inverse Wishart distribution."""
     from scipy.stats import invwishart  # slow to import, and only draws need it
 
     p = scale.shape[-1]

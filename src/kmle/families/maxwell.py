@@ -13,7 +13,7 @@ from .support import POSITIVE
 
 @dataclass(frozen=True)
 class Maxwell(ScaleFamily):
-    """Speeds: the length of a centred Gaussian vector in three dimensions, `scale` its standard deviation, on x > 0.
+    """Speeds: the length of a centered Gaussian vector in three dimensions, `scale` its standard deviation, on x > 0.
 
     >>> Maxwell().mle([[1.0], [2.0], [3.0]])
     maxwell(scale=1.24722)

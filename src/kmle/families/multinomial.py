@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Multinomial(ExponentialFamily):
-    """Rows of counts over K categories, such as words of a document; the law is that of the counts given their total.
+    """Rows of counts over K categories, such as words of a document; the distribution is that of the counts given their
+    total.
 
     `trials` is the total of every row, read off the data when all rows agree and None when they differ. The natural
     parameter is the logarithm of the `probabilities`, normalised, so <t, theta> is the whole log-likelihood of a row
-    whatever its total; a moment means the same law at any scale. A category never seen keeps a probability of 1e-12.
+    whatever its total; a moment means the same distribution at any scale. A category never seen keeps a probability of
+    1e-12.
 
     >>> Multinomial().mle([[1, 3], [6, 2]]).source["probabilities"].round(4)
     array([[0.5833, 0.4167]])
@@ -43,14 +45,14 @@ class Multinomial(ExponentialFamily):
     def support(self) -> Support:
         return CountVectors(self.trials)
 
-    def facts_from_data(self, X: Array) -> dict[str, Any]:
-        facts = super().facts_from_data(X)
+    def fixed_from_data(self, X: Array) -> dict[str, Any]:
+        fixed = super().fixed_from_data(X)
         totals = X.sum(axis=1, dtype=float)
         if self.trials is None and totals[0] >= 1 and totals[0] == np.floor(totals[0]) and np.ptp(totals) == 0:
-            facts["trials"] = int(totals[0])
-        return facts
+            fixed["trials"] = int(totals[0])
+        return fixed
 
-    def together(self, other: Self) -> Self:
+    def merge(self, other: Self) -> Self:
         return self if self.trials == other.trials else replace(self, trials=None)
 
     @property
@@ -62,7 +64,7 @@ class Multinomial(ExponentialFamily):
         """The total moments refer to: that of the rows, or a single draw when rows differ."""
         return 1 if self.trials is None else self.trials
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
     def sufficient_statistic(self, X: Array) -> Array:
@@ -95,11 +97,11 @@ class Multinomial(ExponentialFamily):
         total, proportions = float(self._total), scipy.special.softmax(natural, axis=-1)
         one = Binomial(self._total, n_features=1)
         means = np.empty(natural.shape)
-        # Law by law and category by category, each with nodes of its own.
+        # Law by distribution and category by category, each with nodes of its own.
         for index in np.ndindex(means.shape):
-            law = one.natural_from_moment(total * proportions[index].reshape(1))
-            x, weight = one.nodes(law)
-            p = weight * np.exp(one.direct_log_density(x[:, None], law[None])[:, 0])
+            theta = one.natural_from_moment(total * proportions[index].reshape(1))
+            x, weight = one.nodes(theta)
+            p = weight * np.exp(one.direct_log_density(x[:, None], theta[None])[:, 0])
             means[index] = p @ log_poisson(x, total * proportions[index]) / p.sum()
         return np.asarray(log_poisson(np.array(total), np.array(total)) - means.sum(axis=-1))
 

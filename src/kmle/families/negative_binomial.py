@@ -27,7 +27,7 @@ SMALL_ENOUGH = 1e15
 class NegativeBinomial(ExponentialFamily):
     """Overdispersed counts: failures before the `successes`-th success, each try succeeding with `probability`.
 
-    The number of successes is a fixed fact and may be any positive number.
+    The number of successes is a fixed parameter and may be any positive number.
 
     >>> NegativeBinomial(successes=2.0).mle([[1], [3]])
     negative-binomial(probability=0.5)
@@ -42,7 +42,7 @@ class NegativeBinomial(ExponentialFamily):
     parameters: ClassVar = {"probability": Interval(0.0, 1.0, closed_lower=False)}
     fixed: ClassVar = {"successes": POSITIVE}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
     def sufficient_statistic(self, X: Array) -> Array:

@@ -38,7 +38,7 @@ class Poisson(ExponentialFamily):
     sparse: ClassVar = True
     parameters: ClassVar = {"rate": NON_NEGATIVE}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
     def sufficient_statistic(self, X: Array) -> Array:

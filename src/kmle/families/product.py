@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Centred, side_by_side
+from .._kernels import Centered, side_by_side
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
 from .resolution import Resolution
@@ -72,7 +72,7 @@ class Product(ExponentialFamily):
             for name, domain in family.parameters.items()
         }
 
-    def facts_from_data(self, X: Array) -> dict[str, Any]:
+    def fixed_from_data(self, X: Array) -> dict[str, Any]:
         if X.shape[1] != self.n_features:
             raise ValueError(
                 f"the blocks of this product are {self.n_features} columns wide; the data has {X.shape[1]}"
@@ -80,8 +80,8 @@ class Product(ExponentialFamily):
         columns = self._columns(X)
         return {"families": tuple(f.for_data(block) for f, block in zip(self.families, columns, strict=True))}
 
-    def together(self, other: Self) -> Self:
-        families = tuple(mine.together(theirs) for mine, theirs in zip(self.families, other.families, strict=True))
+    def merge(self, other: Self) -> Self:
+        families = tuple(mine.merge(theirs) for mine, theirs in zip(self.families, other.families, strict=True))
         return replace(self, families=families)
 
     @property
@@ -91,14 +91,14 @@ class Product(ExponentialFamily):
     def _columns(self, X: Array) -> list[Array]:
         return np.split(X, np.cumsum(self.widths)[:-1], axis=-1)
 
-    def _stretches(self, parameter: Array) -> list[Array]:
-        return np.split(parameter, np.cumsum([family.order for family in self.families])[:-1], axis=-1)
+    def _slices(self, parameter: Array) -> list[Array]:
+        return np.split(parameter, np.cumsum([family.n_statistics for family in self.families])[:-1], axis=-1)
 
     def _each(self, function: Callable[[ExponentialFamily, Array], Array], parts: list[Array]) -> list[Array]:
         return [function(family, part) for family, part in zip(self.families, parts, strict=True)]
 
-    def order_for(self, n_features: int) -> int:
-        return sum(family.order for family in self.families)
+    def n_statistics_for(self, n_features: int) -> int:
+        return sum(family.n_statistics for family in self.families)
 
     def sufficient_statistic(self, X: Array) -> Array:
         return np.concatenate(self._each(lambda f, x: f.sufficient_statistic(x), self._columns(X)), axis=-1)
@@ -106,22 +106,22 @@ class Product(ExponentialFamily):
     def log_carrier(self, X: Array) -> Array:
         return np.sum(self._each(lambda f, x: f.log_carrier(x), self._columns(X)), axis=0)
 
-    def log_carrier_from(self, X: Array, origin: Array) -> Array:
-        blocks = zip(self.families, self._columns(X), self._columns(origin), strict=True)
+    def log_carrier_from(self, X: Array, center: Array) -> Array:
+        blocks = zip(self.families, self._columns(X), self._columns(center), strict=True)
         return np.sum([family.log_carrier_from(x, o) for family, x, o in blocks], axis=0)
 
     def log_carrier_beside_means(self, X: Array) -> Array:
         return np.sum(self._each(lambda f, x: f.log_carrier_beside_means(x), self._columns(X)), axis=0)
 
     def log_normalizer(self, natural: Array) -> Array:
-        return np.sum(self._each(lambda f, p: f.log_normalizer(p), self._stretches(natural)), axis=0)
+        return np.sum(self._each(lambda f, p: f.log_normalizer(p), self._slices(natural)), axis=0)
 
     def moment_from_natural(self, natural: Array) -> Array:
-        parts = self._each(lambda f, p: f.moment_from_natural(p), self._stretches(natural))
+        parts = self._each(lambda f, p: f.moment_from_natural(p), self._slices(natural))
         return np.concatenate(parts, axis=-1)
 
     def natural_from_moment(self, moment: Array) -> Array:
-        parts = self._each(lambda f, p: f.natural_from_moment(p), self._stretches(moment))
+        parts = self._each(lambda f, p: f.natural_from_moment(p), self._slices(moment))
         return np.concatenate(parts, axis=-1)
 
     def natural_from_source(self, **source: Array) -> Array:
@@ -134,44 +134,44 @@ class Product(ExponentialFamily):
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         return {
             f"{block}_{name}": value
-            for block, family, part in zip(self.block_names, self.families, self._stretches(natural), strict=True)
+            for block, family, part in zip(self.block_names, self.families, self._slices(natural), strict=True)
             for name, value in family.source_from_natural(part).items()
         }
 
     def mean_log_carrier(self, natural: Array) -> Array:
-        return np.sum(self._each(lambda f, p: f.mean_log_carrier(p), self._stretches(natural)), axis=0)
+        return np.sum(self._each(lambda f, p: f.mean_log_carrier(p), self._slices(natural)), axis=0)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        return np.concatenate(self._each(lambda f, p: f.sample(p, size, rng), self._stretches(natural)), axis=-1)
+        return np.concatenate(self._each(lambda f, p: f.sample(p, size, rng), self._slices(natural)), axis=-1)
 
-    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
-        parts = [f.origin(block, weights) for f, block in zip(self.families, self._columns(X), strict=True)]
+    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
+        parts = [f.data_center(block, weights) for f, block in zip(self.families, self._columns(X), strict=True)]
         if all(part is None for part in parts):
             return None
-        # One number a column; blocks that need no origin carry zeros, which their families never look at.
+        # One number per column; blocks that need no center carry zeros, which their families never examine.
         return np.concatenate(
             [np.zeros(width) if part is None else part for part, width in zip(parts, self.widths, strict=True)]
         )
 
-    def measured_from(self, X: Array, origin: Array) -> Array:
-        blocks = zip(self.families, self._columns(X), self._columns(origin), strict=True)
-        return np.concatenate([family.measured_from(x, o) for family, x, o in blocks], axis=-1)
+    def centered_rows(self, X: Array, center: Array) -> Array:
+        blocks = zip(self.families, self._columns(X), self._columns(center), strict=True)
+        return np.concatenate([family.centered_rows(x, o) for family, x, o in blocks], axis=-1)
 
-    def resolvable(self, natural: Array, origin: Array) -> Array:
-        blocks = zip(self.families, self._stretches(natural), self._columns(origin), strict=True)
+    def resolvable(self, natural: Array, center: Array) -> Array:
+        blocks = zip(self.families, self._slices(natural), self._columns(center), strict=True)
         return np.concatenate([family.resolvable(p, o) for family, p, o in blocks], axis=-1)
 
-    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
-        blocks = zip(self.families, self._stretches(natural), self._columns(origin), strict=True)
-        return np.concatenate([family.natural_at_origin(p, o) for family, p, o in blocks], axis=-1)
+    def natural_at_center(self, natural: Array, center: Array) -> Array:
+        blocks = zip(self.families, self._slices(natural), self._columns(center), strict=True)
+        return np.concatenate([family.natural_at_center(p, o) for family, p, o in blocks], axis=-1)
 
-    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array | None:
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array | None:
         """Zeros for blocks that have no scale."""
-        origins = [None] * len(self.families) if origin is None else self._columns(origin)
+        centers = [None] * len(self.families) if center is None else self._columns(center)
         ends = np.cumsum(self.widths)
         parts = [
             family.smallest_spread(resolution.take(slice(end - width, end)), own)
-            for family, own, end, width in zip(self.families, origins, ends, self.widths, strict=True)
+            for family, own, end, width in zip(self.families, centers, ends, self.widths, strict=True)
         ]
         if all(part is None for part in parts):
             return None
@@ -180,15 +180,15 @@ class Product(ExponentialFamily):
         )
 
     def natural_with_spread(self, moment: Array, spread: Array) -> Array:
-        blocks = zip(self.families, self._stretches(moment), self._columns(spread), strict=True)
+        blocks = zip(self.families, self._slices(moment), self._columns(spread), strict=True)
         return np.concatenate([family.natural_with_spread(m, s) for family, m, s in blocks], axis=-1)
 
     def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
-        blocks = zip(self.families, self._stretches(natural), self._columns(spread), strict=True)
+        blocks = zip(self.families, self._slices(natural), self._columns(spread), strict=True)
         return np.asarray(np.all([family.has_spread(p, s) for family, p, s in blocks], axis=0))
 
     def locations(self, natural: Array) -> Array | None:
-        parts = [family.locations(part) for family, part in zip(self.families, self._stretches(natural), strict=True)]
+        parts = [family.locations(part) for family, part in zip(self.families, self._slices(natural), strict=True)]
         if all(part is None for part in parts):
             return None
         places = zip(parts, self.widths, strict=True)
@@ -196,35 +196,35 @@ class Product(ExponentialFamily):
         return np.concatenate([np.zeros((*none, width)) if at is None else at for at, width in places], axis=-1)
 
     def shifted(self, natural: Array, offset: Array) -> Array:
-        blocks = zip(self.families, self._stretches(natural), self._columns(offset), strict=True)
+        blocks = zip(self.families, self._slices(natural), self._columns(offset), strict=True)
         parts = [family.shifted(part, by) for family, part, by in blocks]
         shape = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
         return np.concatenate([np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts], axis=-1)
 
-    def log_volume(self, origin: Array) -> Array:
-        return np.sum(self._each(lambda f, o: f.log_volume(o), self._columns(origin)), axis=0)
+    def log_volume(self, center: Array) -> Array:
+        return np.sum(self._each(lambda f, o: f.log_volume(o), self._columns(center)), axis=0)
 
     def direct_entropy(self, natural: Array) -> Array:
-        return np.sum(self._each(lambda f, p: f.entropy(p), self._stretches(natural)), axis=0)
+        return np.sum(self._each(lambda f, p: f.entropy(p), self._slices(natural)), axis=0)
 
-    def centred(self, natural: Array) -> Centred | None:
+    def centered_form(self, natural: Array) -> Centered | None:
         """Blocks that have no such form are linear in their statistics; None where none has it."""
-        pairs = list(zip(self.families, self._stretches(natural), strict=True))
-        forms = [family.centred(part) for family, part in pairs]
+        pairs = list(zip(self.families, self._slices(natural), strict=True))
+        forms = [family.centered_form(part) for family, part in pairs]
         if all(form is None for form in forms):
             return None
         blocks = [form or _linear_form(*pair) for form, pair in zip(forms, pairs, strict=True)]
-        return side_by_side(blocks, [family.order for family in self.families])
+        return side_by_side(blocks, [family.n_statistics for family in self.families])
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """The sum of the blocks' densities, each in its own best way."""
-        blocks = zip(self.families, self._columns(X), self._stretches(natural), strict=True)
+        blocks = zip(self.families, self._columns(X), self._slices(natural), strict=True)
         return reduce(np.add, (family.log_density(x, p) for family, x, p in blocks))
 
 
-def _linear_form(family: ExponentialFamily, natural: Array) -> Centred:
+def _linear_form(family: ExponentialFamily, natural: Array) -> Centered:
     """Scores <t(x), theta> - F(theta) as they are."""
     k, order = natural.shape
     none = np.zeros((k, 0))
     constant = -family.log_normalizer(natural)
-    return Centred(none, none, constant, linear=natural, linear_places=tuple(range(order)))
+    return Centered(none, none, constant, linear=natural, linear_places=tuple(range(order)))

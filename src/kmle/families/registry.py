@@ -81,8 +81,8 @@ FAMILIES: dict[str, type[ExponentialFamily]] = {
 }
 
 
-def resolve(family: str | ExponentialFamily, **facts: Any) -> ExponentialFamily:
-    """A family from its short name (with fixed facts by keyword), or the family itself.
+def resolve(family: str | ExponentialFamily, **fixed: Any) -> ExponentialFamily:
+    """A family from its short name (with fixed parameters by keyword), or the family itself.
 
     >>> resolve("poisson")
     Poisson(n_features=None)
@@ -98,9 +98,9 @@ def resolve(family: str | ExponentialFamily, **facts: Any) -> ExponentialFamily:
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"there is no family {family!r}; {hint}the names are {', '.join(FAMILIES)}")
     kind = FAMILIES[family]
-    needed = [f.name for f in fields(kind) if f.default is MISSING and f.name not in facts]
+    needed = [f.name for f in fields(kind) if f.default is MISSING and f.name not in fixed]
     if needed:
         raise ValueError(
             f"the family {family!r} needs to know its {', '.join(needed)}: use {kind.__name__}({needed[0]}=...)"
         )
-    return kind(**facts)
+    return kind(**fixed)

@@ -1,4 +1,4 @@
-"""What the one-parameter scale families share: t(x) follows a gamma law of known shape c and rate -theta.
+"""What the one-parameter scale families share: t(x) follows a gamma distribution of known shape c and rate -theta.
 
 Exponential, Rayleigh, Weibull, Laplace, half-normal, Maxwell, Pareto and their kin differ only in t, k, the constant c
 and the name of the parameter; their dual divergence is c times the Itakura-Saito divergence.
@@ -17,7 +17,7 @@ from .base import ExponentialFamily
 from .resolution import Resolution
 from .scaled_columns import ROUNDING
 
-# A mean statistic of zero (all rows at the origin) stands for this: finite in every product.
+# A mean statistic of zero (all rows at the center) stands for this: finite in every product.
 SMALLEST_MOMENT = 1e-150
 
 
@@ -30,7 +30,7 @@ class ScaleFamily(ExponentialFamily):
     @property
     @abstractmethod
     def statistic_shape(self) -> float:
-        """c, the shape of the gamma law of t(x)."""
+        """c, the shape of the gamma distribution of t(x)."""
 
     @property
     @abstractmethod
@@ -38,7 +38,7 @@ class ScaleFamily(ExponentialFamily):
         """What F has beside -c log(-theta), with its sign turned."""
 
     @final
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
     @final
@@ -59,7 +59,7 @@ class ScaleFamily(ExponentialFamily):
         return 0.0
 
     @final
-    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array:
         return resolution.spread
 
     @final

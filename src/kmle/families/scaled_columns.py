@@ -27,7 +27,7 @@ class ScaledColumns(ExponentialFamily):
     def natural_at_spread(self, natural: Array, spread: Array) -> Array:
         """The distributions around the same location with these spreads (k, d)."""
 
-    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array | None:
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array | None:
         return resolution.shaped_spread
 
     @final

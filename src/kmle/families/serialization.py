@@ -10,7 +10,7 @@ from .registry import FAMILIES
 
 
 def family_to_dict(family: ExponentialFamily) -> dict[str, Any]:
-    """The short name and the fixed facts.
+    """The short name and the fixed parameters.
 
     >>> from kmle.families import Binomial
     >>> family_to_dict(Binomial(10, n_features=2))
@@ -35,14 +35,14 @@ def family_from_dict(content: Any) -> ExponentialFamily:
         if not isinstance(blocks, list) or not blocks:
             raise ValueError("the product family in the model file lists no families")
         return Product(tuple(family_from_dict(block) for block in blocks))
-    facts = content.get("facts")
+    fixed = content.get("facts")
     known = {field.name for field in fields(FAMILIES[name])}
-    if not isinstance(facts, Mapping) or not set(facts) <= known:
+    if not isinstance(fixed, Mapping) or not set(fixed) <= known:
         raise ValueError(
             f"the facts of the {name} family in the model file are not those it has: {', '.join(sorted(known))}"
         )
     try:
-        return FAMILIES[name](**{key: _plain(value) for key, value in facts.items()})
+        return FAMILIES[name](**{key: _plain(value) for key, value in fixed.items()})
     except (TypeError, OverflowError) as error:
         raise ValueError(f"the facts of the {name} family in the model file do not fit: {error}") from None
 

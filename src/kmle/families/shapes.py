@@ -18,7 +18,7 @@ def as_columns(value: Array) -> Array:
 
 
 def as_scalars(value: Array) -> Array:
-    """A parameter with one number a component as (k,)."""
+    """A parameter with one number per component as (k,)."""
     return np.asarray(value, dtype=float).reshape(-1)
 
 

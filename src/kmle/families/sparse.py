@@ -8,17 +8,17 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from ..kernels import survey
+from .._kernels import summarize_columns
 from ..numerics.arrays import Array
-from .checking import LARGEST_LEARNED
 from .contract import FamilyContract
 from .support import TOLERANCE, CountVectors, Support, UnitSphere
+from .validation import LARGEST_LEARNED
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# Entries are looked at in blocks of about this many.
+# Entries are examined in blocks of about this many.
 BLOCK_ENTRIES = 1 << 17
 
 
@@ -44,7 +44,7 @@ def as_csr(X: Any) -> "csr_array":
 
 
 def row_sums(X: "csr_array", of: Callable[[Array], Array]) -> Array:
-    """Sums over each row of a function of the stored entries (m,), which looks at a block of them at a time.
+    """Sums over each row of a function of the stored entries (m,), which examines a block of them at a time.
 
     >>> row_sums(scipy.sparse.csr_array([[0.0, 2.0], [0.0, 0.0], [3.0, 1.0]]), np.square)
     array([ 4.,  0., 10.])
@@ -84,13 +84,13 @@ def check_sparse(family: FamilyContract, X: Any, first_row: int = 0) -> "csr_arr
 
 def _check_entries(family: FamilyContract, rows: "csr_array", first_row: int) -> None:
     support, values = family.support.entries, rows.data[:, np.newaxis]
-    # One look usually tells that all is well; only if not is the offender looked for.
-    seen = survey(values)
+    # One pass usually tells that all is well; only if not is the offender sought.
+    summary = summarize_columns(values)
     if len(values) == 0:
         return
-    if seen.finite:
-        _check_size(family, rows, max(-seen.lowest[0], seen.highest[0]))
-        if support.holds_all(seen):
+    if summary.finite:
+        _check_size(family, rows, max(-summary.lowest[0], summary.highest[0]))
+        if support.holds_all(summary):
             return
     finite = np.isfinite(values)
     bad = ~finite[:, 0] | support.outside(np.where(finite, values, 0.0))[:, 0]

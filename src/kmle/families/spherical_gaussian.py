@@ -7,10 +7,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from ..kernels import Centred
+from .._kernels import Centered
+from .._kernels.columns import center_of_columns
 from ..numerics.arrays import Array
 from .base import ExponentialFamily
-from .centring import centre_of_columns
 from .gaussian import RESOLUTION, ROUNDING, ROUNDING_VARIANCE, SMALLEST_VARIANCE
 from .rank_one import gaussian_growth
 from .resolution import Resolution
@@ -31,7 +31,7 @@ class SphericalGaussian(ExponentialFamily):
     support: ClassVar = REALS
     parameters: ClassVar = {"mean": REALS, "variance": POSITIVE}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features + 1
 
     def sufficient_statistic(self, X: Array) -> Array:
@@ -65,23 +65,23 @@ class SphericalGaussian(ExponentialFamily):
         mean, variance = _mean_variance(natural)
         return rng.normal(mean, np.sqrt(variance), (size, mean.size))
 
-    def origin(self, X: Array, weights: Array | None = None) -> Array | None:
-        return centre_of_columns(X, weights)
+    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
+        return center_of_columns(X, weights)
 
-    def measured_from(self, X: Array, origin: Array) -> Array:
-        return (X - origin).astype(X.dtype, copy=False)
+    def centered_rows(self, X: Array, center: Array) -> Array:
+        return (X - center).astype(X.dtype, copy=False)
 
-    def resolvable(self, natural: Array, origin: Array) -> Array:
+    def resolvable(self, natural: Array, center: Array) -> Array:
         mean, variance = _mean_variance(natural)
-        floor = (RESOLUTION * np.abs(origin).max()) ** 2
+        floor = (RESOLUTION * np.abs(center).max()) ** 2
         return natural if np.all(variance >= floor) else _natural(mean, np.maximum(variance, floor))
 
-    def natural_at_origin(self, natural: Array, origin: Array) -> Array:
-        mean, variance = _mean_variance(self.resolvable(natural, origin))
-        return _natural(mean + origin, variance)
+    def natural_at_center(self, natural: Array, center: Array) -> Array:
+        mean, variance = _mean_variance(self.resolvable(natural, center))
+        return _natural(mean + center, variance)
 
-    def smallest_spread(self, resolution: Resolution, origin: Array | None) -> Array:
-        return resolution.spread if origin is None else np.maximum(resolution.spread, RESOLUTION * np.abs(origin))
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array:
+        return resolution.spread if center is None else np.maximum(resolution.spread, RESOLUTION * np.abs(center))
 
     def natural_with_spread(self, moment: Array, spread: Array) -> Array:
         mean, variance = _mean_variance(self.natural_from_moment(moment))
@@ -102,13 +102,13 @@ class SphericalGaussian(ExponentialFamily):
     def conjugate_growth(self, fit: Array, share: Array) -> Array:
         return gaussian_growth(fit, share, self.n_features or 1)
 
-    def centred(self, natural: Array) -> Centred:
+    def centered_form(self, natural: Array) -> Centered:
         mean, variance = _mean_variance(natural)
         factor = np.broadcast_to(1 / np.sqrt(variance)[:, None], mean.shape)
-        return Centred(mean, factor, -0.5 * mean.shape[-1] * np.log(2 * np.pi * variance))
+        return Centered(mean, factor, -0.5 * mean.shape[-1] * np.log(2 * np.pi * variance))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """By distances to the means: no second moments, so no digits lost far from the origin."""
+        """By distances to the means: no second moments, so no digits lost far from the center."""
         mean, variance = _mean_variance(natural)
         return -0.5 * (
             scipy.spatial.distance.cdist(X, mean, "sqeuclidean") / variance

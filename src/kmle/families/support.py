@@ -1,6 +1,6 @@
 """Where data may lie, said as data: each support describes itself and finds the first value outside.
 
-A support looks at rows (n, d) and marks the offenders, either single values (a boolean (n, d) array) or whole rows
+A support examines rows (n, d) and marks the offenders, either single values (a boolean (n, d) array) or whole rows
 (a boolean (n,) array).
 
 >>> Interval(0, closed_lower=False).first_outsider(np.array([[1.0, 2.0], [3.0, -4.0]]))
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import Survey
+from .._kernels import ColumnSummary
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import cholesky_or_nan
 
@@ -37,13 +37,13 @@ class Support(ABC):
     def example(self, n_features: int) -> Array:
         """One legal row (n_features,)."""
 
-    def holds_all(self, seen: Survey) -> bool:
+    def holds_all(self, summary: ColumnSummary) -> bool:
         """Whether extremes and wholeness alone tell that finite values are legal; False may mean that they do not."""
         return False
 
-    def extremes(self, seen: Survey) -> Array:
+    def extremes(self, summary: ColumnSummary) -> Array:
         """Two rows (2, d) as large as the data gets: every column at its lower and at its upper end."""
-        return np.stack([seen.lowest, seen.highest]).astype(float)
+        return np.stack([summary.lowest, summary.highest]).astype(float)
 
     @property
     def entries(self) -> "Support":
@@ -77,8 +77,8 @@ class Interval(Support):
             bounds.append(f"{'at most' if self.closed_upper else 'below'} {self.upper:.6g}")
         return "numbers " + " and ".join(bounds) if bounds else "all real numbers"
 
-    def holds_all(self, seen: Survey) -> bool:
-        return not self.outside(np.stack([seen.lowest, seen.highest])).any()
+    def holds_all(self, summary: ColumnSummary) -> bool:
+        return not self.outside(np.stack([summary.lowest, summary.highest])).any()
 
     def outside(self, X: Array) -> NDArray[np.bool_]:
         low = self.lower > X if self.closed_lower else self.lower >= X
@@ -132,8 +132,8 @@ class Integers(Support):
             return f"whole numbers from {self.lower:.0f} to {', '.join(map(str, self.upper))} (column by column)"
         return f"whole numbers from {self.lower:.0f} to {self.upper:.0f}"
 
-    def holds_all(self, seen: Survey) -> bool:
-        return seen.whole and not self.outside(np.stack([seen.lowest, seen.highest])).any()
+    def holds_all(self, summary: ColumnSummary) -> bool:
+        return summary.whole and not self.outside(np.stack([summary.lowest, summary.highest])).any()
 
     def outside(self, X: Array) -> NDArray[np.bool_]:
         return np.asarray((self.lower > X) | (np.asarray(self.upper) < X) | (np.floor(X) != X))
@@ -225,10 +225,10 @@ class PositiveDefinite(Support):
         factors = cholesky_or_nan(matrices.astype(float, copy=False))
         return np.asarray(skew | np.isnan(factors[:, -1, -1]))
 
-    def extremes(self, seen: Survey) -> Array:
+    def extremes(self, summary: ColumnSummary) -> Array:
         # The diagonal says how large a matrix is; entries from different matrices would make no legal one.
-        size = round(np.sqrt(len(seen.lowest)))
-        ends = (np.diag(end.reshape(size, size)) for end in (seen.lowest, seen.highest))
+        size = round(np.sqrt(len(summary.lowest)))
+        ends = (np.diag(end.reshape(size, size)) for end in (summary.lowest, summary.highest))
         return np.stack([np.diag(end).ravel() for end in ends]).astype(float)
 
     def example(self, n_features: int) -> Array:
@@ -259,12 +259,12 @@ class Blocks(Support):
         ]
         return np.concatenate(wide, axis=1)
 
-    def extremes(self, seen: Survey) -> Array:
+    def extremes(self, summary: ColumnSummary) -> Array:
         edges = np.cumsum([0, *self.widths])
         parts = []
         for support, first, last in zip(self.supports, edges, edges[1:], strict=False):
-            lowest, highest, totals = (part[first:last] for part in (seen.lowest, seen.highest, seen.totals))
-            parts.append(support.extremes(replace(seen, lowest=lowest, highest=highest, totals=totals)))
+            lowest, highest, totals = (part[first:last] for part in (summary.lowest, summary.highest, summary.totals))
+            parts.append(support.extremes(replace(summary, lowest=lowest, highest=highest, totals=totals)))
         return np.concatenate(parts, axis=1)
 
     def example(self, n_features: int) -> Array:

@@ -29,7 +29,7 @@ class VonMises(ScaledColumns):
     support: ClassVar = ANGLES
     parameters: ClassVar = {"mean": ANGLES, "concentration": NON_NEGATIVE}
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return 2 * n_features
 
     def sufficient_statistic(self, X: Array) -> Array:
@@ -45,8 +45,8 @@ class VonMises(ScaledColumns):
 
     def natural_from_moment(self, moment: Array) -> Array:
         length = np.hypot(*blocks(moment, 2))
-        stretch = sphere_concentration(length, 2) / np.where(length > 0, length, 1.0)
-        return moment * join(stretch, stretch)
+        ratio = sphere_concentration(length, 2) / np.where(length > 0, length, 1.0)
+        return moment * join(ratio, ratio)
 
     def natural_from_source(self, *, mean: Array, concentration: Array) -> Array:
         angle, length = as_columns(mean), as_columns(concentration)
@@ -64,5 +64,5 @@ class VonMises(ScaledColumns):
         return 1 / np.sqrt(np.maximum(np.hypot(*blocks(natural, 2)), SMALLEST_CONCENTRATION))
 
     def natural_at_spread(self, natural: Array, spread: Array) -> Array:
-        stretch = 1 / (spread**2 * np.maximum(np.hypot(*blocks(natural, 2)), SMALLEST_CONCENTRATION))
-        return natural * join(stretch, stretch)
+        ratio = 1 / (spread**2 * np.maximum(np.hypot(*blocks(natural, 2)), SMALLEST_CONCENTRATION))
+        return natural * join(ratio, ratio)

@@ -28,12 +28,12 @@ class VonMisesFisher(ExponentialFamily):
     sparse: ClassVar = True
     parameters: ClassVar = {"direction": UnitSphere(), "concentration": NON_NEGATIVE}
 
-    def facts_from_data(self, X: Array) -> dict[str, Any]:
+    def fixed_from_data(self, X: Array) -> dict[str, Any]:
         if X.shape[1] < 2:
             raise ValueError("von-mises-fisher needs at least two columns; for a column of angles use von-mises")
-        return super().facts_from_data(X)
+        return super().fixed_from_data(X)
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
     def sufficient_statistic(self, X: Array) -> Array:

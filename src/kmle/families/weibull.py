@@ -15,7 +15,7 @@ from .support import POSITIVE
 class Weibull(ScaleFamily):
     """Lifetimes whose shape c is known: density (c/s) (x/s)^(c-1) exp(-(x/s)^c), s being the scale, on x > 0.
 
-    With the shape free the Weibull laws are no exponential family; `shape` is a fixed fact of this one.
+    With the shape free the Weibull distributions are no exponential family; `shape` is a fixed parameter of this one.
 
     >>> Weibull(shape=2.0).mle([[1.0], [2.0], [3.0]])
     weibull(scale=2.16025)

@@ -15,11 +15,11 @@ from .base import ExponentialFamily
 from .matrices import (
     as_degrees,
     as_square,
+    fixed_of_squares,
     legal_mean,
     log_determinants,
     natural_matrix,
     packed_inverse,
-    square_facts,
     square_size,
     wishart_draws,
 )
@@ -42,10 +42,10 @@ class Wishart(ExponentialFamily):
     support: ClassVar = PositiveDefinite()
     parameters: ClassVar = {"degrees": POSITIVE, "scale": PositiveDefinite()}
 
-    def facts_from_data(self, X: Array) -> dict[str, Any]:
-        return square_facts(super().facts_from_data(X), X)
+    def fixed_from_data(self, X: Array) -> dict[str, Any]:
+        return fixed_of_squares(super().fixed_from_data(X), X)
 
-    def order_for(self, n_features: int) -> int:
+    def n_statistics_for(self, n_features: int) -> int:
         return 1 + packed_length(square_size(n_features))
 
     def sufficient_statistic(self, X: Array) -> Array:

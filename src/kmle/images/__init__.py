@@ -3,8 +3,8 @@
 from .amplitude import AmplitudeSegmentation, segment_amplitude
 from .compression import Rate, plot_rate_distortion, rate_distortion
 from .drawing import contact_sheet, ellipses, figure, panels, with_boundaries
+from .image import ImageData, read_image, save_image
 from .model import ImageMixture
-from .picture import Picture, read_picture, save_picture
 from .quality import psnr, ssim
 from .rendering import mosaic, patch_sheet, reconstructed, sampled, segmentation, voronoi, voronoi_labels
 from .run import Outcome, run
@@ -12,9 +12,9 @@ from .superpixels import Superpixels, superpixels
 
 __all__ = [
     "AmplitudeSegmentation",
+    "ImageData",
     "ImageMixture",
     "Outcome",
-    "Picture",
     "Rate",
     "Superpixels",
     "contact_sheet",
@@ -26,11 +26,11 @@ __all__ = [
     "plot_rate_distortion",
     "psnr",
     "rate_distortion",
-    "read_picture",
+    "read_image",
     "reconstructed",
     "run",
     "sampled",
-    "save_picture",
+    "save_image",
     "segment_amplitude",
     "segmentation",
     "ssim",

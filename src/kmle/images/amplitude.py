@@ -9,18 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import uniform_filter
 
 from .. import Mixture
-from ..estimator.plain import PlainKMLE, PlainMixture
+from ..estimators.learn import learn
+from ..estimators.plan import Plan
 from ..families import ExponentialFamily, Weibull
 from ..numerics.arrays import Array
 from ..palette import colours
+from .image import ImageData, Pixels, as_image, in_colour, to_bytes
 from .legends import with_legend
-from .model import SOFT, check_algorithm
-from .picture import Picture, Pixels, as_picture, in_colour, to_bytes
+from .model import check_algorithm
 from .points import LEVELS, levels_of
 
 AMPLITUDE_FAMILIES = ("rayleigh", "gamma", "weibull")
 WEIBULL_SHAPES = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
-"""Weibull laws form an exponential family only when their shape is known: these are tried."""
+"""Weibull distributions form an exponential family only when their shape is known: these are tried."""
 LUMA = np.array([0.299, 0.587, 0.114])
 
 
@@ -34,7 +35,7 @@ class AmplitudeSegmentation:
     """The mean amplitude of each component, from 0 to 1."""
     notes: tuple[str, ...] = ()
 
-    def picture(self) -> Pixels:
+    def image(self) -> Pixels:
         """Every pixel in the mean level of its component."""
         return in_colour(to_bytes(levels_of(self.means))[self.labels][:, :, None])
 
@@ -51,7 +52,7 @@ class AmplitudeSegmentation:
 
 
 def segment_amplitude(
-    picture: Picture | str | Path | ArrayLike,
+    image: ImageData | str | Path | ArrayLike,
     n_components: int = 3,
     *,
     family: str | ExponentialFamily = "rayleigh",
@@ -72,26 +73,25 @@ def segment_amplitude(
     >>> found.labels[0, ::8].tolist()
     [0, 1]
     """
-    picture = as_picture(picture)
+    image = as_image(image)
     if isinstance(family, str) and family not in AMPLITUDE_FAMILIES:
         raise ValueError(f"family is {family!r}: choose {', '.join(AMPLITUDE_FAMILIES)}, or give a family object")
     if isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1 or window % 2 == 0:
         raise ValueError(f"window is {window!r}: it must be an odd whole number of pixels")
     check_algorithm(algorithm)
-    notes = picture.notes
-    levels = picture.levels[:, :, 0]
-    if picture.channels == 3:
-        levels = picture.levels @ LUMA
+    notes = image.notes
+    levels = image.levels[:, :, 0]
+    if image.channels == 3:
+        levels = image.levels @ LUMA
         notes = (*notes, "Colours were turned into grey.")
     # Zero is no amplitude: every level is taken at the middle of the values rounded to it.
     values, place = np.unique((levels * (LEVELS - 1) + 0.5) / LEVELS, return_inverse=True)
     counts = np.bincount(place.ravel()).astype(float)
     candidates = [Weibull(shape=shape) for shape in WEIBULL_SHAPES] if family == "weibull" else [family]
-    kind: type[PlainKMLE] | type[PlainMixture] = PlainMixture if algorithm in SOFT else PlainKMLE
     fixed: dict[str, Any] = {"algorithm": algorithm, "init": "quantile", "n_init": n_init}
     fixed |= {"random_state": random_state, "n_jobs": n_jobs}
     mixtures = [
-        kind(n_components, family=candidate, **fixed).fit(values[:, None], sample_weight=counts).mixture_
+        learn(values[:, None], Plan(n_components, family=candidate, **fixed), sample_weight=counts).mixture
         for candidate in candidates
     ]
     best = max(mixtures, key=lambda mixture: float(counts @ mixture.log_density(values[:, None])))

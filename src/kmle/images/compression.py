@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from .image import ImageData, as_image
 from .model import ImageMixture
-from .picture import Picture, as_picture
 from .quality import psnr, ssim
 from .rendering import reconstructed
 
@@ -28,14 +28,14 @@ class Rate:
 
 
 def rate_distortion(
-    picture: Picture | str | Path | ArrayLike, components: Iterable[int] = COMPONENTS, **options: Any
+    image: ImageData | str | Path | ArrayLike, components: Iterable[int] = COMPONENTS, **options: Any
 ) -> tuple[Rate, ...]:
     """For every number of components the size of the model file, and PSNR and SSIM of the picture read back from it.
 
     The options are those of `ImageMixture.fit`.
     """
-    picture = as_picture(picture)
-    return tuple(_rate(picture, n_components, options) for n_components in components)
+    image = as_image(image)
+    return tuple(_rate(image, n_components, options) for n_components in components)
 
 
 def plot_rate_distortion(rates: Sequence[Rate], ax: Any = None) -> Any:
@@ -90,10 +90,10 @@ def _size_ticks(ax: Any, size: Sequence[float]) -> None:
     ax.minorticks_off()
 
 
-def _rate(picture: Picture, n_components: int, options: dict[str, Any]) -> Rate:
+def _rate(image: ImageData, n_components: int, options: dict[str, Any]) -> Rate:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
-        n_bytes = ImageMixture.fit(picture, n_components, **options).save(path)
+        n_bytes = ImageMixture.fit(image, n_components, **options).save(path)
         shown = reconstructed(ImageMixture.load(path))
-    bits = 8 * n_bytes / (picture.width * picture.height)
-    return Rate(n_components, n_bytes, bits, psnr(picture.levels, shown), ssim(picture.levels, shown))
+    bits = 8 * n_bytes / (image.width * image.height)
+    return Rate(n_components, n_bytes, bits, psnr(image.levels, shown), ssim(image.levels, shown))

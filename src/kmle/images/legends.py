@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .picture import Pixels, pillow
+from .image import Pixels, pillow
 
 LINE, SWATCH, MARGIN, INK = 22, 14, 6, (30, 30, 30)
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import Mixture
-from ..estimator.plain import PlainKMLE, PlainMixture
+from ..estimators.learn import learn
+from ..estimators.plan import Plan
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
-from .picture import Picture, as_picture
+from .image import ImageData, as_image
 from .points import anchors, levels_of, points
 from .starting import SOFT_COLUMNS, starting_mixture
 
@@ -57,7 +58,7 @@ class ImageMixture:
 
     @staticmethod
     def fit(
-        picture: Picture | str | Path | ArrayLike,
+        image: ImageData | str | Path | ArrayLike,
         n_components: int = 32,
         *,
         patch: int = 1,
@@ -70,23 +71,23 @@ class ImageMixture:
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> "ImageMixture":
-        """Learns the mixture of a picture (a file, an array, or what `read_picture` gave).
+        """Learns the mixture of a picture (a file, an array, or what `read_image` gave).
 
         The larger `scale`, the more position counts against colour: in the k-means that learning starts from, and all
         along for spherical Gaussians. (The likelihood of full ones is the same whatever the units.) Patches start
         `stride` pixels apart, a quarter of their side by default. `algorithm` is "em", "sparse-em" or one of `KMLE`;
         None is EM, but k-MLE for points of more than 16 columns (patches), each of one component all but surely.
         """
-        picture = as_picture(picture)
-        _check(picture, n_components, patch, scale, family, max_points)
+        image = as_image(image)
+        _check(image, n_components, patch, scale, family, max_points)
         stride = max(1, patch // 4) if stride is None else stride
         if stride < 1:
             raise ValueError(f"stride is {stride}: patches start at least one pixel apart")
         check_algorithm(algorithm)
         rng = np.random.default_rng(random_state)
-        rows, columns = anchors(picture, patch, stride)
-        notes = list(picture.notes)
-        most = min(max_points, MAX_NUMBERS // (2 + patch * patch * picture.channels))
+        rows, columns = anchors(image, patch, stride)
+        notes = list(image.notes)
+        most = min(max_points, MAX_NUMBERS // (2 + patch * patch * image.channels))
         if len(rows) > most:
             notes.append(f"Learned from {most} of {len(rows)} points, drawn at random.")
             chosen = np.sort(rng.choice(len(rows), most, replace=False))
@@ -95,14 +96,13 @@ class ImageMixture:
             raise ValueError(
                 f"n_components is {n_components}, the picture gives {len(rows)} points: ask for fewer components"
             )
-        table = points(picture, rows, columns, patch, scale, rng)
+        table = points(image, rows, columns, patch, scale, rng)
         seed = int(rng.integers(2**31))
         if algorithm is None:
             algorithm = "em" if table.shape[1] <= SOFT_COLUMNS else "k-mle"
-        kind: type[PlainKMLE] | type[PlainMixture] = PlainMixture if algorithm in SOFT else PlainKMLE
         with blas_on_one_thread():
             start = starting_mixture(table, n_components, family, rng, n_jobs)
-            model = kind(
+            plan = Plan(
                 n_components,
                 family=family,
                 algorithm=algorithm,
@@ -111,8 +111,8 @@ class ImageMixture:
                 random_state=seed,
                 n_jobs=n_jobs,
             )
-            mixture = model.fit(table).mixture_
-        return ImageMixture(mixture, picture.width, picture.height, picture.channels, patch, float(scale), tuple(notes))
+            mixture = learn(table, plan).mixture
+        return ImageMixture(mixture, image.width, image.height, image.channels, patch, float(scale), tuple(notes))
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
@@ -137,7 +137,7 @@ class ImageMixture:
 
     @cached_property
     def positions(self) -> Mixture:
-        """The mixture of positions alone: its law of (x, y)."""
+        """The mixture of positions alone: its distribution of (x, y)."""
         return Mixture.from_source(
             "gaussian", self.mixture.weights, mean=self.mean[:, :2], covariance=self.covariance[:, :2, :2]
         )
@@ -159,34 +159,34 @@ class ImageMixture:
 
     # On a picture -----------------------------------------------------------------------------------------------------
 
-    def labels(self, picture: Picture | str | Path | ArrayLike) -> NDArray[np.int32]:
+    def labels(self, image: ImageData | str | Path | ArrayLike) -> NDArray[np.int32]:
         """The component of every pixel, (height, width); with patches, of every tile of patch x patch pixels."""
-        picture = self._fitting(picture)
-        rows, columns = _tiles(picture.height, self.patch), _tiles(picture.width, self.patch)
+        image = self._fitting(image)
+        rows, columns = _tiles(image.height, self.patch), _tiles(image.width, self.patch)
         down, right = np.repeat(rows, len(columns)), np.tile(columns, len(rows))
         size = max(1, MAX_NUMBERS // 4 // self.mean.shape[1])
         parts = (slice(start, start + size) for start in range(0, len(down), size))
         blocks = [
-            self.mixture.predict(points(picture, down[part], right[part], self.patch, self.scale)) for part in parts
+            self.mixture.predict(points(image, down[part], right[part], self.patch, self.scale)) for part in parts
         ]
         return np.concatenate(blocks).astype(np.int32).reshape(len(rows), len(columns))
 
-    def score(self, picture: Picture | str | Path | ArrayLike, random_state: Any = 0) -> float:
+    def score(self, image: ImageData | str | Path | ArrayLike, random_state: Any = 0) -> float:
         """Mean log-density of the pixels (patches at every tile), spread over the levels they were rounded to."""
-        picture = self._fitting(picture)
-        rows, columns = anchors(picture, self.patch, self.patch)
+        image = self._fitting(image)
+        rows, columns = anchors(image, self.patch, self.patch)
         rng = np.random.default_rng(random_state)
-        return float(self.mixture.log_density(points(picture, rows, columns, self.patch, self.scale, rng)).mean())
+        return float(self.mixture.log_density(points(image, rows, columns, self.patch, self.scale, rng)).mean())
 
-    def _fitting(self, picture: Picture | str | Path | ArrayLike) -> Picture:
-        picture = as_picture(picture)
+    def _fitting(self, image: ImageData | str | Path | ArrayLike) -> ImageData:
+        image = as_image(image)
         own = (self.width, self.height, self.channels)
-        if (picture.width, picture.height, picture.channels) != own:
+        if (image.width, image.height, image.channels) != own:
             raise ValueError(
                 f"the model is of {self.width} x {self.height} pixels with {self.channels} channels, the picture has "
-                f"{picture.width} x {picture.height} with {picture.channels}: give the picture it was learned from"
+                f"{image.width} x {image.height} with {image.channels}: give the picture it was learned from"
             )
-        return picture
+        return image
 
     # Files ------------------------------------------------------------------------------------------------------------
 
@@ -207,21 +207,21 @@ class ImageMixture:
         """The model in a file that `save` wrote; as full Gaussians, whatever family it was learned with."""
         try:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as content:
-                facts, laws = content["facts"].tolist(), content["laws"].astype(float)
+                facts, components = content["facts"].tolist(), content["laws"].astype(float)
             version, width, height, channels, patch, scale = facts
         except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path} is not a picture model that kmle wrote: {error}") from None
         if version != FILE_VERSION:
             raise ValueError(f"{path} has version {version:g}; this kmle reads version {FILE_VERSION}")
         d = 2 + int(patch) ** 2 * int(channels)
-        if laws.ndim != 2 or laws.shape[1] != 1 + d + d * (d + 1) // 2 or len(laws) == 0:
-            raise ValueError(f"{path} is not a picture model that kmle wrote: its table has shape {laws.shape}")
-        factor = np.zeros((len(laws), d, d))
-        factor[:, *np.tril_indices(d)] = laws[:, 1 + d :]
+        if components.ndim != 2 or components.shape[1] != 1 + d + d * (d + 1) // 2 or len(components) == 0:
+            raise ValueError(f"{path} is not a picture model that kmle wrote: its table has shape {components.shape}")
+        factor = np.zeros((len(components), d, d))
+        factor[:, *np.tril_indices(d)] = components[:, 1 + d :]
         mixture = Mixture.from_source(
             "gaussian",
-            laws[:, 0] / laws[:, 0].sum(),
-            mean=laws[:, 1 : 1 + d],
+            components[:, 0] / components[:, 0].sum(),
+            mean=components[:, 1 : 1 + d],
             covariance=factor @ np.swapaxes(factor, 1, 2),
         )
         return ImageMixture(mixture, int(width), int(height), int(channels), int(patch), float(scale))
@@ -232,15 +232,13 @@ def _tiles(length: int, patch: int) -> NDArray[np.intp]:
     return np.minimum(np.arange(0, length, patch), length - patch)
 
 
-def _check(picture: Picture, n_components: int, patch: int, scale: float, family: str, max_points: int) -> None:
+def _check(image: ImageData, n_components: int, patch: int, scale: float, family: str, max_points: int) -> None:
     if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
         raise ValueError(f"n_components is {n_components!r}: it must be a whole number from 1 on")
     if isinstance(patch, bool) or not isinstance(patch, int | np.integer) or patch < 1:
         raise ValueError(f"patch is {patch!r}: it must be a whole number from 1 on")
-    if patch > min(picture.width, picture.height):
-        raise ValueError(
-            f"patch is {patch}, the picture has {picture.width} x {picture.height} pixels: take it smaller"
-        )
+    if patch > min(image.width, image.height):
+        raise ValueError(f"patch is {patch}, the picture has {image.width} x {image.height} pixels: take it smaller")
     if not 0 < scale < np.inf:
         raise ValueError(f"scale is {scale}: it must be a positive number")
     if family not in ("gaussian", "diagonal-gaussian", "spherical-gaussian"):

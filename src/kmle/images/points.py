@@ -4,20 +4,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
-from .picture import Picture
+from .image import ImageData
 
 LEVELS = 256
 
 
-def anchors(picture: Picture, patch: int, stride: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def anchors(image: ImageData, patch: int, stride: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows and columns of the upper left pixels of patches `stride` pixels apart, all of them inside the picture."""
-    rows = np.arange(0, picture.height - patch + 1, stride)
-    columns = np.arange(0, picture.width - patch + 1, stride)
+    rows = np.arange(0, image.height - patch + 1, stride)
+    columns = np.arange(0, image.width - patch + 1, stride)
     return np.repeat(rows, len(columns)), np.tile(columns, len(rows))
 
 
 def points(
-    picture: Picture,
+    image: ImageData,
     rows: NDArray[np.intp],
     columns: NDArray[np.intp],
     patch: int,
@@ -29,9 +29,9 @@ def points(
     With `rng` each is spread evenly over the pixel and the level it was rounded to: a density in the plane and in
     colour exists then even where many pixels are alike. Without, it stands in their middle.
     """
-    side = max(picture.width, picture.height)
-    windows = np.lib.stride_tricks.sliding_window_view(picture.levels, (patch, patch), axis=(0, 1))
-    table = np.empty((len(rows), 2 + patch * patch * picture.channels))
+    side = max(image.width, image.height)
+    windows = np.lib.stride_tricks.sliding_window_view(image.levels, (patch, patch), axis=(0, 1))
+    table = np.empty((len(rows), 2 + patch * patch * image.channels))
     table[:, 0], table[:, 1] = columns, rows
     # (n, channels, patch, patch), put in the order of a small picture.
     table[:, 2:] = np.moveaxis(windows[rows, columns], 1, 3).reshape(len(rows), -1)

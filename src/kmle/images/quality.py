@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter
 
 from ..numerics.arrays import Array
-from .picture import as_picture
+from .image import as_image
 
 SSIM_SIGMA, SSIM_TRUNCATE = 1.5, 3.5
 SSIM_FLOORS = 0.01**2, 0.03**2
@@ -50,7 +50,7 @@ def _similarity(a: Array, b: Array) -> Array:
 
 
 def _alike(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
-    a, b = as_picture(first).levels, as_picture(second).levels
+    a, b = as_image(first).levels, as_image(second).levels
     if a.shape[:2] != b.shape[:2]:
         raise ValueError(f"the pictures have {a.shape[1]} x {a.shape[0]} and {b.shape[1]} x {b.shape[0]} pixels")
     channels = max(a.shape[2], b.shape[2])

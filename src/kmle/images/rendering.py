@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import distance_transform_edt, gaussian_filter
 
 from ..numerics.arrays import Array
+from .image import ImageData, Pixels, in_colour, pillow, to_bytes
 from .model import ImageMixture
-from .picture import Picture, Pixels, in_colour, pillow, to_bytes
 from .points import levels_of
 
 BLOCK_NUMBERS = 2**18
@@ -19,14 +19,14 @@ DRAWN_NUMBERS = 2**22
 REACH, MOST_CONTRAST = 0.35, 12.0
 
 
-def segmentation(model: ImageMixture, picture: Picture | str | Path | ArrayLike) -> Pixels:
+def segmentation(model: ImageMixture, image: ImageData | str | Path | ArrayLike) -> Pixels:
     """Every pixel (every tile of patch x patch) in the mean colour of its component."""
-    return painted(model, model.labels(picture))
+    return painted(model, model.labels(image))
 
 
-def mosaic(model: ImageMixture, picture: Picture | str | Path | ArrayLike) -> Pixels:
+def mosaic(model: ImageMixture, image: ImageData | str | Path | ArrayLike) -> Pixels:
     """Every tile of patch x patch pixels replaced by the mean patch of its component."""
-    return painted(model, model.labels(picture), whole_patches=True)
+    return painted(model, model.labels(image), whole_patches=True)
 
 
 def painted(model: ImageMixture, labels: NDArray[np.int32], *, whole_patches: bool = False) -> Pixels:

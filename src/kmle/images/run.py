@@ -13,8 +13,8 @@ import numpy as np
 from .amplitude import AMPLITUDE_FAMILIES, segment_amplitude
 from .compression import Rate, plot_rate_distortion, rate_distortion
 from .drawing import contact_sheet, panels, size_within, with_boundaries
+from .image import ImageData, in_colour, read_image, save_image, to_bytes
 from .model import ImageMixture
-from .picture import Picture, in_colour, read_picture, save_picture, to_bytes
 from .quality import psnr, ssim
 from .rendering import reconstructed
 from .superpixels import superpixels as cut
@@ -53,10 +53,10 @@ def run(
 
     `figure` writes one contact sheet instead of single pictures. `superpixels` is a number of pieces to cut the picture
     into, `rates` numbers of components to compare sizes at. The families rayleigh, gamma and weibull segment by
-    amplitude (with `window` and `n_init`), by EM unless told otherwise. For the others `algorithm` is as in
+    amplitude (with `window` and `n_init`), by EM by default. For the others `algorithm` is as in
     `ImageMixture.fit`.
     """
-    picture = read_picture(path)
+    image = read_image(path)
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: give a folder to write to")
@@ -64,16 +64,16 @@ def run(
         if patch > 1 or superpixels is not None or rates is not None:
             raise ValueError(f"family {family} is for single amplitudes: leave out patch, superpixels and rates")
         chosen = {"window": window, "n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
-        return _amplitude(picture, folder, n_components, family, algorithm or "em", chosen)
+        return _amplitude(image, folder, n_components, family, algorithm or "em", chosen)
     if n_init != "auto":
         raise ValueError(f"family {family} has one start, from k-means: leave out restarts, which are for amplitudes")
     options: dict[str, Any] = {"patch": patch, "scale": scale, "algorithm": algorithm, "family": family}
     options |= {"random_state": random_state, "n_jobs": n_jobs}
     start = time.perf_counter()
-    model = ImageMixture.fit(picture, n_components, **options)
+    model = ImageMixture.fit(image, n_components, **options)
     seconds = time.perf_counter() - start
     with written_together(folder) as made:
-        files, measures, measured = _write(made, model, picture, figure, superpixels, rates, options)
+        files, measures, measured = _write(made, model, image, figure, superpixels, rates, options)
     files = [folder / file.name for file in files]
     return Outcome(tuple(files), model.notes, model.n_components, seconds, measures, measured)
 
@@ -81,7 +81,7 @@ def run(
 def _write(
     folder: Path,
     model: ImageMixture,
-    picture: Picture,
+    image: ImageData,
     figure: bool,
     superpixels: int | None,
     rates: Iterable[int] | None,
@@ -91,21 +91,21 @@ def _write(
     files = [folder / "model.npz"]
     measures: dict[str, float] = {"bytes": model.save(files[0])}
     size = size_within(model.width, model.height) if figure else None
-    shown = panels(model, picture, size=size, random_state=options["random_state"])
+    shown = panels(model, image, size=size, random_state=options["random_state"])
     rebuilt = shown["posterior mean"]
     if rebuilt.shape[:2] != (model.height, model.width):
         rebuilt = reconstructed(model)
-    measures |= {"psnr": psnr(picture.levels, rebuilt), "ssim": ssim(picture.levels, rebuilt)}
+    measures |= {"psnr": psnr(image.levels, rebuilt), "ssim": ssim(image.levels, rebuilt)}
     if figure:
-        files.append(save_picture(folder / "figure.png", contact_sheet(shown)))
+        files.append(save_image(folder / "figure.png", contact_sheet(shown)))
     else:
-        files += [save_picture(folder / _file_name(title), pixels) for title, pixels in shown.items()]
+        files += [save_image(folder / _file_name(title), pixels) for title, pixels in shown.items()]
     if superpixels is not None:
-        pieces = cut(picture, superpixels, n_jobs=options["n_jobs"])
+        pieces = cut(image, superpixels, n_jobs=options["n_jobs"])
         files += pieces.save(folder / "labels")
-        files.append(save_picture(folder / "superpixels.png", with_boundaries(picture, pieces.labels)))
+        files.append(save_image(folder / "superpixels.png", with_boundaries(image, pieces.labels)))
         measures["superpixels"] = pieces.n_segments
-    measured = () if rates is None else rate_distortion(picture, rates, **options)
+    measured = () if rates is None else rate_distortion(image, rates, **options)
     if measured:
         files.append(folder / "rate_distortion.png")
         plot_rate_distortion(measured).figure.savefig(files[-1], dpi=110)
@@ -128,7 +128,7 @@ def written_together(folder: Path) -> Iterator[Path]:
 
 
 def _amplitude(
-    picture: Picture,
+    image: ImageData,
     folder: Path,
     n_components: int,
     family: str,
@@ -136,12 +136,12 @@ def _amplitude(
     options: dict[str, Any],
 ) -> Outcome:
     start = time.perf_counter()
-    found = segment_amplitude(picture, n_components, family=family, algorithm=algorithm, **options)
+    found = segment_amplitude(image, n_components, family=family, algorithm=algorithm, **options)
     seconds = time.perf_counter() - start
-    original, segments = in_colour(to_bytes(picture.levels)), found.segments()
-    sheet = contact_sheet({"picture": original, f"{family} segments": segments, "mean levels": found.picture()})
+    original, segments = in_colour(to_bytes(image.levels)), found.segments()
+    sheet = contact_sheet({"picture": original, f"{family} segments": segments, "mean levels": found.image()})
     with written_together(folder) as made:
-        files = [save_picture(made / "segmentation.png", segments), save_picture(made / "figure.png", sheet)]
+        files = [save_image(made / "segmentation.png", segments), save_image(made / "figure.png", sheet)]
         files += [made / "labels.npy", made / "model.json"]
         np.save(files[2], found.labels)
         files[3].write_text(found.mixture.to_json(), encoding="utf-8")

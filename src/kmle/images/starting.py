@@ -6,15 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import Mixture, simplify
-from ..estimator.plain import PlainKMLE, PlainMixture
+from ..algorithms import Fit
+from ..estimators.learn import learn
+from ..estimators.plan import Plan
 from ..families import FixedCovarianceGaussian
-from ..learning import Fit
 from ..numerics.arrays import Array
 
 Labels: TypeAlias = NDArray[np.integer[Any]]
 
 SOFT_COLUMNS = 16
-"""Up to this many columns components overlap; among more, hardly a point is in doubt and hard steps do as well."""
+"""Up to this many columns components overlap; among more, hardly a point is uncertain and hard steps do as well."""
 COARSE_POINTS, FINE_POINTS, POLISH_POINTS = 2**13, 2**15, 2**16
 POINTS_A_COMPONENT = 40
 """At least this many points for each component, or the start knows too little of their covariances."""
@@ -44,8 +45,7 @@ def starting_mixture(
     )
 
     def em(X: Array, k: int, start: Mixture | Labels, tol: float = FINE_TOLERANCE, max_iter: int = 1000) -> Fit:
-        learner = PlainMixture(k, family=family, init=start, tol=tol, max_iter=max_iter, n_jobs=n_jobs)
-        return learner.fit(X).fit_
+        return learn(X, Plan(k, family=family, init=start, tol=tol, max_iter=max_iter, n_jobs=n_jobs))
 
     def fresh(k: int) -> Mixture:
         """From k-means, which spreads components evenly over picture and colours."""
@@ -67,13 +67,15 @@ def _hard_start(table: Array, n_components: int, family: str, rng: np.random.Gen
     most = max(HARD_POINTS_A_COMPONENT * n_components, min(HARD_POINTS, HARD_NUMBERS // table.shape[1]))
     few = _part(table, most, rng)
     labels = _k_means(few, n_components, rng, n_jobs)
-    return PlainKMLE(n_components, family=family, init=labels, tol=1.0, n_jobs=n_jobs).fit(few).mixture_
+    plan = Plan(n_components, family=family, algorithm="k-mle", init=labels, tol=1.0, n_jobs=n_jobs)
+    return learn(few, plan).mixture
 
 
 def _k_means(X: Array, k: int, rng: np.random.Generator, n_jobs: int | None) -> Labels:
     plain = FixedCovarianceGaussian(K_MEANS_VARIANCE)
     seed = int(rng.integers(2**31))
-    return PlainKMLE(k, family=plain, weights="uniform", tol=1e-3, random_state=seed, n_jobs=n_jobs).fit(X).labels_
+    settings: dict[str, Any] = {"weights": "uniform", "tol": 1e-3, "random_state": seed, "n_jobs": n_jobs}
+    return learn(X, Plan(k, family=plain, algorithm="k-mle", **settings)).labels
 
 
 def _joined(first: Mixture, second: Mixture) -> Mixture:

@@ -9,12 +9,13 @@ from scipy.ndimage import distance_transform_edt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..assignment.problem import Problem
-from ..estimator.arguments import threads_of, whole_number
+from ..algorithms import KMLELloyd
+from ..algorithms.state import after_steps
+from ..estimators.arguments import threads_of, whole_number
 from ..families import FixedCovarianceGaussian
-from ..learning import KMLELloyd
 from ..numerics.arrays import Array
-from .picture import Picture, Pixels, as_picture, in_colour, save_picture, to_bytes
+from ..problem.problem import Problem
+from .image import ImageData, Pixels, as_image, in_colour, save_image, to_bytes
 from .points import anchors, points
 
 COMPACTNESS = 0.2
@@ -34,9 +35,9 @@ class Superpixels:
     def n_segments(self) -> int:
         return int(self.labels.max()) + 1
 
-    def mean_colours(self, picture: Picture | str | Path | ArrayLike) -> Pixels:
+    def mean_colours(self, image: ImageData | str | Path | ArrayLike) -> Pixels:
         """Every piece in its mean colour."""
-        levels = as_picture(picture).levels
+        levels = as_image(image).levels
         if levels.shape[:2] != self.labels.shape:
             raise ValueError(f"labels of shape {self.labels.shape} do not fit a picture of shape {levels.shape[:2]}")
         place = self.labels.ravel()
@@ -49,13 +50,13 @@ class Superpixels:
         if self.n_segments > MOST_IN_PNG:
             raise ValueError(f"{self.n_segments} labels do not fit 16 bits: save `labels` with numpy.save instead")
         png, npy = Path(f"{stem}.png"), Path(f"{stem}.npy")
-        save_picture(png, self.labels.astype(np.uint16))
+        save_image(png, self.labels.astype(np.uint16))
         np.save(npy, self.labels)
         return png, npy
 
 
 def superpixels(
-    picture: Picture | str | Path | ArrayLike,
+    image: ImageData | str | Path | ArrayLike,
     n_segments: int = 1000,
     *,
     compactness: float = COMPACTNESS,
@@ -69,8 +70,8 @@ def superpixels(
     >>> superpixels(np.zeros((20, 20)), 16).n_segments
     16
     """
-    picture = as_picture(picture)
-    height, width = picture.height, picture.width
+    image = as_image(image)
+    height, width = image.height, image.width
     if not 1 <= n_segments <= height * width:
         raise ValueError(f"n_segments is {n_segments}: a picture of {height * width} pixels gives 1 to that many")
     if not 0 < compactness < np.inf:
@@ -78,7 +79,7 @@ def superpixels(
     whole_number("max_iter", max_iter, 1)
     squares = _squares(height, width, n_segments)
     side = np.sqrt(height * width / n_segments)
-    table = points(picture, *anchors(picture, 1, 1), 1, compactness * max(height, width) / side)
+    table = points(image, *anchors(image, 1, 1), 1, compactness * max(height, width) / side)
     labels = _clustered(table, squares.ravel(), max_iter, n_jobs).reshape(height, width)
     return Superpixels(connected(labels, SMALLEST_SHARE * height * width / (squares.max() + 1)))
 
@@ -91,10 +92,7 @@ def _clustered(table: Array, squares: NDArray[np.int32], max_iter: int, n_jobs: 
     problem = Problem(family, table, weights=weights, n_threads=threads_of(n_jobs), n_components=k)
     algorithm = KMLELloyd()
     state = algorithm.init(problem, problem.first_parameters(problem.gather(squares, k)))
-    for _ in range(max_iter):
-        if state.finished is not None:
-            break
-        state = algorithm.step(problem, state)
+    state = after_steps(algorithm, problem, state, max_iter)
     return problem.assign(state.parameters)[0].labels
 
 

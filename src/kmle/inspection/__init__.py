@@ -1,4 +1,4 @@
-"""Looking at a fitted mixture: how sure its parameters are, how well components are told apart, how well it fits."""
+"""Examining a fitted mixture: how sure its parameters are, how well components are told apart, how well it fits."""
 
 from .bootstrap import Bootstrap, bootstrap
 from .diagnostics import Diagnostics, diagnose

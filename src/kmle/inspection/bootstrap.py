@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from ..families.checking import check_sample_weight
+from ..families.validation import check_sample_weight
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from .rows import legal_rows, mixture_of

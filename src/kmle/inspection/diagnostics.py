@@ -34,7 +34,7 @@ class Diagnostics:
     overfitted: str | None = None
     """Why the rows do not support so many components; None where nothing speaks against them."""
     remarks: tuple[str, ...] = ()
-    """What could not be looked at, and why."""
+    """What could not be examined, and why."""
 
     def __str__(self) -> str:
         return "\n".join([*self._table(), "", *self._sentences()])
@@ -54,24 +54,24 @@ class Diagnostics:
 
     def _sentences(self) -> list[str]:
         entropy = self.separation.mean_entropy
-        told = [
+        sentences = [
             _apart(entropy, self.overfitted),
             f"The mean log-density of the {self.n_rows} rows is {self.mean_log_density:.4f}.",
         ]
         if self.improbable is not None:
             rows = "1 row is" if self.improbable == 1 else f"{self.improbable} rows are"
-            told.append(
+            sentences.append(
                 f"{rows} improbable (below one in a thousand of the mixture's own draws); "
                 f"{IMPROBABLE * self.n_rows:.1f} would be expected."
             )
         if self.distance is not None:
             limit = 1.36 / np.sqrt(self.n_rows)
             verdict = "no more than" if self.distance <= limit else "more than"
-            told.append(
+            sentences.append(
                 f"The Kolmogorov-Smirnov distance to the data is {self.distance:.4f}, {verdict} the {limit:.4f} that "
                 "19 of 20 samples of a mixture known beforehand keep to (a fitted one comes closer)."
             )
-        return [*told, *self.remarks]
+        return [*sentences, *self.remarks]
 
 
 def _apart(entropy: float, overfitted: str | None) -> str:

@@ -48,7 +48,7 @@ def component_cdf(mixture: Mixture, x: Array) -> Array:
 
 
 def quantiles(model: Any, probabilities: ArrayLike, around: ArrayLike) -> Array:
-    """Where the distribution function reaches each probability; `around` are numbers it is looked for near to.
+    """Where the distribution function reaches each probability; `around` are numbers it is sought near to.
 
     >>> quantiles(Mixture.from_source("exponential", [1.0], rate=[1.0]), [0.5], [0.1, 3.0]).round(6)
     array([0.693147])
@@ -102,8 +102,8 @@ def _inverse_gaussian(family: Any, source: dict[str, Array], natural: Array, x: 
 def _von_mises(family: Any, source: dict[str, Array], natural: Array, x: Array) -> Array:
     from scipy.stats import vonmises  # slow to import, and only angles need it
 
-    law = vonmises(source["concentration"])
-    return np.asarray(law.cdf(x - source["mean"]) - law.cdf(-np.pi - source["mean"]))
+    distribution = vonmises(source["concentration"])
+    return np.asarray(distribution.cdf(x - source["mean"]) - distribution.cdf(-np.pi - source["mean"]))
 
 
 def _categorical(family: Any, source: dict[str, Array], natural: Array, x: Array) -> Array:
@@ -153,7 +153,7 @@ def _closed_or_summed(mixture: Mixture, column: Array) -> Array:
         if isinstance(family, kind):
             flat = {name: value.reshape(len(natural), -1)[:, 0] for name, value in mixture.source.items()}
             return np.asarray(formula(family, flat, natural, column))
-    return np.stack([_summed(mixture, law, column[:, 0]) for law in natural], axis=1)
+    return np.stack([_summed(mixture, distribution, column[:, 0]) for distribution in natural], axis=1)
 
 
 def _summed(mixture: Mixture, natural: Array, x: Array) -> Array:

@@ -37,7 +37,7 @@ def overfitting(mixture: Mixture, rows: Array, labels: NDArray[np.integer]) -> s
         return f"{_listed(few)} have fewer than {needed} rows"
     if mixture.n_parameters * ROWS_PER_PARAMETER > n:
         return f"there are {mixture.n_parameters} free parameters for {n} rows"
-    if k * k * mixture.family.order > MOST_COMPARED:
+    if k * k * mixture.family.n_statistics > MOST_COMPARED:
         return None
     return _merge_that_pays(mixture, rows, labels, counts.astype(float))
 
@@ -45,14 +45,14 @@ def overfitting(mixture: Mixture, rows: Array, labels: NDArray[np.integer]) -> s
 def _needed_rows(mixture: Mixture) -> int:
     """One more than the parameters of a component, or of a column of it where columns are independent."""
     family = mixture.family
-    return 1 + (family.order_for(1) if family.independent_columns else family.order)
+    return 1 + (family.n_statistics_for(1) if family.independent_columns else family.n_statistics)
 
 
 def _merge_that_pays(mixture: Mixture, rows: Array, labels: NDArray[np.integer], counts: Array) -> str | None:
     """The two components whose merge lowers the ICL most, if any does."""
     k, n = mixture.n_components, rows.shape[0]
-    sums = np.zeros((k, mixture.family.order))
-    for block in row_blocks(rows, mixture.family.order):
+    sums = np.zeros((k, mixture.family.n_statistics))
+    for block in row_blocks(rows, mixture.family.n_statistics):
         np.add.at(sums, labels[block], mixture.family.sufficient_statistic(dense(rows[block])))
     worth = Likelihood(mixture.family, True, PRIOR, sums.sum(axis=0) / n)
     with np.errstate(all="ignore"):
@@ -60,7 +60,7 @@ def _merge_that_pays(mixture: Mixture, rows: Array, labels: NDArray[np.integer],
         one, other = np.triu_indices(k, 1)
         loss = alone[one] + alone[other] - worth.value(counts[one] + counts[other], sums[one] + sums[other])
     # A merge saves the parameters of one component and its weight.
-    gain = 0.5 * np.log(n) * (mixture.family.order + 1) - loss
+    gain = 0.5 * np.log(n) * (mixture.family.n_statistics + 1) - loss
     best = int(np.argmax(np.where(np.isfinite(gain), gain, -np.inf)))
     if not gain[best] > 0:
         return None

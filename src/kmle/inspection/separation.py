@@ -13,7 +13,8 @@ from .rows import legal_rows, mixture_of, row_blocks
 
 
 def overlap(model: Any) -> Array:
-    """Bhattacharyya coefficients of the components (k, k): one for equal laws, zero for laws that never meet.
+    """Bhattacharyya coefficients of the components (k, k): one for equal distributions, zero for distributions that
+    never meet.
 
     >>> overlap(Mixture.from_source("poisson", [0.5, 0.5], rate=[1.0, 9.0])).round(4)  # exp(-(3 - 1)^2 / 2)
     array([[1.    , 0.1353],
@@ -21,11 +22,11 @@ def overlap(model: Any) -> Array:
     """
     mixture = mixture_of(model)
     theta = mixture.natural
-    return np.stack([mixture.family.bhattacharyya_coefficient(law[None], theta) for law in theta])
+    return np.stack([mixture.family.bhattacharyya_coefficient(distribution[None], theta) for distribution in theta])
 
 
 def posterior_entropy(model: Any, X: ArrayLike) -> Array:
-    """How much in doubt each row's component is: the entropy of its posterior in nats, (n,), at most log k.
+    """How much uncertain each row's component is: the entropy of its posterior in nats, (n,), at most log k.
 
     >>> posterior_entropy(Mixture.from_source("poisson", [0.5, 0.5], rate=[2.0, 2.0]), [[1]]).round(4)  # log 2
     array([0.6931])

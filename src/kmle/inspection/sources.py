@@ -1,4 +1,4 @@
-"""The usual parameters of laws as flat rows, so that they can be differentiated and averaged alike."""
+"""The usual parameters of distributions as flat rows, so that they can be differentiated and averaged alike."""
 
 from dataclasses import dataclass
 
@@ -12,19 +12,19 @@ from ..numerics.arrays import Array
 
 @dataclass(frozen=True)
 class SourceLayout:
-    """Where each usual parameter of a law stands in a flat row of all of them."""
+    """Where each usual parameter of a distribution stands in a flat row of all of them."""
 
     family: ExponentialFamily
     shapes: dict[str, tuple[int, ...]]
 
     @staticmethod
     def of(family: ExponentialFamily, natural: Array) -> "SourceLayout":
-        """The layout of the laws (k, D) of a family."""
+        """The layout of the distributions (k, D) of a family."""
         source = family.source_from_natural(natural)
         return SourceLayout(family, {name: value.shape[1:] for name, value in source.items()})
 
     def flat(self, natural: Array) -> Array:
-        """All usual parameters of laws (..., D) side by side, (..., m)."""
+        """All usual parameters of distributions (..., D) side by side, (..., m)."""
         leading = natural.shape[:-1]
         values = self.family.source_from_natural(natural).values()
         return np.concatenate([value.reshape(*leading, -1) for value in values], axis=-1)

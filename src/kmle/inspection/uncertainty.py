@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..families.checking import check_sample_weight
 from ..families.sparse import issparse
+from ..families.validation import check_sample_weight
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.differentiation import jacobian, natural_steps
@@ -68,15 +68,15 @@ def standard_errors(
 class _Scores:
     """Derivatives of the rows' log-densities by the unknowns: k logits of the weights, then D coordinates a component.
 
-    Rows are seen from the family's origin, where second moments keep their digits; errors are the same there.
+    Rows are seen from the family's center, where second moments keep their digits; errors are the same there.
     """
 
     def __init__(self, mixture: Mixture, rows: Any, weights: Array | None) -> None:
         family = mixture.family
         self.mixture, self.rows, self.weights = mixture, rows, weights
         self.total = float(rows.shape[0] if weights is None else weights.sum())
-        self.origin = None if issparse(rows) else family.origin(rows, weights)
-        (self.natural,) = family.centered(self.origin, mixture.natural)
+        self.center = None if issparse(rows) else family.data_center(rows, weights)
+        (self.natural,) = family.centered(self.center, mixture.natural)
         self.moment = family.moment_from_natural(self.natural)
 
     def complete_by_labels(self) -> Array:
@@ -114,7 +114,7 @@ class _Scores:
         for block in row_blocks(self.rows, k * (order + 1)):
             share = self.mixture.posterior(self.rows[block])
             x = dense(self.rows[block])
-            x = x if self.origin is None else self.mixture.family.measured_from(x, self.origin)
+            x = x if self.center is None else self.mixture.family.centered_rows(x, self.center)
             t = self.mixture.family.sufficient_statistic(x)
             weighted = share if self.weights is None else share * self.weights[block, None]
             counts += weighted.sum(axis=0)
@@ -140,13 +140,13 @@ def _inverse(information: Array, mixture: Mixture, weights_held: bool) -> Array:
     diagonal = np.diagonal(information)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
-    told = np.argsort(np.abs(values))[redundant:]
-    if (values[told] < SMALLEST_EIGENVALUE).any():
+    kept = np.argsort(np.abs(values))[redundant:]
+    if (values[kept] < SMALLEST_EIGENVALUE).any():
         raise ValueError(
             "these rows do not determine all parameters: the information is singular or the mixture is no maximum of "
             "the likelihood of X; use method='complete', fewer components, or the rows the mixture was learned from"
         )
-    inverse = (vectors[:, told] / values[told]) @ vectors[:, told].T
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     return np.asarray(scale[:, None] * inverse * scale)
 
 

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 # Where each name lives; fetched when first asked for, as tables need polars, which is an extra, and models need not.
-_HOMES = {
+_MODULES = {
     "Guess": "guess",
     "Model": "models",
     "Table": "table",
@@ -42,10 +42,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        return getattr(import_module(f".{_MODULES[name]}", __name__), name)
     except ModuleNotFoundError as error:
         if error.name != "polars":
             raise

@@ -52,7 +52,7 @@ class Categories:
             levels.append(level)
         return values.replace_strict(levels, range(len(levels)), default=None, return_dtype=pl.Float64)
 
-    def settle(self, columns: Sequence[str], rows: NDArray[np.floating]) -> dict[str, tuple[str, ...]]:
+    def finish(self, columns: Sequence[str], rows: NDArray[np.floating]) -> dict[str, tuple[str, ...]]:
         """Puts the levels that were found in order, in the rows too, and returns those of all these columns."""
         for place, name in enumerate(columns):
             if name in self.open:

@@ -181,5 +181,5 @@ def check_batches_output(path: str) -> None:
     """Refuses, before any work is done, a format that is not written batch by batch."""
     kind, zipped = output_kind(path)
     if kind == "npz" or (zipped and kind not in ("csv", "tsv")):
-        told = f"gzipped {kind.upper()}" if zipped and kind != "npz" else "NPZ"
-        raise ValueError(f"{path}: {told} cannot be written batch by batch: use .csv, .csv.gz, .npy or .parquet")
+        message = f"gzipped {kind.upper()}" if zipped and kind != "npz" else "NPZ"
+        raise ValueError(f"{path}: {message} cannot be written batch by batch: use .csv, .csv.gz, .npy or .parquet")

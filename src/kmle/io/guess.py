@@ -84,7 +84,7 @@ def guess_family(
         return whole
     found = ["categories" if levels[place] else _kind(X[:, place], name) for place, name in enumerate(names)]
     modelled = [_modelled(kind, X[:, place]) for place, kind in enumerate(found)]
-    kinds = _settled(modelled, [float(X[:, place].min()) > 0 for place in range(len(names))], len(X))
+    kinds = _decided(modelled, [float(X[:, place].min()) > 0 for place in range(len(names))], len(X))
     return Guess(_family(kinds, levels, len(X)), _reason(names, found, kinds, len(X)))
 
 
@@ -144,7 +144,7 @@ def _is_turn(low: float, high: float, name: str) -> bool:
     return False
 
 
-def _settled(kinds: list[str], positive: list[bool], n_rows: int) -> list[str]:
+def _decided(kinds: list[str], positive: list[bool], n_rows: int) -> list[str]:
     """Continuous columns of different kinds are taken as real together, so that their correlations are kept.
 
     Positive ones stay positive where there are too few rows for correlations.
@@ -198,17 +198,17 @@ def _full(width: int, n_rows: int) -> bool:
 
 
 def _reason(names: list[str], found: list[str], kinds: list[str], n_rows: int) -> str:
-    told = []
+    parts = []
     for kind in dict.fromkeys(found):
         own = [name for name, other in zip(names, found, strict=True) if other == kind]
-        told.append(f"{listed(own, 4)} {'holds' if len(own) == 1 else 'hold'} {WORDS[kind]}")
+        parts.append(f"{listed(own, 4)} {'holds' if len(own) == 1 else 'hold'} {WORDS[kind]}")
     if len({kind for kind in found if kind in CONTINUOUS}) > 1:
         common = "real" if "real" in kinds else "positive"
-        told.append(f"measurements of different kinds are taken as {common} numbers together")
+        parts.append(f"measurements of different kinds are taken as {common} numbers together")
     wide = max((len(list(run)) for kind, run in groupby(kinds) if kind == "real"), default=1)
     if not _full(wide, n_rows):
-        told.append(f"{n_rows} {'row is' if n_rows == 1 else 'rows are'} too few for full covariances")
-    return "; ".join(told)
+        parts.append(f"{n_rows} {'row is' if n_rows == 1 else 'rows are'} too few for full covariances")
+    return "; ".join(parts)
 
 
 # Columns that say nothing ---------------------------------------------------------------------------------------------

@@ -51,14 +51,14 @@ def parse_model(content: bytes) -> Model:
     except UnicodeDecodeError:
         raise ValueError("not a valid model file: it is not UTF-8 text") from None
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"not a valid model file (possibly truncated): {_told(error)}") from None
+        raise ValueError(f"not a valid model file (possibly truncated): {_described(error)}") from None
     mixture = Mixture.from_dict(plain)
     about = plain.get("about", {})
     columns = _columns(plain, mixture)
     return Model(mixture, columns, about if isinstance(about, dict) else {}, _categories(plain, columns))
 
 
-def _told(error: Exception) -> str:
+def _described(error: Exception) -> str:
     """What is wrong with JSON text, in words of its own."""
     if isinstance(error, json.JSONDecodeError):
         return f"it is not JSON from line {error.lineno}, character {error.colno} on"

@@ -72,7 +72,7 @@ def _check_not_twice(option: str, path: str, named: Mapping[str, str]) -> None:
 
 
 def _followed(path: str) -> Path:
-    """Where a path leads through symbolic links, which are kept."""
+    """Where a path margins through symbolic links, which are kept."""
     return Path(os.path.realpath(path))
 
 

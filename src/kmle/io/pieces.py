@@ -101,10 +101,10 @@ def _of_text(
         frames = read_blocks(source, layout, wanted, categories)
         yield from (_batch(frame, chosen, weights) for frame in _regrouped(frames, size))
 
-    told = [*source.notes, layout.note(source.name), *notes]
+    notes_found = [*source.notes, layout.note(source.name), *notes]
     n_rows = None if layout.sample.height else 0
     return Pieces(
-        tuple(chosen), batches, 8 * len(wanted), n_rows, layout.first_line, tuple(note for note in told if note)
+        tuple(chosen), batches, 8 * len(wanted), n_rows, layout.first_line, tuple(note for note in notes_found if note)
     )
 
 

@@ -49,7 +49,7 @@ def read_table(
     if coder:
         coder.check(table.source, table.columns)
         rows = np.array(table.rows, dtype=float)
-        table = replace(table, categories=coder.settle(table.columns, rows), rows=rows)
+        table = replace(table, categories=coder.finish(table.columns, rows), rows=rows)
     return without_missing(table, drop_missing)
 
 
@@ -105,14 +105,14 @@ def _from_text(
     chosen, notes = numeric_columns(source.name, layout.sample, chosen, ignore_text, layout, categories)
     wanted = [*chosen, *([] if weights is None or weights in chosen else [weights])]
     values = _gathered(source, layout, wanted, categories)
-    told = [*source.notes, layout.note(source.name), *notes]
+    notes_found = [*source.notes, layout.note(source.name), *notes]
     return Table(
         values[:, : len(chosen)] if len(wanted) > len(chosen) else values,
         tuple(chosen),
         source.name,
         None if weights is None else values[:, wanted.index(weights)],
         layout.first_line,
-        tuple(note for note in told if note),
+        tuple(note for note in notes_found if note),
         cells=lambda: read_cells(source, layout),
     )
 
@@ -145,7 +145,7 @@ def _json_lines(source: Source) -> pl.DataFrame:
 def _from_columnar(
     source: Source, columns: list[str] | None, weights: str | None, ignore_text: bool, categories: Categories
 ) -> Table:
-    """Parquet and Arrow: the names and kinds of all columns are looked at, only those asked for are read."""
+    """Parquet and Arrow: the names and kinds of all columns are examined, only those asked for are read."""
     readers = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "arrow-stream": pl.read_ipc_stream}
     options: dict[str, Any] = {"glob": False} if source.kind == "parquet" else {"use_pyarrow": False}
     place = source.plain()

@@ -48,7 +48,7 @@ class TableStream:
         return len(self.columns)
 
     @property
-    def n_kept(self) -> int | None:
+    def n_responsibilities(self) -> int | None:
         """How many rows there are to use; None until that is known."""
         return None if self.n_rows is None or self.n_dropped is None else self.n_rows - self.n_dropped
 
@@ -117,7 +117,7 @@ def open_stream(
     `batch_rows` rows; when None as many as make 32 MB, at most 262144.
 
     >>> from importlib.resources import files
-    >>> stream = open_stream(str(files("kmle") / "data" / "faithful.csv"), batch_rows=100)
+    >>> stream = open_stream(str(files("kmle") / "io" / "faithful.csv"), batch_rows=100)
     >>> stream.columns, [len(batch) for batch in stream]
     (('eruptions', 'waiting'), [100, 100, 72])
     """

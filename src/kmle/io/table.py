@@ -135,10 +135,10 @@ def _first_gap(table: Table, missing: NDArray[Any] | None, gaps: NDArray[Any] | 
         count, row = int(flat.sum()), int(np.argmax(flat.any(axis=1)))
         where = f"column {table.columns[int(np.argmax(flat[row]))]!r}"
     # A part of a table does not know how many values the other parts miss.
-    told = (
+    message = (
         "a value is missing" if count == 1 or table.first_row is not None else f"{count} values are missing, the first"
     )
     return (
-        f"{table.source}: {told} in {table.row_name(row)}, {where}: "
+        f"{table.source}: {message} in {table.row_name(row)}, {where}: "
         "fill it in, or leave incomplete rows out with --drop-missing"
     )

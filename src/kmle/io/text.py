@@ -27,7 +27,7 @@ THOUSANDS = {"comma": ",", "point": ".", "dot": ".", "space": " ", "apostrophe":
 
 @dataclass(frozen=True)
 class TextOptions:
-    """What is known about a text file before it is looked at; None is found out."""
+    """What is known about a text file before it is examined; None is found out."""
 
     has_header: bool | None = None
     separator: str | None = None
@@ -70,17 +70,17 @@ class Layout:
 
     def note(self, name: str) -> str | None:
         """What was found out that a reader may not expect."""
-        told = []
+        parts = []
         usual = self.separator == "," or (self.separator == "\t" and ".tsv" in name)
         if self.asked.separator is None and not usual:
-            told.append(f"fields are separated by {SEPARATORS[self.separator]}")
+            parts.append(f"fields are separated by {SEPARATORS[self.separator]}")
         if self.decimal_comma:
-            told.append("decimals have a comma")
+            parts.append("decimals have a comma")
         if not self.has_header:
             why = "the first line is numbers, so " if self.asked.has_header is None else ""
             hint = " (--header takes the first line for their names)" if self.asked.has_header is None else ""
-            told.append(f"{why}columns are named x0, x1, ...{hint}")
-        return f"{name}: {'; '.join(told)}" if told else None
+            parts.append(f"{why}columns are named x0, x1, ...{hint}")
+        return f"{name}: {'; '.join(parts)}" if parts else None
 
     def plain(self, cells: pl.Expr) -> pl.Expr:
         """Cells of text with their numbers as Python writes them."""

@@ -40,10 +40,10 @@ def _system_errors() -> Iterator[None]:
     try:
         yield
     except pl.exceptions.PolarsError as error:
-        told = re.search(r"os error (\d+)", str(error))
-        if told is None:
+        found = re.search(r"os error (\d+)", str(error))
+        if found is None:
             raise
-        raise OSError(int(told[1]), os.strerror(int(told[1]))) from None
+        raise OSError(int(found[1]), os.strerror(int(found[1]))) from None
 
 
 def _write(file: BinaryIO, kind: str, columns: Columns) -> None:

@@ -1,4 +1,4 @@
-"""The array type every layer speaks."""
+"""The array types every layer uses."""
 
 from typing import Any, TypeAlias
 
@@ -6,3 +6,4 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.floating[Any]]
+Labels: TypeAlias = NDArray[np.int32]

@@ -34,10 +34,10 @@ def checksum(X: Any, weights: Array | None) -> int:
 
 def digest(X: Any, weights: Array | None) -> str:
     """One of a table, dense or sparse, and the weights of its rows, from 16 MB of both at most."""
-    told = sha256(usedforsecurity=False)
+    hasher = sha256(usedforsecurity=False)
     for part in _parts(X, weights, DIGEST_BYTES):
-        told.update(part)
-    return told.hexdigest()
+        hasher.update(part)
+    return hasher.hexdigest()
 
 
 def merged(checksums: tuple[int, ...]) -> str:

@@ -38,7 +38,7 @@ def _reject(outside: NDArray[np.bool_], values: Array, sentence: str) -> None:
 
 
 def gamma_shape(gap: Array) -> Array:
-    """The shape a of a gamma law with log(a) - psi(a) = gap, where gap = log E[x] - E[log x] >= 0.
+    """The shape a of a gamma distribution with log(a) - psi(a) = gap, where gap = log E[x] - E[log x] >= 0.
 
     Newton on 1/a from Minka's closed-form start (2002), which is already within 1.3 %.
 
@@ -142,7 +142,8 @@ def _dirichlet_total(eta: Array, start: Array) -> Array:
 
 
 def sphere_concentration(length: Array, dimension: int) -> Array:
-    """The kappa with A_d(kappa) = length, A_d the mean resultant length of a von Mises-Fisher law in d dimensions.
+    """The kappa with A_d(kappa) = length, A_d the mean resultant length of a von Mises-Fisher distribution in d
+    dimensions.
 
     Newton (Sra 2012) from the start of Banerjee et al. (2005); near length one it works on the gap 1 - length,
     so that the only digits lost are those the argument itself does not carry.

@@ -119,7 +119,7 @@ def multivariate_trigamma(a: Array, size: int) -> Array:
 
 
 class ScaledBessel(NamedTuple):
-    """What a von Mises-Fisher law of order v asks of the modified Bessel function I_v, all finite at x = 0."""
+    """What a von Mises-Fisher distribution of order v asks of the modified Bessel function I_v, all finite at x = 0."""
 
     log_value: Array  # log(I_v(x) / x^v)
     quotient: Array  # I_{v+1}(x) / (x I_v(x))

@@ -10,8 +10,8 @@ from ..numerics.arrays import Array
 MOST_BINS, FEWEST_BINS = 100, 8
 # Of n rows at most this many times the square root of n bins: few rows in many bins are a comb.
 BINS_PER_ROOT = 3.0
-# Rows looked at to settle the width; all rows are counted.
-LOOKED_AT = 20_000
+# Rows examined to settle the width; all rows are counted.
+SAMPLED_ROWS = 20_000
 
 
 @dataclass(frozen=True)

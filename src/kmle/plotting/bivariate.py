@@ -38,12 +38,12 @@ def draw_plane(
     names: list[str],
     contours: bool = True,
 ) -> None:
-    """Points (n, 2) by label and, where the law of the two columns is known, its densities."""
+    """Points (n, 2) by label and, where the distribution of the two columns is known, its densities."""
     angles = mixture is not None and isinstance(mixture.family, VonMises)
     points = wrapped(points) if angles else points
     draw_points(ax, jittered(points, mixture), labels, n_components)
     if mixture is not None and not few_values(mixture, points):
-        draw_laws(ax, mixture, points, contours)
+        draw_components(ax, mixture, points, contours)
     _limits(ax, mixture, points)
     ax.set(xlabel=names[0], ylabel=names[1])
     if angles:
@@ -60,7 +60,7 @@ def draw_points(ax: "Axes", points: Array, labels: NDArray[np.intp], n_component
     )
 
 
-def draw_laws(ax: "Axes", mixture: Mixture, points: Array, contours: bool = True) -> None:
+def draw_components(ax: "Axes", mixture: Mixture, points: Array, contours: bool = True) -> None:
     """Ellipses (Gaussian families) or contours of the components, and contours of the mixture."""
     from matplotlib.patches import Ellipse
 
@@ -78,12 +78,12 @@ def draw_laws(ax: "Axes", mixture: Mixture, points: Array, contours: bool = True
         angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
         for radius in (1.0, 2.0):
             width, height = 2 * radius * np.sqrt(np.maximum(values[::-1], 0.0))
-            centre = (float(parts[0][label, 0]), float(parts[0][label, 1]))
-            ax.add_patch(Ellipse(centre, width, height, angle=angle, fill=False, color=colour, lw=1.4, zorder=4))
-    centres = means(mixture)
-    if centres is not None and k > 1:
+            center = (float(parts[0][label, 0]), float(parts[0][label, 1]))
+            ax.add_patch(Ellipse(center, width, height, angle=angle, fill=False, color=colour, lw=1.4, zorder=4))
+    centers = means(mixture)
+    if centers is not None and k > 1:
         for label, colour in enumerate(colours(k)):
-            number(ax, label, float(centres[label, 0]), float(centres[label, 1]), colour)
+            number(ax, label, float(centers[label, 0]), float(centers[label, 1]), colour)
 
 
 def contour(

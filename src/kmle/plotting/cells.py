@@ -11,7 +11,7 @@ from ..families.support import Integers, Interval
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..palette import colours
-from .bins import LOOKED_AT, view
+from .bins import SAMPLED_ROWS, view
 from .bivariate import draw_points
 from .marginals import column_supports, gaussian_parts, marginal, means
 from .reading import Columns, Model, dense, mixture_of, named_columns, read
@@ -48,7 +48,7 @@ def plot_cells(
     subject = None if X is None else read(model, X, columns)
     names, chosen = named_columns(model, columns) if subject is None else (subject.names, subject.columns)
     mixture = _plane(whole, chosen)
-    rows = mixture.sample(2000, 0) if subject is None else dense(subject.sampled(LOOKED_AT), chosen)
+    rows = mixture.sample(2000, 0) if subject is None else dense(subject.sampled(SAMPLED_ROWS), chosen)
     axes = plain_axes("plot_cells", ax, (6.4, 4.6))
     limits = [_limits(mixture, at, given, rows) for at, given in enumerate((xlim, ylim))]
     logarithmic = [given is None and _logarithmic(mixture, at, rows) for at, given in enumerate((xlim, ylim))]
@@ -116,7 +116,7 @@ def scores(mixture: Mixture, points: Array) -> Array:
         return mixture.log_joint(points)
     center = family.center(natural)
     (natural,) = family.centered(center, natural)
-    points = points if center is None else family.measured_from(points, center)
+    points = points if center is None else family.centered_rows(points, center)
     return family.sufficient_statistic(points) @ natural.T - family.log_normalizer(natural) + log_weights
 
 
@@ -141,10 +141,10 @@ def _draw_cells(ax: "Axes", mixture: Mixture, limits: list[Limits], logarithmic:
     for label in np.unique(owners) if k > 1 else []:
         others = np.delete(heights, label, axis=-1).max(axis=-1)
         ax.contour(x, y, heights[..., label] - others, levels=[0.0], colors=["white"], linewidths=1.6, zorder=1)
-    centres = means(mixture)
-    if centres is not None:
-        ax.scatter(centres[:, 0], centres[:, 1], s=90, c="white", edgecolors=INK, linewidths=0.8, zorder=5)
-        for label, (at_x, at_y) in enumerate(centres):
+    centers = means(mixture)
+    if centers is not None:
+        ax.scatter(centers[:, 0], centers[:, 1], s=90, c="white", edgecolors=INK, linewidths=0.8, zorder=5)
+        for label, (at_x, at_y) in enumerate(centers):
             number(ax, label, float(at_x), float(at_y), INK)
 
 

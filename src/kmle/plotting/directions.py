@@ -10,7 +10,7 @@ from ..families import VonMises
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..palette import colours
-from .bins import LOOKED_AT
+from .bins import SAMPLED_ROWS
 from .bivariate import ONE_SIGMA, TWO_SIGMA, contour, draw_points
 from .style import BARS, FAINT, GREY, INK, NORMAL, SMALL, number
 from .univariate import MIXTURE_DASHES, wrapped
@@ -78,7 +78,7 @@ def _sectors(angles: Array, mixture: Mixture) -> int:
     concentration = mixture.source["concentration"].ravel()
     fair = mixture.weights >= 0.5 * mixture.weights.mean()
     spread = min(np.pi / 2, 1.35 / np.sqrt(max(float(concentration[fair].max()), 1.0)))
-    count = min(len(angles), LOOKED_AT) * float(mixture.weights[fair][np.argmax(concentration[fair])])
+    count = min(len(angles), SAMPLED_ROWS) * float(mixture.weights[fair][np.argmax(concentration[fair])])
     wanted = 2 * np.pi / (2 * spread / count ** (1 / 3))
     # A multiple of four, so that the quarters of the circle are edges.
     return 4 * int(np.clip(round(wanted / 4), 4, 20))

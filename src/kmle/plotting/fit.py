@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..estimator.arguments import whole_number
+from ..estimators.arguments import whole_number
 from ..families import Bernoulli, Categorical, Dirichlet, Multinomial, VonMises, VonMisesFisher
 from ..families.support import PositiveDefinite
 from .bivariate import draw_plane
@@ -34,7 +34,7 @@ def plot_fit(
     ax: "Axes | NDArray[np.object_] | None" = None,
     max_points: int = 5000,
 ) -> "Axes | NDArray[np.object_]":
-    """Draws the rows of X and the mixture (a fitted estimator, its `fit_`, or a Mixture) together.
+    """Draws the rows of X and the mixture (a fitted estimator, its `result_`, or a Mixture) together.
 
     One column: a histogram with the densities; two: points by label with ellipses or contours; more: a pair plot, for
     which an array of Axes is returned. Angles, directions, three proportions, matrices, binary columns and categories
@@ -48,7 +48,7 @@ def plot_fit(
     """
     whole_number("max_points", max_points, 1)
     subject = read(model, X, columns)
-    kind = picture_of(subject)
+    kind = plot_of(subject)
     if kind == "pairs":
         return draw_pairs("plot_fit", subject, ax, max_points)
     square = kind in ("rose", "matrices", "triangle")
@@ -57,7 +57,7 @@ def plot_fit(
     return axes
 
 
-def picture_of(subject: Subject) -> str:
+def plot_of(subject: Subject) -> str:
     """Which kind of picture suits the family and the columns to draw."""
     family, count = subject.mixture.family, len(subject.columns)
     if isinstance(family, Bernoulli | Categorical | Multinomial):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..learning import Fit
+from ..algorithms import Fit
 from ..numerics.arrays import Array
 from ..palette import PALETTE
 from .style import GREY, INK, integer_ticks, legend, plain_axes, tidy, title
@@ -47,10 +47,10 @@ def plot_history(fit: Any, ax: "Axes | None" = None) -> "Axes":
     axes.ticklabel_format(axis="y", useOffset=False, style="plain")
     tidy(axes)
     rose = f"from {min([*search[:1], outcome.objectives[0]]):.6g} to {outcome.objective:.6g}"
-    told = (
+    message = (
         f"{outcome.algorithm}, {outcome.n_iter} iteration{'s' * (outcome.n_iter != 1)}, {rose}: {outcome.stop_reason}"
     )
-    title(axes, "How the objective rose", told)
+    title(axes, "How the objective rose", message)
     if len(names) > 1:
         legend(axes, handles, names, "after a change of")
     return axes
@@ -86,5 +86,5 @@ def fit_of(fit: Any) -> Fit:
         return fit
     if not hasattr(fit, "fit"):
         raise ValueError(f"plot_history draws a Fit or a fitted estimator, not a {type(fit).__name__}")
-    check_is_fitted(fit, "fit_")
-    return fit.fit_
+    check_is_fitted(fit, "result_")
+    return fit.result_

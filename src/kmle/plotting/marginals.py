@@ -1,4 +1,4 @@
-"""The laws of some of the columns: what single panels of a picture draw."""
+"""The distributions of some of the columns: what single panels of a picture draw."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ from ..families.support import Blocks, Integers, Interval, Support
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 
-Laws = tuple[ExponentialFamily, Array]
+Marginals = tuple[ExponentialFamily, Array]
 
 
 def marginal(mixture: Mixture, columns: Sequence[int]) -> Mixture | None:
@@ -31,11 +31,11 @@ def marginal(mixture: Mixture, columns: Sequence[int]) -> Mixture | None:
     >>> marginal(wide, [1]).source["mean"]
     array([[5.]])
     """
-    laws = _laws(mixture.family, mixture.natural, tuple(columns))
-    return None if laws is None else Mixture(laws[0], mixture.weights, laws[1])
+    found = _marginals(mixture.family, mixture.natural, tuple(columns))
+    return None if found is None else Mixture(found[0], mixture.weights, found[1])
 
 
-def _laws(family: ExponentialFamily, natural: Array, columns: tuple[int, ...]) -> Laws | None:
+def _marginals(family: ExponentialFamily, natural: Array, columns: tuple[int, ...]) -> Marginals | None:
     width = family.n_features or 1
     if columns == tuple(range(width)):
         return family, natural
@@ -44,7 +44,7 @@ def _laws(family: ExponentialFamily, natural: Array, columns: tuple[int, ...]) -
         source = {"mean": mean[:, columns], "covariance": covariance[:, columns][:, :, columns]}
         return Gaussian(n_features=len(columns)), Gaussian().natural_from_source(**source)
     if family.independent_columns:
-        blocks = natural.reshape(len(natural), family.order_for(1), width)[:, :, columns]
+        blocks = natural.reshape(len(natural), family.n_statistics_for(1), width)[:, :, columns]
         return replace(family, n_features=len(columns)), blocks.reshape(len(natural), -1)
     if isinstance(family, Categorical):
         return _categorical(family, natural, columns)
@@ -55,11 +55,11 @@ def _laws(family: ExponentialFamily, natural: Array, columns: tuple[int, ...]) -
     return _product(family, natural, columns) if isinstance(family, Product) else None
 
 
-def _categorical(family: Categorical, natural: Array, columns: tuple[int, ...]) -> Laws:
+def _categorical(family: Categorical, natural: Array, columns: tuple[int, ...]) -> Marginals:
     levels = category_counts(family)
-    stretches = np.split(natural, np.cumsum(levels)[:-1], axis=1)
+    spans = np.split(natural, np.cumsum(levels)[:-1], axis=1)
     chosen = tuple(levels[column] for column in columns)
-    return Categorical(chosen), np.concatenate([stretches[column] for column in columns], axis=1)
+    return Categorical(chosen), np.concatenate([spans[column] for column in columns], axis=1)
 
 
 def category_counts(family: Categorical) -> tuple[int, ...]:
@@ -68,10 +68,10 @@ def category_counts(family: Categorical) -> tuple[int, ...]:
     return counts if isinstance(counts, tuple) else (counts or 1,) * (family.n_features or 1)
 
 
-def _product(family: Product, natural: Array, columns: tuple[int, ...]) -> Laws | None:
+def _product(family: Product, natural: Array, columns: tuple[int, ...]) -> Marginals | None:
     """The blocks that hold the columns, each reduced to them; None if a block would have to be cut in two."""
     starts = np.cumsum([0, *family.widths])
-    stretches = np.split(natural, np.cumsum([block.order for block in family.families])[:-1], axis=1)
+    spans = np.split(natural, np.cumsum([block.n_statistics for block in family.families])[:-1], axis=1)
     owners = [int(np.searchsorted(starts, column, side="right")) - 1 for column in columns]
     places = [owner for at, owner in enumerate(owners) if at == 0 or owners[at - 1] != owner]
     if len(set(places)) < len(places):
@@ -79,17 +79,17 @@ def _product(family: Product, natural: Array, columns: tuple[int, ...]) -> Laws 
     parts = []
     for place in places:
         inside = tuple(int(c - starts[place]) for c, owner in zip(columns, owners, strict=True) if owner == place)
-        parts.append(_laws(family.families[place], stretches[place], inside))
-    laws = [part for part in parts if part is not None]
-    if len(laws) < len(parts):
+        parts.append(_marginals(family.families[place], spans[place], inside))
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts):
         return None
-    if len(laws) == 1:
-        return laws[0]
-    return Product(tuple(law[0] for law in laws)), np.concatenate([law[1] for law in laws], axis=1)
+    if len(found) == 1:
+        return found[0]
+    return Product(tuple(natural[0] for natural in found)), np.concatenate([natural[1] for natural in found], axis=1)
 
 
 def gaussian_parts(family: ExponentialFamily, natural: Array) -> tuple[Array, Array] | None:
-    """Means (k, d) and covariances (k, d, d) of Gaussian laws of any kind; None for other families."""
+    """Means (k, d) and covariances (k, d, d) of Gaussian distributions of any kind; None for other families."""
     if not isinstance(family, Gaussian | DiagonalGaussian | SphericalGaussian | FixedCovarianceGaussian):
         return None
     source = family.source_from_natural(natural)
@@ -130,15 +130,15 @@ def means(mixture: Mixture) -> Array | None:
 
 def _quadrature_means(mixture: Mixture) -> Array:
     values = []
-    for law in mixture.natural:
-        x, mass = weighted_nodes(mixture.family, law)
+    for natural in mixture.natural:
+        x, mass = weighted_nodes(mixture.family, natural)
         values.append(mass @ x)
     return np.array(values)[:, None]
 
 
-def weighted_nodes(family: ExponentialFamily, law: Array) -> tuple[Array, Array]:
-    """Points and the probability each stands for, of one univariate law (D,)."""
-    x, weight = family.nodes(law)
-    log_density = family.sufficient_statistic(x[:, None]) @ law + family.log_carrier(x[:, None])
+def weighted_nodes(family: ExponentialFamily, natural: Array) -> tuple[Array, Array]:
+    """Points and the probability each stands for, of one univariate distribution (D,)."""
+    x, weight = family.nodes(natural)
+    log_density = family.sufficient_statistic(x[:, None]) @ natural + family.log_carrier(x[:, None])
     mass = weight * np.exp(log_density - log_density.max())
     return x, mass / mass.sum()

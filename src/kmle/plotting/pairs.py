@@ -54,12 +54,12 @@ def telling_columns(subject: Subject, points: Array, labels: NDArray[np.intp]) -
     """All columns asked for or, of too many, those whose variance lies most between the components."""
     if len(subject.columns) <= MOST_COLUMNS:
         return list(subject.columns)
-    centred = points - points.mean(axis=0)
+    centered = points - points.mean(axis=0)
     between = np.zeros(points.shape[1])
     for label in np.unique(labels):
-        own = centred[labels == label]
+        own = centered[labels == label]
         between += len(own) * own.mean(axis=0) ** 2
-    share = between / np.maximum((centred**2).sum(axis=0), 1e-300)
+    share = between / np.maximum((centered**2).sum(axis=0), 1e-300)
     best = np.sort(np.argsort(-share, kind="stable")[:MOST_COLUMNS])
     return [subject.columns[place] for place in best]
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..estimator.arguments import whole_number
+from ..estimators.arguments import whole_number
 from ..families.support import Integers, Interval
 from ..numerics.arrays import Array
 from ..palette import colours
-from .bins import LOOKED_AT, view
+from .bins import SAMPLED_ROWS, view
 from .marginals import column_supports
 from .reading import Model, Subject, dense, read
 from .scales import is_logarithmic, log_view
@@ -26,7 +26,7 @@ NAMED_FROM = 0.04
 def plot_posterior(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, max_points: int = 4000) -> "Axes":
     """Draws the probability of every component given the row, stacked: one column of X along it, else row by row.
 
-    Rows stand by their label, the most certain first, so the ragged edges are the rows in doubt.
+    Rows stand by their label, the most certain first, so the ragged edges are the rows uncertain.
 
     >>> from kmle import Mixture
     >>> mixture = Mixture.from_source("poisson", [0.5, 0.5], rate=[2.0, 9.0])
@@ -38,7 +38,7 @@ def plot_posterior(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, max_
     axes = plain_axes("plot_posterior", ax, (6.8, 3.6))
     mixture = subject.mixture
     along = mixture.family.n_features == 1 and isinstance(column_supports(mixture)[0], Integers | Interval)
-    posterior = mixture.posterior(subject.sampled(LOOKED_AT if along else max_points))
+    posterior = mixture.posterior(subject.sampled(SAMPLED_ROWS if along else max_points))
     if along:
         _draw_along(axes, subject)
     else:
@@ -46,9 +46,9 @@ def plot_posterior(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, max_
     axes.set(ylim=(0, 1), ylabel="posterior probability")
     tidy(axes, None)
     axes.tick_params(axis="x", length=3 if along else 0)
-    doubt = f"{100 * (1 - posterior.max(axis=1).mean()):.1f} % of the labels expected wrong"
+    expected = f"{100 * (1 - posterior.max(axis=1).mean()):.1f} % of the labels expected wrong"
     total = subject.rows.shape[0]
-    title(axes, "How certain the labels are", row_note(total if along else len(posterior), total, doubt))
+    title(axes, "How certain the labels are", row_note(total if along else len(posterior), total, expected))
     component_legend(axes, mixture)
     return axes
 
@@ -57,7 +57,7 @@ def _draw_along(ax: "Axes", subject: Subject) -> None:
     """Responsibilities over the values of the one column, and the data as a rug."""
     mixture = subject.mixture
     (support,) = column_supports(mixture)
-    values = dense(subject.sampled(LOOKED_AT), [0])[:, 0]
+    values = dense(subject.sampled(SAMPLED_ROWS), [0])[:, 0]
     low, high = view(values)
     if isinstance(support, Integers):
         x = np.arange(np.floor(low), np.ceil(high) + 1)

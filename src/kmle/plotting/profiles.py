@@ -60,11 +60,11 @@ def _column_sums(rows: Array | csr_array) -> Array:
 
 def _categorical(subject: Subject, family: Categorical) -> Profile:
     counts = category_counts(family)
-    stretches = np.split(subject.mixture.source["probabilities"], np.cumsum(counts)[:-1], axis=1)
+    spans = np.split(subject.mixture.source["probabilities"], np.cumsum(counts)[:-1], axis=1)
     tables, overall, entries, groups = [], [], [], []
     for column in subject.columns:
         codes = dense(subject.rows, [column])[:, 0].astype(np.intp)
-        tables.append(stretches[column])
+        tables.append(spans[column])
         overall.append(np.bincount(codes, minlength=counts[column]) / len(codes))
         entries += [str(code) for code in range(counts[column])]
         groups.append((subject.names[column], counts[column]))

@@ -53,11 +53,11 @@ def plot_qq(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, columns: Co
 
 def mixture_quantiles(mixture: Mixture, shares: Array) -> Array:
     """The values below which the mixture of one column has these shares of its mass."""
-    laws = [weighted_nodes(mixture.family, law) for law in mixture.natural]
-    x = np.unique(np.concatenate([nodes for nodes, _ in laws]))
+    distributions = [weighted_nodes(mixture.family, distribution) for distribution in mixture.natural]
+    x = np.unique(np.concatenate([nodes for nodes, _ in distributions]))
     below = np.zeros(len(x))
     whole = isinstance(column_supports(mixture)[0], Integers)
-    for weight, (nodes, mass) in zip(mixture.weights, laws, strict=True):
+    for weight, (nodes, mass) in zip(mixture.weights, distributions, strict=True):
         if whole:
             below += weight * np.append(0.0, np.cumsum(mass))[np.searchsorted(nodes, x, side="right")]
         else:

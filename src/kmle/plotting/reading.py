@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimator import KMLE, ExponentialFamilyMixture
-from ..families.checking import as_rows
+from ..algorithms import Fit
+from ..estimators import KMLE, ExponentialFamilyMixture
 from ..families.sparse import check_sparse, issparse
-from ..learning import Fit
+from ..families.validation import as_rows
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 
@@ -70,7 +70,7 @@ def mixture_of(model: Any) -> Mixture:
     if isinstance(model, Fit):
         return model.mixture
     if not hasattr(model, "fit"):
-        raise ValueError(f"model is a {type(model).__name__}: give a fitted KMLE, its fit_, or a Mixture")
+        raise ValueError(f"model is a {type(model).__name__}: give a fitted KMLE, its result_, or a Mixture")
     check_is_fitted(model, "mixture_")
     return model.mixture_
 

@@ -10,7 +10,7 @@ from ..families.support import Integers, Interval
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..palette import PALETTE, colours
-from .bins import LOOKED_AT, MOST_BINS, Bins, continuous_bins, integer_bins
+from .bins import MOST_BINS, SAMPLED_ROWS, Bins, continuous_bins, integer_bins
 from .marginals import column_supports, weighted_nodes
 from .scales import bounds, is_logarithmic
 from .style import BARS, INK, integer_ticks, number
@@ -34,7 +34,7 @@ VISIBLE = 2e-3
 def draw_column(ax: "Axes", mixture: Mixture, values: Array, name: str, small: bool = False) -> str:
     """The histogram of all values with the densities over it; returns a note on what is not to be seen."""
     most = SMALL_BINS if small else MOST_BINS
-    every = -(-len(values) // LOOKED_AT)
+    every = -(-len(values) // SAMPLED_ROWS)
     # The smallest and the largest value are among the few that settle the bins, so the ends are those of all rows.
     few = np.concatenate([values[::every], [values.min(), values.max()]]).astype(float)
     labels = mixture.predict(few[:, None])
@@ -76,9 +76,9 @@ def density_grid(mixture: Mixture, start: float, stop: float, lower: float, uppe
     if not isinstance(mixture.family.support, Interval):
         return even
     points = [even]
-    for law in mixture.natural:
+    for distribution in mixture.natural:
         try:
-            x, mass = weighted_nodes(mixture.family, law)
+            x, mass = weighted_nodes(mixture.family, distribution)
         except ValueError:  # a needle, as of a constant column: the even points must do
             continue
         # Evenly spaced in probability, so that a peak has as many points as a slope.
@@ -168,7 +168,7 @@ def _draw_logarithms(
 
 
 def draw_by_label(ax: "Axes", values: Array, labels: NDArray[np.intp], n_components: int, name: str) -> None:
-    """Histograms by label, stacked: for columns whose own law has no formula."""
+    """Histograms by label, stacked: for columns whose own distribution has no formula."""
     bins = continuous_bins(values, labels, -np.inf, np.inf, SMALL_BINS)
     below = np.zeros(bins.count)
     for label, colour in enumerate(colours(n_components)):

@@ -16,7 +16,7 @@ from ..plotting.scales import is_logarithmic
 from .figure import Figure, Panel, rounded
 from .markup import label
 
-# Columns to choose from, quantiles of each, bars of a histogram, rows looked at.
+# Columns to choose from, quantiles of each, bars of a histogram, rows examined.
 MOST_COLUMNS, MOST_QUANTILES, BINS, MOST_ROWS = 12, 200, 20, 100_000
 
 
@@ -81,8 +81,8 @@ def transform_panel(subject: Subject) -> Panel | None:
         (subject.names[column], _transform_figure(pit(alone, dense(rows, [column]), 0)))
         for column, alone in calibrated_columns(subject)[:MOST_COLUMNS]
     ]
-    told = "The probability integral transform is flat where the mixture fits; 19 of 20 bars stay in the band."
-    return Panel(views, told) if views else None
+    message = "The probability integral transform is flat where the mixture fits; 19 of 20 bars stay in the band."
+    return Panel(views, message) if views else None
 
 
 def _transform_figure(values: Array) -> Figure:
@@ -112,11 +112,11 @@ def _transform_figure(values: Array) -> Figure:
         "bargap": 0.06,
         "showlegend": False,
     }
-    told = (
+    message = (
         f"Kolmogorov-Smirnov distance {distance:.3f}; 19 of 20 samples of a mixture known beforehand stay below "
         f"{limit(n):.3f}."
     )
-    return Figure([bars, band], layout, told)
+    return Figure([bars, band], layout, message)
 
 
 def limit(n: float, share: float = 0.05) -> float:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..selection import Selection
-from ..selection.pictures import DASHES, TITLES, lines_of, shown_range
+from ..selection.plots import DASHES, TITLES, lines_of, shown_range
 from .figure import Figure, Panel, Trace, rounded
 from .markup import element, label, table, text
 from .numbers import count, plain
@@ -58,5 +58,5 @@ def candidates_section(selection: Selection) -> str:
         cells = [*figures, plain(value, 2), plain(value - lowest, 2)]
         rows.append([text(candidate.name), count(candidate.n_components or 0), *cells])
     heads = ["family", "components", "log-likelihood", "parameters", TITLES[selection.criterion], "behind"]
-    told = [selection.sentence, *selection.notes]
-    return table(heads, rows) + "".join(element("p", text(sentence), class_="note") for sentence in told)
+    message = [selection.sentence, *selection.notes]
+    return table(heads, rows) + "".join(element("p", text(sentence), class_="note") for sentence in message)

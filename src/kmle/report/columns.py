@@ -7,7 +7,7 @@ from ..families import VonMises
 from ..families.support import Integers
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from ..plotting.bins import LOOKED_AT, Bins, continuous_bins, integer_bins
+from ..plotting.bins import SAMPLED_ROWS, Bins, continuous_bins, integer_bins
 from ..plotting.directions import INNER
 from ..plotting.marginals import column_supports
 from ..plotting.scales import bounds, is_logarithmic
@@ -28,7 +28,7 @@ MOST_DECADES = 12
 
 def column_figure(mixture: Mixture, values: Array, name: str) -> Figure:
     """The histogram of all values under the densities of a univariate mixture."""
-    every = -(-len(values) // LOOKED_AT)
+    every = -(-len(values) // SAMPLED_ROWS)
     few = np.concatenate([values[::every], [values.min(), values.max()]]).astype(float)
     (support,) = column_supports(mixture)
     if isinstance(support, Integers):
@@ -85,7 +85,7 @@ def _decades_figure(
 
 
 def by_label_figure(values: Array, labels: NDArray[np.intp], mixture: Mixture, name: str) -> Figure:
-    """Histograms by label, stacked: for columns whose own law has no formula."""
+    """Histograms by label, stacked: for columns whose own distribution has no formula."""
     bins = continuous_bins(values, labels, -np.inf, np.inf)
     middles = rounded(bins.edges[:-1] + bins.width / 2)
     traces = [
@@ -123,8 +123,8 @@ def rose_figure(mixture: Mixture, rows: Array) -> Figure:
     bars: Trace = {"type": "scatter", "mode": "none", "x": x, "y": y, "fill": "toself", "fillcolor": "@bars"}
     curves = []
     for component, curve in enumerate(joint.T):
-        seen = np.where(curve > VISIBLE * top, np.minimum(curve / top, 1.05), np.nan)
-        line = _arc(turn, seen)
+        visible = np.where(curve > VISIBLE * top, np.minimum(curve / top, 1.05), np.nan)
+        line = _arc(turn, visible)
         shown: Trace = {"type": "scatter", "mode": "lines", "x": rounded(line[:, 0]), "y": rounded(line[:, 1])}
         shown |= {"line": {"color": f"@{component}", "width": 2.2}, "hoverinfo": "skip"}
         curves.append(of_component(mixture, component, **shown))
@@ -177,33 +177,33 @@ def _bars(bins: Bins, heights: Array) -> Trace:
     }
 
 
-def _stretch(curve: Array, top: float) -> slice:
+def _visible_part(curve: Array, top: float) -> slice:
     """From the first to the last point of a curve that is seen, and one more at either end."""
-    seen = np.flatnonzero(curve > VISIBLE * top)
-    if not seen.size:
+    visible = np.flatnonzero(curve > VISIBLE * top)
+    if not visible.size:
         return slice(0, 1)
-    first, last = max(int(seen[0]) - 1, 0), int(seen[-1]) + 2
+    first, last = max(int(visible[0]) - 1, 0), int(visible[-1]) + 2
     return slice(first, last, max(1, (last - first) // COMPONENT_POINTS))
 
 
 def _curves(mixture: Mixture, x: Array, joint: Array, dots: bool) -> list[Trace]:
     mode, top = "lines+markers" if dots else "lines", float(joint.max())
-    stretches = [_stretch(curve, top) for curve in joint.T]
+    spans = [_visible_part(curve, top) for curve in joint.T]
     curves = [
         of_component(
             mixture,
             component,
             type="scatter",
             mode=mode,
-            x=rounded(x[stretch]),
-            y=rounded(curve[stretch]),
+            x=rounded(x[part]),
+            y=rounded(curve[part]),
             line={"color": f"@{component}", "width": 2.2},
             marker={"size": 6},
             fill="tozeroy",
             fillcolor=f"@{component}/0.13",
             hovertemplate="%{x}: %{y}<extra></extra>",
         )
-        for component, (curve, stretch) in enumerate(zip(joint.T, stretches, strict=True))
+        for component, (curve, part) in enumerate(zip(joint.T, spans, strict=True))
     ]
     total: Trace = {
         "type": "scatter",

@@ -10,23 +10,23 @@ from numpy.typing import ArrayLike
 from ..plotting.reading import Columns, Subject, read
 from ..plotting.style import heading
 from .calibration import quantile_panel, transform_panel
+from .details import card_row, command_line, written_by
 from .document import Section, document
 from .drift import (
     ColumnDrift,
     LikelihoodDrift,
     column_drifts,
     drift_section,
+    likelihood_details,
     likelihood_drift,
-    likelihood_facts,
     likelihood_panel,
     moved,
 )
-from .facts import card_row, command_line, written_by
-from .markup import facts, text
+from .markup import details, text
 from .numbers import count, percent, plain
 from .panels import certainty_panel, data_panel, weights_panel
 from .parameters import components_section
-from .rows import MOST_ROWS, RowNames, doubtful_rows, improbable_rows
+from .rows import MOST_ROWS, RowNames, improbable_rows, uncertain_rows
 from .summary import summary_section
 
 
@@ -78,9 +78,9 @@ def write_comparison(
     drifts, likelihood = column_drifts(subject), likelihood_drift(subject)
     sections = _sections(subject, drifts, likelihood, about or {}, command, row_names)
     what = heading(subject.mixture)
-    told = f"New data against a model: {what[:1].lower()}{what[1:]}. {moved(drifts)}"
+    message = f"New data against a model: {what[:1].lower()}{what[1:]}. {moved(drifts)}"
     page = document(
-        title or "New data against a model", told, _cards(subject, drifts, likelihood), sections, subject.mixture
+        title or "New data against a model", message, _cards(subject, drifts, likelihood), sections, subject.mixture
     )
     target = Path(path)
     target.write_text(page, encoding="utf-8", newline="\n")
@@ -117,16 +117,16 @@ def _sections(
     labels = mixture.predict(subject.sampled(MOST_ROWS))
     sizes = np.bincount(labels, minlength=mixture.n_components) * (subject.rows.shape[0] / len(labels))
     calibration = {"Quantiles": quantile_panel(subject), "Probability transforms": transform_panel(subject)}
-    doubt = [Section("Rows most in doubt", doubtful_rows(subject, row_names))] if mixture.n_components > 1 else []
+    uncertain = [Section("Rows most in doubt", uncertain_rows(subject, row_names))] if mixture.n_components > 1 else []
     return [
         Section("Drift of each column", drift_section(drifts), wide=True),
         Section("Likelihood", likelihood_panel(likelihood), key="likelihood"),
-        Section("Drift of the likelihood", facts(likelihood_facts(likelihood, _learned_at(about)))),
+        Section("Drift of the likelihood", details(likelihood_details(likelihood, _learned_at(about)))),
         Section("New data and the model", data_panel(subject), wide=True, key="data"),
         Section("Weights", weights_panel(subject, sizes), key="weights"),
         Section("Certainty", certainty_panel(subject), key="certainty"),
-        *doubt,
-        Section("Least probable rows", improbable_rows(subject, row_names), wide=not doubt),
+        *uncertain,
+        Section("Least probable rows", improbable_rows(subject, row_names), wide=not uncertain),
         *(
             Section(name, panel, key=name.split()[-1].lower())
             for name, panel in calibration.items()
@@ -134,7 +134,7 @@ def _sections(
         ),
         Section("Columns", summary_section(subject), wide=True),
         Section("Components of the model", components_section(mixture, sizes, NO_ERRORS, subject.names), wide=True),
-        Section("How to get it again", command_line(command) + facts(_origin(about) | written_by()), wide=True),
+        Section("How to get it again", command_line(command) + details(_origin(about) | written_by()), wide=True),
     ]
 
 

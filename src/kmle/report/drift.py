@@ -152,12 +152,12 @@ def drift_section(drifts: list[ColumnDrift]) -> str:
         "distance",
         "by chance",
     ]
-    told = (
+    message = (
         "The distance is Kolmogorov and Smirnov's; “by chance” is the probability of one at least as large if the rows "
         "follow the model. The population stability index compares ten slices: below 0.1 a column is stable, from 0.25 "
         "on it has changed."
     )
-    return table(heads, rows) + element("p", text(told), class_="note")
+    return table(heads, rows) + element("p", text(message), class_="note")
 
 
 def likelihood_panel(found: LikelihoodDrift) -> Panel:
@@ -187,9 +187,9 @@ def likelihood_panel(found: LikelihoodDrift) -> Panel:
     return Panel([("", Figure(traces, layout))], found.verdict)
 
 
-def likelihood_facts(found: LikelihoodDrift, learned: float | None) -> dict[str, str]:
+def likelihood_details(found: LikelihoodDrift, learned: float | None) -> dict[str, str]:
     """Mean log-densities, as they are told."""
-    told = {
+    message = {
         "Mean log-density": text(
             f"{plain(found.mean, 4)} of the rows, {plain(found.expected, 4)} of the model's draws"
         ),
@@ -201,8 +201,8 @@ def likelihood_facts(found: LikelihoodDrift, learned: float | None) -> dict[str,
         ),
     }
     if learned is not None:
-        told["When it was learned"] = text(f"{plain(learned, 4)} per row of the data then")
-    return told
+        message["When it was learned"] = text(f"{plain(learned, 4)} per row of the data then")
+    return message
 
 
 def moved(drifts: list[ColumnDrift]) -> str:

@@ -57,7 +57,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, above: str = "
     return element("div", element("table", *parts), class_="scroll")
 
 
-def facts(pairs: Mapping[str, str]) -> str:
+def details(pairs: Mapping[str, str]) -> str:
     """Names and what belongs to them; the latter is markup."""
     return '<dl class="facts">' + "".join(f"<dt>{text(k)}</dt><dd>{v}</dd>" for k, v in pairs.items()) + "</dl>"
 

@@ -64,6 +64,6 @@ def _decimals(numbers: Array, errors: Array | None) -> int | None:
     if (errors is None and np.array_equal(sizes, np.round(sizes))) or largest >= 1e6:
         return 0
     decimals = SIGNIFICANT - 1 - int(np.floor(np.log10(np.median(sizes) if errors is None else largest)))
-    if errors is not None and (told := errors[np.isfinite(errors) & (errors > 0)]).size:
-        decimals = 1 - int(np.floor(np.log10(told[told > 1e-3 * told.max()].min())))
+    if errors is not None and (known := errors[np.isfinite(errors) & (errors > 0)]).size:
+        decimals = 1 - int(np.floor(np.log10(known[known > 1e-3 * known.max()].min())))
     return int(np.clip(decimals, 0, MOST_DECIMALS))

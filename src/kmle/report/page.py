@@ -7,19 +7,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..families.checking import check_sample_weight
-from ..learning import Fit
+from ..algorithms import Fit
+from ..families.validation import check_sample_weight
 from ..numerics.arrays import Array
 from ..plotting.reading import Columns, Subject, read
 from ..plotting.style import heading
 from ..selection import Selection
 from .calibration import quantile_panel, transform_panel
 from .choice import candidates_section, criterion_panel
+from .details import cards, diagnosis, diagnostics_section, fit_details, likelihood_table, reproduction
 from .document import Section, document
-from .facts import cards, diagnosis, diagnostics_section, learning_facts, likelihood_table, reproduction
 from .panels import certainty_panel, data_panel, history_panel, weights_panel
 from .parameters import components_section, errors_of
-from .rows import RowNames, doubtful_rows, improbable_rows
+from .rows import RowNames, improbable_rows, uncertain_rows
 from .summary import summary_section
 
 
@@ -76,7 +76,7 @@ def write_report(
     """
     subject = _subject(estimator, X, columns)
     weights = check_sample_weight(sample_weight, subject.rows.shape[0])
-    fit = estimator.fit_
+    fit = estimator.result_
     sizes = np.bincount(fit.labels, weights, fit.mixture.n_components).astype(float)
     found = diagnosis(subject)
     sections = [
@@ -101,7 +101,7 @@ def _subject(estimator: Any, X: ArrayLike, columns: Columns) -> Subject:
     if not hasattr(estimator, "fit"):
         raise ValueError(f"estimator is a {type(estimator).__name__}: give a fitted KMLE or ExponentialFamilyMixture")
     check_is_fitted(estimator, "mixture_")
-    fit = getattr(estimator, "fit_", None)
+    fit = getattr(estimator, "result_", None)
     if fit is None or fit.mixture is not estimator.mixture_:
         raise ValueError("estimator was learned batch by batch, which leaves no history to report: use fit(X)")
     subject = read(estimator, X, columns)
@@ -113,8 +113,8 @@ def _subject(estimator: Any, X: ArrayLike, columns: Columns) -> Subject:
 
 def _about(fit: Fit, titled: bool, weighted: bool) -> str:
     """The line under the title."""
-    told = f"{heading(fit.mixture)}, learned by {fit.algorithm}." if titled else f"Learned by {fit.algorithm}."
-    return told + (" Tables count rows by their weights, plots and diagnostics each row once." if weighted else "")
+    message = f"{heading(fit.mixture)}, learned by {fit.algorithm}." if titled else f"Learned by {fit.algorithm}."
+    return message + (" Tables count rows by their weights, plots and diagnostics each row once." if weighted else "")
 
 
 def _of_components(fit: Fit, subject: Subject, sizes: Array, weights: Array | None) -> list[Section]:
@@ -128,12 +128,12 @@ def _of_components(fit: Fit, subject: Subject, sizes: Array, weights: Array | No
 
 
 def _of_rows(subject: Subject, row_names: RowNames) -> list[Section]:
-    doubt = []
+    uncertain = []
     if subject.mixture.n_components > 1:
-        doubt.append(Section("Rows most in doubt", doubtful_rows(subject, row_names)))
+        uncertain.append(Section("Rows most in doubt", uncertain_rows(subject, row_names)))
     return [
-        *doubt,
-        Section("Least probable rows", improbable_rows(subject, row_names), wide=not doubt),
+        *uncertain,
+        Section("Least probable rows", improbable_rows(subject, row_names), wide=not uncertain),
         Section("Columns", summary_section(subject), wide=True),
     ]
 
@@ -153,9 +153,9 @@ def _of_choice(selection: Selection | None) -> list[Section]:
 
 
 def _of_learning(estimator: Any, subject: Subject, sizes: Array, weights: Array | None) -> list[Section]:
-    fit = estimator.fit_
+    fit = estimator.result_
     return [
         Section("Learning", history_panel(fit), key="history"),
-        Section("How it went", learning_facts(estimator, subject, weights)),
+        Section("How it went", fit_details(estimator, subject, weights)),
         Section("Likelihood and criteria", likelihood_table(fit, float(sizes.sum()))),
     ]

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..algorithms import Fit
 from ..families import VonMises
-from ..learning import Fit
 from ..numerics.arrays import Array
-from ..plotting.fit import picture_of
+from ..plotting.fit import plot_of
 from ..plotting.history import search_ascent
 from ..plotting.marginals import marginal
 from ..plotting.pairs import telling_columns
@@ -36,7 +36,7 @@ CERTAINTY_ROWS = 20_000
 
 def data_panel(subject: Subject) -> Panel:
     """The data with the mixture, of the kind that suits the family."""
-    kind, mixture = picture_of(subject), subject.mixture
+    kind, mixture = plot_of(subject), subject.mixture
     if kind == "profile":
         return _profile(subject)
     if kind == "rose":
@@ -54,8 +54,8 @@ def data_panel(subject: Subject) -> Panel:
         labels = mixture.predict(rows)
         if kind == "triangle":
             return Panel([("", ternary_figure(mixture, rows, labels, subject.chosen_names))], _drawn(subject, rows))
-        told = f"Hammer's map, which keeps areas: {subject.names[0]} in the middle, {subject.names[2]} upwards. "
-        return Panel([("", sphere_figure(mixture, rows, labels))], told + _drawn(subject, rows))
+        message = f"Hammer's map, which keeps areas: {subject.names[0]} in the middle, {subject.names[2]} upwards. "
+        return Panel([("", sphere_figure(mixture, rows, labels))], message + _drawn(subject, rows))
     return _views(subject)
 
 
@@ -75,14 +75,16 @@ def _views(subject: Subject) -> Panel:
         views.append(("all pairs", pairs_figure(mixture, points[:, places], labels, telling, names)))
     for pair in pairs:
         names = [subject.names[column] for column in pair]
-        law, at = marginal(mixture, pair), [subject.columns.index(column) for column in pair]
-        views.append((f"{names[0]} {TIMES} {names[1]}", plane_figure(mixture, law, points[:, at], labels, names)))
+        distribution, at = marginal(mixture, pair), [subject.columns.index(column) for column in pair]
+        views.append(
+            (f"{names[0]} {TIMES} {names[1]}", plane_figure(mixture, distribution, points[:, at], labels, names))
+        )
     for column in singles:
         views.append((subject.names[column], _single(subject, column, rows, labels)))
-    told = [_drawn(subject, points)] if pairs else [f"{count(subject.rows.shape[0])} rows."]
+    message = [_drawn(subject, points)] if pairs else [f"{count(subject.rows.shape[0])} rows."]
     if len(telling) < len(subject.columns):
-        told.append(f"Pairs are of the {len(telling)} columns that tell the components apart best.")
-    return Panel(views, " ".join(told))
+        message.append(f"Pairs are of the {len(telling)} columns that tell the components apart best.")
+    return Panel(views, " ".join(message))
 
 
 def _single(subject: Subject, column: int, rows: Any, labels: NDArray[np.intp]) -> Figure:
@@ -99,12 +101,12 @@ def _profile(subject: Subject) -> Panel:
     profile, mixture = profile_of(subject), subject.mixture
     columns = [name for name, size in profile.groups for _ in range(size)]
     names = [f"{c}: {e}" if c else e for c, e in zip(columns, profile.entries, strict=True)]
-    table, told = profile.table, "Dots are the components, ticks all rows."
+    table, message = profile.table, "Dots are the components, ticks all rows."
     kept = np.arange(len(names))
     if len(names) > MOST_ENTRIES:
         spread = mixture.weights @ (table - mixture.weights @ table) ** 2
         kept = np.sort(np.argsort(-spread, kind="stable")[:MOST_ENTRIES])
-        told += f" Of {count(len(names))} entries, the {MOST_ENTRIES} that tell the components apart best."
+        message += f" Of {count(len(names))} entries, the {MOST_ENTRIES} that tell the components apart best."
     # Places rather than names along the axis: two columns may have the same name.
     places = np.arange(len(kept))
     dots = [
@@ -138,7 +140,7 @@ def _profile(subject: Subject) -> Panel:
         **legend_title(mixture),
         "showlegend": True,
     }
-    return Panel([("", Figure([overall, *dots], layout))], told)
+    return Panel([("", Figure([overall, *dots], layout))], message)
 
 
 def certainty_panel(subject: Subject) -> Panel:
@@ -168,11 +170,13 @@ def certainty_panel(subject: Subject) -> Panel:
         **legend_title(mixture),
         "showlegend": False,
     }
-    doubt = 100 * (1 - float(certainty.mean()))
-    told = f"Rows far to the right are sure of their component; {doubt:.1f} % of the labels are expected to be wrong."
+    wrong = 100 * (1 - float(certainty.mean()))
+    message = (
+        f"Rows far to the right are sure of their component; {wrong:.1f} % of the labels are expected to be wrong."
+    )
     shown = len(labels)
     note = f" {count(shown)} of {count(subject.rows.shape[0])} rows looked at." if shown < subject.rows.shape[0] else ""
-    return Panel([("", Figure(traces, layout))], told + note)
+    return Panel([("", Figure(traces, layout))], message + note)
 
 
 def weights_panel(subject: Subject, sizes: Array) -> Panel:
@@ -244,10 +248,10 @@ def history_panel(fit: Fit) -> Panel:
         # Differences of far less than a nat are rounding, not a rise.
         layout["yaxis"] |= {"range": [float(high) - LEAST_RISE, float(high) + 0.1 * LEAST_RISE]}
     penalty = " The objective includes the prior's penalty." if fit.includes_penalty else ""
-    told = f"{count(total)} half-step{'s' * (total != 1)}"
-    told += f", {count(MOST_STEPS)} of them drawn" if total > MOST_STEPS else ""
+    message = f"{count(total)} half-step{'s' * (total != 1)}"
+    message += f", {count(MOST_STEPS)} of them drawn" if total > MOST_STEPS else ""
     before = f" after {count(len(search))} passes of the search, whose best start is dashed" if len(search) else ""
-    return Panel([("", Figure(traces, layout))], f"Higher is better. {told}{before}.{penalty}")
+    return Panel([("", Figure(traces, layout))], f"Higher is better. {message}{before}.{penalty}")
 
 
 def _thinned(total: int) -> NDArray[np.intp]:

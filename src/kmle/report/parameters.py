@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algorithms.certificate import SOFT_ALGORITHMS
 from ..families import Categorical, ExponentialFamily, Product
 from ..inspection import StandardErrors, standard_errors
-from ..learning.certificate import SOFT_ALGORITHMS
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..plotting.marginals import category_counts
@@ -112,7 +112,7 @@ def errors_of(
     mixture: Mixture, X: Any, sample_weight: ArrayLike | None, algorithm: str, weights_held: bool
 ) -> StandardErrors | str:
     """Standard errors by the method that suits the algorithm, or the sentence that says why there are none."""
-    unknowns = mixture.n_components * (mixture.family.order + 1)
+    unknowns = mixture.n_components * (mixture.family.n_statistics + 1)
     if unknowns > MOST_UNKNOWNS:
         return f"There are no standard errors: {count(unknowns)} unknowns are too many; use kmle.inspection.bootstrap."
     method = "observed" if algorithm in SOFT_ALGORITHMS else "complete"
@@ -145,8 +145,8 @@ def components_section(mixture: Mixture, sizes: Array, errors: StandardErrors | 
     flat = [] if inline else [parameter for parameter in parameters if not parameter.is_matrix]
     others = [_flat_table(mixture, flat)] if flat else []
     others += [_matrices(mixture, parameter) for parameter in parameters if not inline and parameter.is_matrix]
-    told = f"Numbers after ± are standard errors ({known.method} information)." if known is not None else str(errors)
-    return shown + "".join(others) + element("p", text(told), class_="note")
+    message = f"Numbers after ± are standard errors ({known.method} information)." if known is not None else str(errors)
+    return shown + "".join(others) + element("p", text(message), class_="note")
 
 
 def _flat_table(mixture: Mixture, parameters: list[Parameter]) -> str:

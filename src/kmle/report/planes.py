@@ -93,9 +93,9 @@ def sphere_figure(mixture: Mixture, rows: Array, labels: NDArray[np.intp]) -> Fi
     joint = np.exp(mixture.log_joint(nodes)).reshape(*shape, -1)
     area = np.broadcast_to(np.cos(latitude), shape)
     lines = _contour_traces(mixture, joint, _on_grid(x, y), area)
-    centres = np.stack(hammer(mixture.source["direction"]), axis=1)
+    centers = np.stack(hammer(mixture.source["direction"]), axis=1)
     points = point_traces(mixture, np.stack(hammer(rows), axis=1), labels)
-    traces = [*_graticule(), *points, *lines, *_marks(mixture, centres)]
+    traces = [*_graticule(), *points, *lines, *_marks(mixture, centers)]
     return Figure(traces, {**bare_axes(), "hovermode": "closest", **legend_title(mixture)}, LINES)
 
 
@@ -110,8 +110,8 @@ def ternary_figure(mixture: Mixture, rows: Array, labels: NDArray[np.intp], name
     joint[inside] = np.exp(mixture.log_joint(shares[inside] / shares[inside].sum(axis=1, keepdims=True)))
     lines = _contour_traces(mixture, joint, _on_grid(x, y))
     concentration = mixture.source["concentration"]
-    centres = concentration / concentration.sum(axis=1, keepdims=True) @ CORNERS
-    traces = [*_triangle(), *point_traces(mixture, rows @ CORNERS, labels), *lines, *_marks(mixture, centres)]
+    centers = concentration / concentration.sum(axis=1, keepdims=True) @ CORNERS
+    traces = [*_triangle(), *point_traces(mixture, rows @ CORNERS, labels), *lines, *_marks(mixture, centers)]
     middle = CORNERS.mean(axis=0)
     notes = [
         note_at(name, *(middle + 1.14 * (corner - middle)), colour="@ink")
@@ -123,7 +123,9 @@ def ternary_figure(mixture: Mixture, rows: Array, labels: NDArray[np.intp], name
 def _component_lines(pair: Mixture, points: Array) -> list[Trace]:
     parts = gaussian_parts(pair.family, pair.natural)
     if parts is not None:
-        return [_ellipse(pair, component, *law) for component, law in enumerate(zip(*parts, strict=True))]
+        return [
+            _ellipse(pair, component, *distribution) for component, distribution in enumerate(zip(*parts, strict=True))
+        ]
     if not all(isinstance(support, Integers | Interval) for support in column_supports(pair)):
         return []
     x, y, joint = joint_grid(pair, points, GRID)
@@ -176,7 +178,7 @@ def _ellipse(pair: Mixture, component: int, mean: Array, covariance: Array) -> T
     return _component_line(pair, component, [mean + round_it, mean + 2 * round_it])
 
 
-def _marks(mixture: Mixture, centres: Array) -> list[Trace]:
+def _marks(mixture: Mixture, centers: Array) -> list[Trace]:
     return [
         of_component(
             mixture,
@@ -184,14 +186,14 @@ def _marks(mixture: Mixture, centres: Array) -> list[Trace]:
             shown=False,
             type="scatter",
             mode="markers+text",
-            x=rounded(centre[:1]),
-            y=rounded(centre[1:2]),
+            x=rounded(center[:1]),
+            y=rounded(center[1:2]),
             text=[str(component)],
             textfont={"color": f"@on{component}", "size": 11},
             marker={"color": f"@{component}", "size": 18, "line": {"color": "@paper", "width": 1.5}},
             hovertemplate="%{x}, %{y}<extra></extra>",
         )
-        for component, centre in enumerate(centres)
+        for component, center in enumerate(centers)
         if mixture.n_components > 1
     ]
 

@@ -1,4 +1,4 @@
-"""Rows to look at: those whose component is most in doubt, and those the mixture finds least probable."""
+"""Rows to examine: those whose component is most uncertain, and those the mixture finds least probable."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,19 +14,19 @@ from .markup import badge, element, table, text
 from .numbers import count, percent, short
 
 RowNames = Callable[[int], str]
-# Rows listed, columns shown of each, rows looked at and draws they are compared with.
+# Rows listed, columns shown of each, rows examined and draws they are compared with.
 LISTED, SHOWN_COLUMNS, MOST_ROWS, DRAWS = 10, 5, 100_000, 10_000
-# Below this entropy of the posterior, in nats, a row is not in doubt.
+# Below this entropy of the posterior, in nats, a row is not uncertain.
 CERTAIN = 1e-3
 
 
-def doubtful_rows(subject: Subject, row_names: RowNames) -> str:
+def uncertain_rows(subject: Subject, row_names: RowNames) -> str:
     """The rows whose posterior has the highest entropy, with their two most probable components."""
     places = subject.sampled_places(MOST_ROWS)
     posterior = subject.mixture.posterior(subject.rows[places])
-    doubt = entr(posterior).sum(axis=1)
-    worst = np.argsort(-doubt, kind="stable")[:LISTED]
-    worst = worst[doubt[worst] > CERTAIN]
+    entropy = entr(posterior).sum(axis=1)
+    worst = np.argsort(-entropy, kind="stable")[:LISTED]
+    worst = worst[entropy[worst] > CERTAIN]
     if len(worst) == 0:
         return element("p", text("No row is in doubt: every one has one component that is all but certain."))
     order = np.argsort(-posterior[worst], axis=1)
@@ -40,9 +40,9 @@ def doubtful_rows(subject: Subject, row_names: RowNames) -> str:
         for at, row in enumerate(worst)
     ]
     heads = ["component", "probability", "next", "probability"]
-    doubtful = int(np.count_nonzero(posterior.max(axis=1) < 0.9))
-    told = f"{count(doubtful)} of {_looked_at(subject, places)} have no component with a probability of 90 % or more."
-    return _listing(subject, places[worst], row_names, heads, cells) + element("p", text(told), class_="note")
+    uncertain = int(np.count_nonzero(posterior.max(axis=1) < 0.9))
+    message = f"{count(uncertain)} of {_sampled(subject, places)} have no component with a probability of 90 % or more."
+    return _listing(subject, places[worst], row_names, heads, cells) + element("p", text(message), class_="note")
 
 
 def improbable_rows(subject: Subject, row_names: RowNames) -> str:
@@ -59,11 +59,11 @@ def improbable_rows(subject: Subject, row_names: RowNames) -> str:
     cells = [[short(float(density[row])), _rarity(float(tail[row]))] for row in worst]
     listed = _listing(subject, places[worst], row_names, ["log-density", "draws as improbable"], cells)
     rare = int(np.count_nonzero(tail < IMPROBABLE))
-    told = (
-        f"{count(rare)} of {_looked_at(subject, places)} are less probable than all but one in a thousand draws of the "
+    message = (
+        f"{count(rare)} of {_sampled(subject, places)} are less probable than all but one in a thousand draws of the "
         f"mixture; {IMPROBABLE * len(places):.2g} would be expected."
     )
-    return listed + (element("p", text(told), class_="note") if np.isfinite(tail).all() else "")
+    return listed + (element("p", text(message), class_="note") if np.isfinite(tail).all() else "")
 
 
 def _rarity(tail: float) -> str:
@@ -72,7 +72,7 @@ def _rarity(tail: float) -> str:
     return f"none of {count(DRAWS)}" if tail == 0 else percent(tail)
 
 
-def _looked_at(subject: Subject, places: NDArray[np.intp]) -> str:
+def _sampled(subject: Subject, places: NDArray[np.intp]) -> str:
     total = subject.rows.shape[0]
     return (
         f"{count(len(places))} rows" if len(places) == total else f"{count(len(places))} of {count(total)} rows drawn"

@@ -24,14 +24,14 @@ def summary_section(subject: Subject) -> str:
     for column in subject.columns[:MOST_COLUMNS]:
         values = dense(rows, [column])[:, 0].astype(float)
         whole = column < len(supports) and isinstance(supports[column], Integers)
-        lines.append([text(subject.names[column]), *_cells(values), _told(warnings_of(values, whole))])
+        lines.append([text(subject.names[column]), *_cells(values), _described(warnings_of(values, whole))])
     heads = ["column", "least", "25 %", "median", "75 %", "largest", "mean", "std. dev.", "distinct", "warnings"]
-    told = []
+    sentences = []
     if rows.shape[0] < subject.rows.shape[0]:
-        told.append(f"{count(rows.shape[0])} of {count(subject.rows.shape[0])} rows were looked at.")
+        sentences.append(f"{count(rows.shape[0])} of {count(subject.rows.shape[0])} rows were looked at.")
     if len(subject.columns) > MOST_COLUMNS:
-        told.append(f"The first {MOST_COLUMNS} of {count(len(subject.columns))} columns.")
-    return table(heads, lines) + (element("p", text(" ".join(told)), class_="note") if told else "")
+        sentences.append(f"The first {MOST_COLUMNS} of {count(len(subject.columns))} columns.")
+    return table(heads, lines) + (element("p", text(" ".join(sentences)), class_="note") if sentences else "")
 
 
 def _cells(values: Array) -> list[str]:
@@ -39,7 +39,7 @@ def _cells(values: Array) -> list[str]:
     return [*quantiles, short(float(values.mean())), short(float(values.std())), count(len(np.unique(values)))]
 
 
-def _told(found: list[str]) -> str:
+def _described(found: list[str]) -> str:
     return "<br>".join(text(warning) for warning in found) if found else "\N{EN DASH}"
 
 

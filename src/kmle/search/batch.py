@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.precise import PreciseEngine
-from ..assignment.problem import Parameters, Problem
-from ..assignment.rows import Rows
-from ..assignment.wide import WideEngine
-from ..learning.acceleration import DELAY, LARGEST
+from ..algorithms.acceleration import DELAY, LARGEST
+from ..data.table import Rows
+from ..engines.panels.engine import PanelsEngine
+from ..engines.precise import PreciseEngine
+from ..engines.statistics import ClusterStatistics
 from ..numerics.arrays import Array
-from ..statistics import ClusterStatistics
+from ..problem.problem import Parameters, Problem
 
 # Scores are compared to find good starts, not to report them: packed ones are precise enough up to this error, in nats.
 SEARCH_ERROR = 1e-3
@@ -24,7 +24,7 @@ EPSILON = float(np.finfo(float).eps)
 # An estimate of a parameter takes as long as so many products, which matters where rows are sparse.
 SPARSE_ESTIMATE = 40
 # A mixture whose last step gained less than this, in nats, waits until the others have arrived.
-SETTLED = 1e-3
+CONVERGED = 1e-3
 # While even the best mixture still gains, so many times the work is allowed.
 PATIENCE = 3
 
@@ -84,7 +84,7 @@ class Learner:
 
     def cost(self, n_components: int) -> float:
         """Products of one step of one mixture."""
-        order = self.problem.order
+        order = self.problem.n_statistics
         if self.problem.row_values < order:
             return 4.0 * n_components * (len(self.problem.rows) * self.problem.row_values + SPARSE_ESTIMATE * order)
         return 4.0 * n_components * order * (len(self.problem.rows) + 4 * order**0.5)
@@ -116,7 +116,7 @@ class Learner:
     def _passes(self, natural: Array, log_weights: Array, bias: Array) -> tuple[Array, Array, Array]:
         kept = 1 if self.hard else None
         rows, engine = self.problem.rows, self.problem.engine
-        if isinstance(engine, WideEngine):
+        if isinstance(engine, PanelsEngine):
             return _stacked(natural.shape, engine.soft_passes(natural, bias, kept))
         if not isinstance(rows, Rows):
             return _stacked(
@@ -139,13 +139,13 @@ class Learner:
         """Natural parameters and log-weights that are best for statistics (S, k) and (S, k, D)."""
         problem = self.problem
         mixtures, k = counts.shape
-        statistics = ClusterStatistics(counts.reshape(-1), sums.reshape(mixtures * k, problem.order), 0.0)
+        statistics = ClusterStatistics(counts.reshape(-1), sums.reshape(mixtures * k, problem.n_statistics), 0.0)
         natural = problem.estimate(statistics.moments(problem.prior_strength, problem.prior_moment))
         with np.errstate(divide="ignore"):
             log_weights = np.log(counts * (1 / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)))
         if problem.weights is not None:
             log_weights = np.where(counts > 0, np.log(problem.weights[:k]), -np.inf)
-        return natural.reshape(mixtures, k, problem.order), log_weights
+        return natural.reshape(mixtures, k, problem.n_statistics), log_weights
 
     def from_statistics(self, counts: Array, sums: Array) -> Batch:
         """Mixtures of clusters with these statistics, and a pass with them."""
@@ -200,7 +200,7 @@ class Learner:
             with np.errstate(invalid="ignore"):
                 reached = active.objective + (steps - step + later) * active.gain
             best = max(active.objective.max(), batch.objective.max())
-            moving = np.flatnonzero((active.gain > SETTLED) & (reached >= best))
+            moving = np.flatnonzero((active.gain > CONVERGED) & (reached >= best))
             if len(moving) < len(active):
                 batch.put(places, active)
                 active, places = active.take(moving), places[moving]
@@ -215,7 +215,7 @@ class Learner:
     def _spent(self, active: Batch, batch: Batch, limit: float) -> bool:
         """Whether the limit leaves no room for a step; there is more while the best mixture has not arrived."""
         best = active if active.objective.max() >= batch.objective.max() else batch
-        arrived = best.gain[np.argmax(best.objective)] <= SETTLED
+        arrived = best.gain[np.argmax(best.objective)] <= CONVERGED
         return self.work + len(active) * self.cost(active.natural.shape[1]) > limit * (1 if arrived else PATIENCE)
 
     def softly(self, batch: Batch, steps: int) -> Batch:

@@ -11,10 +11,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.partition import Labels
-from ..assignment.problem import Parameters
-from ..numerics.arrays import Array
-from ..statistics import ClusterStatistics
+from ..engines.statistics import ClusterStatistics
+from ..numerics.arrays import Array, Labels
+from ..problem.problem import Parameters
 from .batch import Batch, Learner
 from .partitions import Table
 
@@ -89,7 +88,7 @@ class Moves:
 
     def _moves(self) -> Iterator[Move]:
         costs = self._removal_costs()
-        inactive = np.flatnonzero(~self._parameters.alive)
+        inactive = np.flatnonzero(~self._parameters.active)
         removals = [int(inactive[0])] if len(inactive) else range(len(costs))
         for insertion in (*self._cuts(), *self._neighbourhoods()):
             for removed in removals:
@@ -102,8 +101,8 @@ class Moves:
             own = np.arange(len(self._labels)), self._labels
             others = self._responsibilities.copy()
             others[own] = 0.0
-            lead = np.log(self._responsibilities[own]) - np.log(np.maximum(others.max(axis=1), 1e-12))
-            return np.bincount(self._labels, self._table.weights * lead, len(self._parameters.natural)).astype(float)
+            margin = np.log(self._responsibilities[own]) - np.log(np.maximum(others.max(axis=1), 1e-12))
+            return np.bincount(self._labels, self._table.weights * margin, len(self._parameters.natural)).astype(float)
         return -self._table.weights @ np.log(np.maximum(1 - self._responsibilities, 1e-12))
 
     def _cuts(self) -> Iterator[Insertion]:
@@ -130,9 +129,9 @@ class Moves:
         axis: Array = self._rng.standard_normal((columns.shape[1],))
         share = 0.5 if number == 0 else self._rng.uniform(0.2, 0.8)
         if number == 0 and len(axis) > 1:
-            centred = columns - weights @ columns / weights.sum()
+            centered = columns - weights @ columns / weights.sum()
             for _ in range(4):
-                axis = centred.T @ (centred @ axis)
+                axis = centered.T @ (centered @ axis)
                 axis = axis / max(float(np.linalg.norm(axis)), 1e-300)
         line = columns @ axis
         return line > _quantile(line, weights, share)
@@ -152,12 +151,12 @@ class Moves:
 
     def _neighbourhoods(self) -> Iterator[Insertion]:
         """New components on the rows near one that the mixture explains badly."""
-        size = max(4, len(self._labels) // (2 * int(self._parameters.alive.sum())))
+        size = max(4, len(self._labels) // (2 * int(self._parameters.active.sum())))
         if size >= len(self._labels):
             return
         density = self._log_density + self._problem.rows.log_carrier(slice(None))
-        doubt = self._table.weights * np.exp(np.clip(density.max() - density, 0.0, 8.0))
-        drawn = self._rng.choice(len(doubt), NEIGHBOURHOODS, replace=False, p=doubt / doubt.sum())
+        chance = self._table.weights * np.exp(np.clip(density.max() - density, 0.0, 8.0))
+        drawn = self._rng.choice(len(chance), NEIGHBOURHOODS, replace=False, p=chance / chance.sum())
         for distances in self._table.distances(self._table.columns[drawn]):
             near = np.argpartition(distances, size)[:size]
             labels = np.full(len(self._labels), -1, dtype=np.int32)

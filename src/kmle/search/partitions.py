@@ -11,15 +11,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.partition import Labels
-from ..assignment.problem import Problem
-from ..assignment.rows import Rows
-from ..assignment.sparse import SparseRows
-from ..kernels import Clusters, PackedRows
-from ..numerics.arrays import Array
+from .._kernels import Clusters, PackedRows
+from ..data.sparse import SparseRows
+from ..data.table import Rows
+from ..numerics.arrays import Array, Labels
+from ..problem.problem import Problem
 
 LLOYD_STEPS = 12
-# Sparse rows are looked at through this many random projections (Johnson and Lindenstrauss, 1984).
+# Sparse rows are examined through this many random projections (Johnson and Lindenstrauss, 1984).
 PROJECTIONS = 32
 
 
@@ -42,9 +41,9 @@ class Table:
         rows.load(0, self.columns)
         return rows
 
-    def distances(self, centres: Array) -> Array:
-        """Squared distances (m, n) of all rows to m centres."""
-        values = self.squares + np.einsum("md,md->m", centres, centres)[:, None] - 2 * centres @ self.columns.T
+    def distances(self, centers: Array) -> Array:
+        """Squared distances (m, n) of all rows to m centers."""
+        values = self.squares + np.einsum("md,md->m", centers, centers)[:, None] - 2 * centers @ self.columns.T
         return np.maximum(values, 0.0)
 
 
@@ -76,10 +75,10 @@ def _shows_columns(rows: Rows) -> bool:
 def scaled(columns: Array, weights: Array) -> Array:
     """Columns of mean zero and variance one; constant ones become zero."""
     shares = weights / weights.sum()
-    centred = columns - shares @ columns
-    deviation = np.sqrt(shares @ centred**2)
+    centered = columns - shares @ columns
+    deviation = np.sqrt(shares @ centered**2)
     constant = deviation <= 1e-12 * np.abs(columns).max(axis=0, initial=0.0)
-    return np.where(constant, 0.0, centred / np.where(constant, 1.0, deviation))
+    return np.where(constant, 0.0, centered / np.where(constant, 1.0, deviation))
 
 
 def spread_seeds(table: Table, k: int, count: int, rng: np.random.Generator, candidates: int = 1) -> NDArray[np.intp]:
@@ -115,16 +114,16 @@ def _drawn(weights: Array, rng: np.random.Generator) -> NDArray[np.intp]:
 def partitions_at(table: Table, seeds: NDArray[np.intp], steps: int) -> list[Labels]:
     """Labels of the rows after a few Lloyd steps from seeds (count, k), all starts together."""
     k = seeds.shape[1]
-    centres = table.columns[seeds]
+    centers = table.columns[seeds]
     for _ in range(steps):
-        bias = -0.5 * np.einsum("skd,skd->sk", centres, centres)
-        counts, sums, _ = table.packed.soft_passes(centres, bias, 1)
-        moved = np.where(counts[:, :, None] > 0, sums / np.maximum(counts, 1e-300)[:, :, None], centres)
-        if np.array_equal(moved, centres):
+        bias = -0.5 * np.einsum("skd,skd->sk", centers, centers)
+        counts, sums, _ = table.packed.soft_passes(centers, bias, 1)
+        moved = np.where(counts[:, :, None] > 0, sums / np.maximum(counts, 1e-300)[:, :, None], centers)
+        if np.array_equal(moved, centers):
             break
-        centres = moved
+        centers = moved
     labels = []
-    for own in centres:
+    for own in centers:
         clusters = Clusters.empty(len(table.columns), k, table.columns.shape[1])
         table.packed.hard_pass(own, -0.5 * np.einsum("kd,kd->k", own, own), clusters)
         labels.append(clusters.labels)

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.compression import fingerprints
-from ..assignment.problem import LearningProblem, Problem
-from ..assignment.rows import Rows
-from ..assignment.sparse import SparseRows
+from ..data.distinct import fingerprints
+from ..data.sparse import SparseRows
+from ..data.table import Rows
 from ..numerics.arrays import Array
+from ..problem.problem import LearningProblem, Problem
 
 # Rows for each free parameter of a mixture, and the fewest in all.
 ROWS_PER_PARAMETER = 10
@@ -20,8 +20,8 @@ SPARSE_ROWS_EACH = 100
 
 def sample_rows(problem: LearningProblem, n_components: int) -> int:
     """How many rows are enough to compare starts of a mixture."""
-    each = ROWS_PER_PARAMETER * min(problem.order + 1, max(MOST_PARAMETERS, problem.family.n_features or 1))
-    if problem.row_values < problem.order:
+    each = ROWS_PER_PARAMETER * min(problem.n_statistics + 1, max(MOST_PARAMETERS, problem.family.n_features or 1))
+    if problem.row_values < problem.n_statistics:
         each = min(each, SPARSE_ROWS_EACH)
     return FEWEST_ROWS + n_components * each
 
@@ -54,7 +54,7 @@ def _weighted(rows: Rows | SparseRows, chosen: NDArray[np.intp], weights: Array)
     equal = bool(np.all(np.abs(weights - 1) < 1e-12))
     if isinstance(rows, SparseRows):
         return SparseRows(rows.family, rows.X[chosen], None if equal else weights, rows.n_threads)
-    return Rows(rows.family, rows.X[chosen], None if equal else weights, rows.origin, rows.n_threads)
+    return Rows(rows.family, rows.X[chosen], None if equal else weights, rows.center, rows.n_threads)
 
 
 def _fingerprints(rows: Rows | SparseRows) -> NDArray[np.uint64]:

@@ -12,9 +12,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.problem import LearningProblem, Parameters, Problem
-from ..learning import Hartigan, Starts
+from ..algorithms import Hartigan, Starts
+from ..algorithms.state import after_steps
 from ..numerics.arrays import Array
+from ..problem.problem import LearningProblem, Parameters, Problem
 from .batch import Batch, Learner
 from .moves import Moves
 from .partitions import Table, tables
@@ -81,7 +82,7 @@ def search(
     learner = Learner(sample, hard)
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
     found = Search(learner, tables(sample), n_components, budget, rng).run(kind)
-    if hard and len(sample.rows) * n_components * problem.order <= FEW_PRODUCTS:
+    if hard and len(sample.rows) * n_components * problem.n_statistics <= FEW_PRODUCTS:
         found = replace(found, parameters=_without_gainful_moves(sample, found.parameters))
     while (size := GROWTH * size) * GROWTH <= problem.total and len(sample.rows) * GROWTH == size:
         sample = _comparable(representative(problem, size, key))
@@ -92,12 +93,7 @@ def search(
 def _without_gainful_moves(sample: Problem, parameters: Parameters) -> Parameters:
     """Parameters after single rows were moved as long as that gains: far fewer partitions are stable then."""
     algorithm = Hartigan()
-    state = algorithm.init(sample, parameters)
-    for _ in range(SWEEPS):
-        if state.finished is not None:
-            break
-        state = algorithm.step(sample, state)
-    return state.parameters
+    return after_steps(algorithm, sample, algorithm.init(sample, parameters), SWEEPS).parameters
 
 
 def _comparable(sample: Problem) -> Problem:
@@ -158,7 +154,9 @@ class Search:
     def _short(self) -> bool:
         """Whether sparse rows are so wide that a few steps of each start use up the budget."""
         problem = self.learner.problem
-        return problem.row_values < problem.order and self.budget < FEWEST_STARTS * 20 * self.learner.cost(self.k)
+        return problem.row_values < problem.n_statistics and self.budget < FEWEST_STARTS * 20 * self.learner.cost(
+            self.k
+        )
 
     def _one_by_one(self, kinds: list[str]) -> Found:
         """The best of some starts, of which two are held at a time; there are no moves."""

@@ -6,9 +6,8 @@ from itertools import chain, cycle, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.partition import Labels
-from ..assignment.problem import Parameters, Problem
-from ..numerics.arrays import Array
+from ..numerics.arrays import Array, Labels
+from ..problem.problem import Parameters, Problem
 from ..seeding import SEEDINGS
 from ..seeding.k_mle_plus_plus import spread_over
 from .batch import Batch, Learner
@@ -25,7 +24,7 @@ RANDOM, QUANTILE, K_MLE = "random", "quantile", "k-mle++"
 
 def kinds_for(problem: Problem, tables: dict[str, Table], count: int) -> list[str]:
     """The kinds of so many starts: k-means on each table twice, as its starts are much alike, the others in turn."""
-    affordable = min(len(problem.rows), K_MLE_ROWS) * problem.order <= K_MLE_NUMBERS
+    affordable = min(len(problem.rows), K_MLE_ROWS) * problem.n_statistics <= K_MLE_NUMBERS
     if count <= FEW_STARTS:
         return list(islice(cycle(tables), count))
     others = [RANDOM, QUANTILE, *((K_MLE,) if affordable else ())]
@@ -64,7 +63,7 @@ def portfolio(
         order += [kind] * count
     statistics = [problem.gather(own, k) for own in labels]
     counts = np.array([s.counts for s in statistics]).reshape(-1, k)
-    sums = np.array([s.sums for s in statistics]).reshape(-1, k, problem.order)
+    sums = np.array([s.sums for s in statistics]).reshape(-1, k, problem.n_statistics)
     first, places = distinct(counts, sums)
     natural, log_weights = learner.maximized(counts[first], sums[first])
     if spare:

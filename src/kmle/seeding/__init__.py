@@ -1,11 +1,11 @@
-"""Where learning starts from: one small file for each way of seeding, all found by name in `SEEDINGS`."""
+"""Where learning starts: one small file for each kind of start, all found by name in `SEEDINGS`."""
 
 from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 
-from ..assignment.problem import LearningProblem, Parameters
+from ..problem.problem import LearningProblem, Parameters
 from .agglomerative import agglomerative
 from .grid import grid
 from .k_means import k_means

@@ -1,9 +1,11 @@
-"""Seeds by merging: every row of a sample begins as a cluster, and the cheapest pairs merge until k are left."""
+"""Seeds by agglomeration (Ward, 1963; Banfield and Raftery, 1993): every row of a sample begins as a cluster, and the
+cheapest pairs merge until k are left.
+"""
 
 import numpy as np
 
-from ..assignment.problem import LearningProblem, Parameters
 from ..merging import Likelihood, agglomerate
+from ..problem.problem import LearningProblem, Parameters
 from .shrinking import seed_candidates
 
 # Merging tries many pairs of every cluster, so fewer rows than other seedings take are sampled.
@@ -15,10 +17,10 @@ SAMPLE_COST = 1e7
 def agglomerative(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Up to a thousand distinct rows, merged by the loss of likelihood; then every row goes where it belongs.
 
-    A few rows are no legal law of most families: they are shrunk towards the mean of all, as all seeds are.
+    A few rows are no legal distribution of most families: they are shrunk towards the mean of all, as all seeds are.
     """
     candidates = seed_candidates(problem, n_components, rng)
-    affordable = int(SAMPLE_COST / problem.order**1.5)
+    affordable = int(SAMPLE_COST / problem.n_statistics**1.5)
     size = min(len(candidates), max(min(SAMPLE_ROWS, affordable), 2 * n_components))
     chosen = np.sort(rng.choice(len(candidates), size, replace=False, p=candidates.weights / candidates.weights.sum()))
     # A sample drawn by weight has the weight in it already.

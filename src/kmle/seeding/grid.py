@@ -5,11 +5,11 @@ from math import comb
 
 import numpy as np
 
-from ..assignment.problem import LearningProblem, Parameters, Problem
-from ..assignment.rows import Rows
-from ..assignment.wide import WideEngine
+from ..data.table import Rows
+from ..engines.panels.engine import PanelsEngine
+from ..engines.statistics import ClusterStatistics
 from ..numerics.arrays import Array
-from ..statistics import ClusterStatistics
+from ..problem.problem import LearningProblem, Parameters, Problem
 from .k_mle_plus_plus import k_mle_plus_plus
 
 # The grid is as fine as this many combinations allow.
@@ -55,7 +55,7 @@ def _hard_passes(problem: Problem, natural: Array, log_weights: Array) -> tuple[
     """Counts (m, k), sums (m, k, D) and scores (m,) of hard passes with m mixtures."""
     shape = natural.shape
     bias = log_weights - problem.family.log_normalizer(natural.reshape(-1, shape[-1])).reshape(shape[:2])
-    if isinstance(problem.rows, Rows) and not isinstance(problem.engine, WideEngine):
+    if isinstance(problem.rows, Rows) and not isinstance(problem.engine, PanelsEngine):
         return problem.rows.packed.soft_passes(natural, bias, 1)
     found = [problem.engine.soft_pass(theta, b, 1) for theta, b in zip(natural, bias, strict=True)]
     return (
@@ -67,7 +67,7 @@ def _hard_passes(problem: Problem, natural: Array, log_weights: Array) -> tuple[
 
 def _estimates(problem: Problem, natural: Array, counts: Array, sums: Array) -> Array:
     """The best natural parameters for these statistics; empty components keep theirs."""
-    statistics = ClusterStatistics(counts.reshape(-1), sums.reshape(-1, problem.order), 0.0)
+    statistics = ClusterStatistics(counts.reshape(-1), sums.reshape(-1, problem.n_statistics), 0.0)
     estimates = problem.estimate(statistics.moments(problem.prior_strength, problem.prior_moment))
     return np.where((counts > 0)[:, :, None], estimates.reshape(natural.shape), natural)
 

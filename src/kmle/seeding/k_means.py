@@ -1,8 +1,8 @@
-"""Bregman k-means on the statistics: k-MLE++ seeds, then Lloyd steps with equal weights."""
+"""Bregman k-means (Banerjee et al., 2005) on the statistics: k-MLE++ seeds, then Lloyd steps with equal weights."""
 
 import numpy as np
 
-from ..assignment.problem import LearningProblem, Parameters
+from ..problem.problem import LearningProblem, Parameters
 from .k_mle_plus_plus import k_mle_plus_plus
 
 STEPS = 50

@@ -1,4 +1,4 @@
-"""k-MLE||: seeds for data that is looked at in passes, after Bahmani et al.'s scalable k-means++ (2012).
+"""k-MLE||: seeds in a few passes over all rows, after scalable k-means++ (Bahmani et al., 2012).
 
 k-MLE++ needs a pass for every seed. Here a few passes draw 2k rows each, with probability proportional to their
 divergence to the seeds so far; every candidate then weighs what is nearest to it, and k-MLE++ chooses among them. The
@@ -12,13 +12,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.problem import LearningProblem, Parameters, Problem
-from ..assignment.rows import Rows
-from ..assignment.sparse import SparseRows
+from ..data.sparse import SparseRows
+from ..data.table import Rows
+from ..engines.statistics import ClusterStatistics
 from ..families import ExponentialFamily
 from ..numerics.arrays import Array
 from ..numerics.numbered_draws import uniforms
-from ..statistics import ClusterStatistics
+from ..problem.problem import LearningProblem, Parameters, Problem
 from .k_mle_plus_plus import spread_of
 from .shrinking import Candidates, drawn, seed_candidates, shrunk
 
@@ -36,15 +36,15 @@ def k_mle_parallel(problem: LearningProblem, n_components: int, rng: np.random.G
     memory = _Memory.of(len(problem.rows)) if isinstance(problem, Problem) else None
     for _ in range(ROUNDS):
         key = int(rng.integers(2**63))
-        look = _Look(seeds, problem.prior_moment, memory)
-        new = problem.over_rows(partial(_drawn, look=look, key=key, size=OVERSAMPLING * n_components)).statistics
+        scoring = _Pass(seeds, problem.prior_moment, memory)
+        new = problem.over_rows(partial(_drawn, scoring=scoring, key=key, size=OVERSAMPLING * n_components)).statistics
         if len(new) == 0:
             break
         # In the order of their values, so that the seeds have the same order wherever the rows are.
         seeds = seeds + _Seeds.at(problem.family, np.unique(shrunk(new, problem.prior_moment), axis=0))
-    nearest = problem.over_rows(partial(_gathered, look=_Look(seeds, problem.prior_moment, memory)))
-    living = nearest.counts > 0
-    candidates = Candidates(np.flatnonzero(living), nearest.counts[living], seeds.moments[living])
+    nearest = problem.over_rows(partial(_gathered, scoring=_Pass(seeds, problem.prior_moment, memory)))
+    occupied = nearest.counts > 0
+    candidates = Candidates(np.flatnonzero(occupied), nearest.counts[occupied], seeds.moments[occupied])
     return spread_of(problem, candidates).parameters(problem, n_components, rng)
 
 
@@ -95,7 +95,7 @@ class _Memory:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Pass:
     """Seeds to compare rows with."""
 
     seeds: _Seeds
@@ -138,12 +138,12 @@ class _Draw:
         return _Draw(self.size, keys[best], np.concatenate([self.statistics, other.statistics])[best])
 
 
-def _drawn(rows: Rows | SparseRows, first: int, look: _Look, key: int, size: int) -> _Draw:
+def _drawn(rows: Rows | SparseRows, first: int, scoring: _Pass, key: int, size: int) -> _Draw:
     """The rows with the smallest keys of some; those that are seeds already have none."""
-    draw = _Draw(size, np.zeros(0), np.zeros((0, rows.order)))
+    draw = _Draw(size, np.zeros(0), np.zeros((0, rows.n_statistics)))
     for block, t in rows.blocks():
         weights = rows.weights_of(block)
-        divergence = look.at(rows, block, t)[0]
+        divergence = scoring.at(rows, block, t)[0]
         divergence *= 1.0 if weights is None else weights
         exponential = -np.log1p(-uniforms(key, first + block.start, len(t)))
         far = divergence > 0
@@ -151,12 +151,12 @@ def _drawn(rows: Rows | SparseRows, first: int, look: _Look, key: int, size: int
     return draw
 
 
-def _gathered(rows: Rows | SparseRows, first: int, look: _Look) -> ClusterStatistics:
+def _gathered(rows: Rows | SparseRows, first: int, scoring: _Pass) -> ClusterStatistics:
     """How much is nearest to each seed; it does not matter where the rows begin."""
-    k = len(look.seeds)
+    k = len(scoring.seeds)
     total = ClusterStatistics.zeros(k, 0)
     for block, t in rows.blocks():
-        nearest = look.at(rows, block, t)[1]
+        nearest = scoring.at(rows, block, t)[1]
         counts = np.bincount(nearest, rows.weights_of(block), k).astype(float)
         total += ClusterStatistics(counts, np.zeros((k, 0)), 0.0)
     return total

@@ -1,8 +1,8 @@
 """k-MLE++: Bregman k-means++ on shrunk points, with greedy candidates.
 
 The first seed is any row; each next one a row drawn with probability proportional to its divergence B_F* to the seeds
-so far. Of several candidates the one that lowers the total divergence most is kept (Arthur and Vassilvitskii's greedy
-variant). Shrinking makes the divergences finite for every family.
+so far. Of several candidates the one that lowers the total divergence most is kept (greedy k-means++,
+Arthur and Vassilvitskii, 2007). Shrinking makes the divergences finite for every family.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.problem import LearningProblem, Parameters
 from ..numerics.arrays import Array
+from ..problem.problem import LearningProblem, Parameters
 from .shrinking import Candidates, drawn, parameters_at, seed_candidates
 
 # Relative rounding error of a sum of a few products.
@@ -31,11 +31,13 @@ class Spread:
     natural: Array
     normalizer: Array
     conjugate: Array
-    doubt: Array
-    """What rounding may do to the total divergence from each: little, unless the law of all rows is degenerate."""
+    rounding: Array
+    """What rounding may do to the total divergence from each: little, unless the distribution of all rows is
+    degenerate.
+    """
 
     def divergence_to(self, natural: Array, normalizer: Array) -> Array:
-        """(c, n) divergences of all candidates to c laws, weighted."""
+        """(c, n) divergences of all candidates to c distributions, weighted."""
         # B_F*(y : c) = F*(y) - F*(c) - <y - c, theta_c> = F*(y) + F(theta_c) - <y, theta_c>.
         values = self.conjugate + normalizer[:, None] - natural @ self.candidates.moments.T
         return np.maximum(values, 0.0) * self.candidates.weights
@@ -61,7 +63,7 @@ class Spread:
         remaining = np.minimum(nearest, self.divergence_to(self.natural[trials], self.normalizer[trials]))
         totals = remaining.sum(axis=1)
         # Of totals that rounding cannot tell apart the first one drawn is the best.
-        best = int(np.argmax(totals <= totals.min() + self.doubt[trials].max()))
+        best = int(np.argmax(totals <= totals.min() + self.rounding[trials].max()))
         return int(trials[best]), remaining[best]
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..assignment.problem import LearningProblem, Parameters
-from ..assignment.sparse import SparseRows
+from ..data.sparse import SparseRows
 from ..numerics.arrays import Array
+from ..problem.problem import LearningProblem, Parameters
 
 
 def quantile(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
@@ -31,13 +31,13 @@ def quantile(problem: LearningProblem, n_components: int, rng: np.random.Generat
 
 
 def _line(X: Array, weights: Array) -> Array:
-    """One number a row: the column itself, or the coordinate along the longest axis of the scaled columns."""
+    """One number per row: the column itself, or the coordinate along the longest axis of the scaled columns."""
     if X.shape[1] == 1:
         return X[:, 0].astype(float)
     shares = weights / weights.sum()
-    centred = X - shares @ X
-    scale = np.sqrt(shares @ centred**2)
-    scaled = centred / np.where(scale > 0, scale, 1.0)
+    centered = X - shares @ X
+    scale = np.sqrt(shares @ centered**2)
+    scaled = centered / np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh((scaled * shares[:, None]).T @ scaled)
     axis = vectors[:, np.argmax(values)]
     # An axis has no direction of its own; the first of its large entries is made positive to give the groups an order.

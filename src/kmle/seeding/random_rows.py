@@ -1,8 +1,8 @@
-"""Seeds at rows drawn at random, no two alike."""
+"""Seeds at rows drawn at random, no two alike (Forgy, 1965)."""
 
 import numpy as np
 
-from ..assignment.problem import LearningProblem, Parameters
+from ..problem.problem import LearningProblem, Parameters
 from .shrinking import parameters_at, seed_candidates
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ..assignment.problem import LearningProblem, Parameters
+from ..problem.problem import LearningProblem, Parameters
 from .k_means import lloyd_steps
 from .k_mle_plus_plus import Spread, spread_over
 
 STEPS = 30
 # A run whose step gains less than this a row has shown what it is worth.
-SETTLED = 1e-5
+CONVERGED = 1e-5
 
 
 def short_em(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
@@ -35,7 +35,7 @@ def best_of(starts: list[Parameters], problem: LearningProblem) -> Parameters:
     one rounding favours, keeps the answer the same for the same rows in another layout.
     """
     ends = [em_steps(problem, start) for start in starts]
-    enough = max(objective for _, objective in ends) - SETTLED * problem.total
+    enough = max(objective for _, objective in ends) - CONVERGED * problem.total
     return next(parameters for parameters, objective in ends if objective >= enough)
 
 
@@ -48,6 +48,6 @@ def em_steps(problem: LearningProblem, parameters: Parameters) -> tuple[Paramete
         parameters = Parameters(problem.updated_natural(parameters, statistics), log_weights)
         statistics = problem.soften(parameters)
         before, objective = objective, problem.incomplete_objective(parameters, statistics)
-        if objective - before <= SETTLED * problem.total:
+        if objective - before <= CONVERGED * problem.total:
             break
     return parameters, objective

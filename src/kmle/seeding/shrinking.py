@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.problem import SAMPLE_ROWS_EACH, LearningProblem, Parameters
 from ..numerics.arrays import Array
+from ..problem.problem import SAMPLE_ROWS_EACH, LearningProblem, Parameters
 
 SHRINKAGE = 0.05
 # Batched Cholesky factors of wide families cost D^1.5 each; this bounds their total.
@@ -38,7 +38,7 @@ def seed_candidates(problem: LearningProblem, n_components: int, rng: np.random.
     """
     rows = problem.sample.rows
     n = len(rows)
-    size = min(n, max(int(SAMPLE_COST / problem.order**1.5), SAMPLE_ROWS_EACH * n_components))
+    size = min(n, max(int(SAMPLE_COST / problem.n_statistics**1.5), SAMPLE_ROWS_EACH * n_components))
     chosen = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
     weights = np.ones(size) if rows.weights is None else rows.weights[chosen]
     _, first, group = np.unique(rows.raw(chosen), axis=0, return_index=True, return_inverse=True)

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 # Where each name lives; fetched when first asked for, as certificates load SciPy, which comparing candidates does not.
-_HOMES = {
+_MODULES = {
     "Level": "path",
     "MergePath": "path",
     "SeedingCertificate": "certificates",
@@ -46,6 +46,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

@@ -1,11 +1,11 @@
-"""The outcome of a selection, as a value: every candidate, the best one, a table and a picture."""
+"""The outcome of a selection, as a value: every candidate, the best one, a table and a plot."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..algorithms import Fit
 from ..families import ExponentialFamily
-from ..learning import Fit
 from .criteria import Criteria
 from .notes import notes_on
 
@@ -28,7 +28,7 @@ class Candidate:
     """
 
     name: str
-    """The family's short name, with its facts where two of the families share it."""
+    """The family's short name, with its fixed parameters where two of the families share it."""
     family: ExponentialFamily
     n_components: int | None
     fit: Fit | None = None
@@ -83,7 +83,7 @@ class Selection:
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """The criterion against the number of components, a line for each family; needs matplotlib."""
-        from .pictures import plot_selection
+        from .plots import plot_selection
 
         return plot_selection(self, ax)
 
@@ -123,13 +123,13 @@ class Selection:
         """The winner, and by how much."""
         best = self.best
         components = "1 component" if best.n_components == 1 else f"{best.n_components} components"
-        told = f"By {self.criterion} the best is {best.name} with {components}"
+        message = f"By {self.criterion} the best is {best.name} with {components}"
         others = [c for c in self.ranking if c is not best]
         if not others:
-            return f"{told}, the only candidate."
+            return f"{message}, the only candidate."
         second = others[0]
-        lead = second.value(self.criterion) - best.value(self.criterion)
-        return f"{told}, {lead:.2f} ahead of {second.name} with {second.n_components}."
+        margin = second.value(self.criterion) - best.value(self.criterion)
+        return f"{message}, {margin:.2f} ahead of {second.name} with {second.n_components}."
 
 
 def best_of(candidates: Sequence[Candidate], criterion: str) -> Candidate:

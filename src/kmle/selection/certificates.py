@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import polygamma
 
+from ..algorithms import Certificate
 from ..families import (
     Bernoulli,
     Binomial,
@@ -42,7 +43,6 @@ from ..families import (
 from ..families.registry import FAMILIES
 from ..families.scale_family import ScaleFamily
 from ..families.sparse import check_sparse, issparse
-from ..learning import Certificate
 from ..numerics.arrays import Array
 from ..numerics.packing import unpack
 from ..numerics.special import inverse_digamma
@@ -93,17 +93,17 @@ def seeding_certificate(family: str | ExponentialFamily, X: ArrayLike, n_compone
     """
     if n_components < 1:
         raise ValueError(f"n_components is {n_components}: it must be a whole number, at least 1")
-    settled = resolve(family).for_data(X)
-    rows = check_sparse(settled, X) if issparse(X) else settled.check(X)
-    found = _similarity(settled, rows)
+    known = resolve(family).for_data(X)
+    rows = check_sparse(known, X) if issparse(X) else known.check(X)
+    found = _similarity(known, rows)
     if found.mu is None:
         return SeedingCertificate(None, None, found.reason)
     if found.mu == 0:
         return SeedingCertificate(0.0, None, f"The bound is void (mu = 0): {found.reason}.")
     bound = 8 / found.mu**2 * (2 + float(np.log(n_components)))
     seeds = "1 seed" if n_components == 1 else f"{n_components} seeds"
-    told = f"mu = {found.mu:.4g}: the expected loss of {seeds} is at most {bound:.4g} times the least."
-    return SeedingCertificate(found.mu, bound, told)
+    message = f"mu = {found.mu:.4g}: the expected loss of {seeds} is at most {bound:.4g} times the least."
+    return SeedingCertificate(found.mu, bound, message)
 
 
 def _similarity(family: ExponentialFamily, X: Any) -> _Similarity:

@@ -1,5 +1,5 @@
 """The criteria by which candidates are compared. They stand one layer below, where every fit has its own."""
 
-from ..learning.criteria import CRITERIA, Criteria, aic, aicc, bic, icl
+from ..algorithms.criteria import CRITERIA, Criteria, aic, aicc, bic, icl
 
 __all__ = ["CRITERIA", "Criteria", "aic", "aicc", "bic", "icl"]

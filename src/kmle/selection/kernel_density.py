@@ -1,10 +1,10 @@
-"""Kernel density estimates as mixtures: one component a row."""
+"""Kernel density estimates as mixtures: one component per row."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..families import ExponentialFamily, resolve
-from ..families.checking import check_sample_weight
+from ..families.validation import check_sample_weight
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 
@@ -35,11 +35,11 @@ def kernel_density(
     rows = kind.check(X).astype(float, copy=False)
     given = check_sample_weight(sample_weight, len(rows))
     weights = np.full(len(rows), 1 / len(rows)) if given is None else given / given.sum()
-    centres = np.log(rows) if kind.name == "log-normal" else rows
-    width = _bandwidths(centres, weights, "silverman" if bandwidth is None else bandwidth)
+    centers = np.log(rows) if kind.name == "log-normal" else rows
+    width = _bandwidths(centers, weights, "silverman" if bandwidth is None else bandwidth)
     n = len(rows)
     if kind.name == "log-normal":
-        return Mixture.from_source(kind, weights, log_mean=centres, log_std=np.tile(width, (n, 1)))
+        return Mixture.from_source(kind, weights, log_mean=centers, log_std=np.tile(width, (n, 1)))
     if kind.name == "gaussian":
         return Mixture.from_source(kind, weights, mean=rows, covariance=np.tile(np.diag(width**2), (n, 1, 1)))
     if kind.name == "diagonal-gaussian":

@@ -16,7 +16,7 @@ from ..families.support import (
 )
 
 REAL_NUMBERS, COUNTS = "densities of real numbers", "probabilities of counts"
-# What a multinomial law is while rows differ in their totals, or before data has shown that they do not.
+# What a multinomial distribution is while rows differ in their totals, or before data has shown that they do not.
 COUNTS_GIVEN_TOTALS = "probabilities of counts given their totals"
 
 
@@ -46,13 +46,13 @@ def measure_of(support: Support) -> str:
     return words.get(type(support), support.description)
 
 
-def check_comparable(families: Sequence[ExponentialFamily], settled: bool = True) -> None:
+def check_comparable(families: Sequence[ExponentialFamily], complete: bool = True) -> None:
     """One sentence when the likelihoods of two of the families do not compare.
 
-    Families that are not `settled` have not seen the data: what it might still tell them is given the benefit of doubt.
+    Families that are not `complete` lack parameters that the data determines, and count as comparable until then.
     """
     measures = [measure_of(family.support) for family in families]
-    if not settled:
+    if not complete:
         measures = [measure.replace(COUNTS_GIVEN_TOTALS, COUNTS) for measure in measures]
     for family, measure in zip(families, measures, strict=True):
         if measure != measures[0]:

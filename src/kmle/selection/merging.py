@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from ..assignment.problem import Problem
+from ..algorithms import Algorithm, Fit, KMLELloyd, run
 from ..families import ExponentialFamily, resolve
-from ..families.checking import check_sample_weight
 from ..families.sparse import check_sparse, issparse
-from ..learning import Algorithm, Fit, KMLELloyd, run
+from ..families.validation import check_sample_weight
 from ..numerics.arrays import Array
+from ..problem.problem import Problem
 from .path import MergePath, merge_path
 
 
@@ -46,7 +46,7 @@ def merge_path_from_labels(
         weights=weights,
         prior_strength=prior_strength,
         prior_moment=problem.prior_moment,
-        origin=problem.rows.origin,
+        center=problem.rows.center,
         sum_log_carrier=problem.sum_log_carrier,
         leaves=leaves.astype(np.intp),
     )
@@ -63,9 +63,9 @@ def merge_path_from_fit(fit: Any, X: ArrayLike, **options: Any) -> MergePath:
     >>> merge_path_from_fit(model, X).at(2).mixture.n_components
     2
     """
-    outcome = fit if isinstance(fit, Fit) else getattr(fit, "fit_", None)
+    outcome = fit if isinstance(fit, Fit) else getattr(fit, "result_", None)
     if not isinstance(outcome, Fit):
-        raise ValueError(f"fit is a {type(fit).__name__}: give a fitted estimator, or the Fit it left in fit_")
+        raise ValueError(f"fit is a {type(fit).__name__}: give a fitted estimator, or the Fit it left in result_")
     options = {"prior_strength": getattr(fit, "prior_strength", 0.0)} | options
     return merge_path_from_labels(X, outcome.labels, outcome.mixture.family, **options)
 
@@ -81,7 +81,7 @@ def refit_path(
     max_iter: int = 300,
     tol: float = 0.0,
 ) -> dict[int, Fit]:
-    """Learns again from the path's mixture at each k: what merging left to be gained. k-MLE unless told otherwise.
+    """Learns again from the path's mixture at each k: what merging left to be gained. k-MLE by default.
 
     >>> X = [[1], [2], [1], [3], [30], [28], [90], [85]]
     >>> path = merge_path_from_labels(X, [0, 0, 1, 1, 2, 2, 3, 3], "poisson")
@@ -94,7 +94,7 @@ def refit_path(
     for k in ks:
         mixture = path.at(k).mixture
         held = None if path.criterion.free_weights else mixture.weights
-        problem = Problem(data.family, data.rows, data.weights, strength, held, path.origin, n_components=k)
+        problem = Problem(data.family, data.rows, data.weights, strength, held, path.center, n_components=k)
         fit = run(algorithm or KMLELloyd(), problem, problem.from_mixture(mixture), max_iter=max_iter, tol=tol)
         fits[int(k)] = fit if data.seen.all() else replace(fit, labels=fit.mixture.predict(X))
     return fits

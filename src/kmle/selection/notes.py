@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..learning.state import STOPPED
+from ..algorithms.state import STOPPED
 
 if TYPE_CHECKING:
     from .candidates import Candidate, Selection

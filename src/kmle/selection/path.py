@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.statistics import ClusterStatistics
 from ..families import ExponentialFamily
 from ..merging import Likelihood, Merges, agglomerate
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from ..statistics import ClusterStatistics
 
 WEIGHTS = ("free", "fixed")
 
@@ -35,7 +35,7 @@ class MergePath:
     merges: Merges
     objectives: Array
     """Complete log-likelihood (with the prior's penalty, if there is a prior) at k = K, K - 1, ..., 1 components."""
-    origin: Array | None
+    center: Array | None
     """Where the statistics are measured from."""
     leaves: NDArray[np.intp]
     """The label of the rows of each component at the start."""
@@ -68,8 +68,8 @@ class MergePath:
         sums = np.zeros((k, self.statistics.sums.shape[1]))
         np.add.at(sums, labels, self.statistics.sums)
         natural = self.criterion.dual_points(counts, sums)[1]
-        if self.origin is not None:
-            natural = self.family.natural_at_origin(natural, self.origin)
+        if self.center is not None:
+            natural = self.family.natural_at_center(natural, self.center)
         weights = counts / counts.sum() if self.criterion.free_weights else np.full(k, 1 / k)
         return Level(labels, ClusterStatistics(counts, sums, 0.0), Mixture(self.family, weights, natural))
 
@@ -90,7 +90,7 @@ def merge_path(
     weights: str = "free",
     prior_strength: float = 0.0,
     prior_moment: Array | None = None,
-    origin: Array | None = None,
+    center: Array | None = None,
     sum_log_carrier: float = 0.0,
     leaves: NDArray[np.intp] | None = None,
 ) -> MergePath:
@@ -98,7 +98,7 @@ def merge_path(
 
     With counts n_j and moments eta_j it is sum_j n_j [F*(eta_j) + log w_j] + sum k(x). `weights` are "free",
     n_j / n, or "fixed": 1/k each, so that they have no say in who merges. `prior_strength` rows at `prior_moment` keep
-    small components regular. `origin` is where the rows were measured from, `sum_log_carrier` the sum of k(x).
+    small components regular. `center` is where the rows were measured from, `sum_log_carrier` the sum of k(x).
 
     >>> from kmle.families import Poisson
     >>> statistics = ClusterStatistics(np.array([2.0, 3.0, 5.0]), np.array([[2.0], [3.5], [50.0]]), 0.0)
@@ -123,15 +123,15 @@ def merge_path(
     kept = float(values.sum()) - np.concatenate([[0.0], np.cumsum(merges.losses)])
     objectives = kept - n * log_share + sum_log_carrier
     return MergePath(
-        family, statistics, criterion, merges, objectives, origin, np.arange(K) if leaves is None else leaves
+        family, statistics, criterion, merges, objectives, center, np.arange(K) if leaves is None else leaves
     )
 
 
 def _check_statistics(counts: Array, sums: Array, family: ExponentialFamily) -> None:
-    if counts.ndim != 1 or len(counts) == 0 or sums.shape != (len(counts), family.order):
+    if counts.ndim != 1 or len(counts) == 0 or sums.shape != (len(counts), family.n_statistics):
         raise ValueError(
             f"statistics have counts of shape {counts.shape} and sums of shape {sums.shape}; "
-            f"{family.name} needs (K,) and (K, {family.order})"
+            f"{family.name} needs (K,) and (K, {family.n_statistics})"
         )
     illegal = ~((counts > 0) & np.isfinite(counts) & np.isfinite(sums).all(axis=1))
     if illegal.any():

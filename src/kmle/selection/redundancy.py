@@ -1,7 +1,7 @@
 """Columns that say nothing of their own: constant ones, copies, and exact linear combinations of the columns before.
 
-To a full Gaussian such a column is a spike of any height, to a family of independent columns it is the same evidence
-twice: it would decide which family wins. So it takes no part in the comparison.
+To a full Gaussian such a column is a spike of any height, to a family of independent columns it is the same
+log-likelihood twice: it would decide which family wins. So it takes no part in the comparison.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..families import ExponentialFamily, Gaussian, SphericalGaussian
 from ..numerics.arrays import Array
 
-# Rows that are looked at, and how many there must be for each column before one is called a combination of others.
+# Rows that are examined, and how many there must be for each column before one is called a combination of others.
 MOST_ROWS = 4096
 ROWS_PER_COLUMN = 3
 MOST_COLUMNS = 256
@@ -39,6 +39,6 @@ def redundant_columns(X: Array) -> NDArray[np.intp]:
     centered = some - some.mean(axis=0)
     lengths = np.sqrt(np.einsum("nd,nd->d", centered, centered))
     left = np.abs(np.diagonal(np.linalg.qr(centered / np.where(lengths > 0, lengths, 1.0), mode="r")))
-    # Constant in the rows that are looked at is not constant.
+    # Constant in the rows that are examined is not constant.
     redundant = np.union1d(np.flatnonzero(constant), varying[(left <= ROUNDING) & (lengths > 0)])
     return redundant[int(constant.all()) :].astype(np.intp)

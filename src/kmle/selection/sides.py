@@ -1,4 +1,6 @@
-"""The three ways to put one law in the place of several: right, left and symmetrised centroids, and what they cost."""
+"""The three ways to put one distribution in the place of several: right, left and symmetrised centroids, and what they
+cost.
+"""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -12,8 +14,8 @@ from ..numerics.arrays import Array
 
 
 @dataclass(frozen=True)
-class Laws:
-    """Weighted laws (K, D), with what is asked of them again and again."""
+class Components:
+    """Weighted distributions (K, D), with what is asked of them again and again."""
 
     family: ExponentialFamily
     weights: Array
@@ -23,26 +25,30 @@ class Laws:
     conjugate: Array
 
     @staticmethod
-    def of(family: ExponentialFamily, weights: Array, natural: Array) -> "Laws":
-        """Laws from their natural parameters."""
+    def of(family: ExponentialFamily, weights: Array, natural: Array) -> "Components":
+        """Distributions from their natural parameters."""
         moment, normalizer = family.moment_from_natural(natural), family.log_normalizer(natural)
-        return Laws(family, weights, natural, moment, normalizer, np.einsum("kd,kd->k", natural, moment) - normalizer)
+        return Components(
+            family, weights, natural, moment, normalizer, np.einsum("kd,kd->k", natural, moment) - normalizer
+        )
 
-    def __getitem__(self, chosen: slice | NDArray[np.intp]) -> "Laws":
+    def __getitem__(self, chosen: slice | NDArray[np.intp]) -> "Components":
         parts = (self.weights, self.natural, self.moment, self.normalizer, self.conjugate)
-        return Laws(self.family, *(part[chosen] for part in parts))
+        return Components(self.family, *(part[chosen] for part in parts))
 
     def __len__(self) -> int:
         return len(self.weights)
 
 
-def divergences(first: Laws, second: Laws) -> Array:
-    """KL of every law of the first from every law of the second, (k, m): F*(eta) + F(theta') - <eta, theta'>."""
+def divergences(first: Components, second: Components) -> Array:
+    """KL of every distribution of the first from every distribution of the second, (k, m): F*(eta) + F(theta') - <eta,
+    theta'>.
+    """
     return np.maximum(first.conjugate[:, None] + second.normalizer - first.moment @ second.natural.T, 0.0)
 
 
-def paired_divergences(first: Laws, second: Laws) -> Array:
-    """KL of each law of the first from the law of the second in its place, (k,)."""
+def paired_divergences(first: Components, second: Components) -> Array:
+    """KL of each distribution of the first from the distribution of the second in its place, (k,)."""
     products = np.einsum("kd,kd->k", first.moment, second.natural)
     return np.maximum(first.conjugate + second.normalizer - products, 0.0)
 
@@ -53,69 +59,69 @@ def _means(points: Array, weights: Array, starts: NDArray[np.intp]) -> Array:
 
 
 class Side(Protocol):
-    """How far laws are from the law that stands for them, and which that best is."""
+    """How far distributions are from the distribution that stands for them, and which that best is."""
 
-    def points(self, laws: Laws) -> Array:
-        """What is added up when laws merge, (K, P)."""
+    def points(self, components: Components) -> Array:
+        """What is added up when distributions merge, (K, P)."""
         ...
 
     def criterion(self, family: ExponentialFamily) -> Criterion:
-        """The value of merged laws, from their weight and sum of points."""
+        """The value of merged distributions, from their weight and sum of points."""
         ...
 
-    def centroids(self, laws: Laws, starts: NDArray[np.intp]) -> Array:
-        """The natural parameters (k, D) of the laws that stand for groups of these, which begin at the starts."""
+    def centroids(self, components: Components, starts: NDArray[np.intp]) -> Array:
+        """The natural parameters (k, D) of the distributions that stand for groups of these; groups begin at starts."""
         ...
 
-    def paired(self, laws: Laws, centres: Laws) -> Array:
-        """What it costs each law to be stood for by the centre in its place, (K,)."""
+    def paired(self, components: Components, centers: Components) -> Array:
+        """What it costs each distribution to be stood for by the center in its place, (K,)."""
         ...
 
-    def distances(self, laws: Laws, centres: Laws) -> Array:
-        """What it costs each law to be stood for by each centre, (K, k)."""
+    def distances(self, components: Components, centers: Components) -> Array:
+        """What it costs each distribution to be stood for by each center, (K, k)."""
         ...
 
 
 @dataclass(frozen=True)
 class Right:
-    """KL(f_j : centre): the centre has the mean moment, so the mixture keeps its moments."""
+    """KL(f_j : center): the center has the mean moment, so the mixture keeps its moments."""
 
-    def points(self, laws: Laws) -> Array:
-        return laws.moment
+    def points(self, components: Components) -> Array:
+        return components.moment
 
     def criterion(self, family: ExponentialFamily) -> Criterion:
         return Likelihood(family)
 
-    def centroids(self, laws: Laws, starts: NDArray[np.intp]) -> Array:
+    def centroids(self, components: Components, starts: NDArray[np.intp]) -> Array:
         # As `family.right_centroid` has it, but the moments are known already.
-        return laws.family.natural_from_moment(_means(laws.moment, laws.weights, starts))
+        return components.family.natural_from_moment(_means(components.moment, components.weights, starts))
 
-    def paired(self, laws: Laws, centres: Laws) -> Array:
-        return paired_divergences(laws, centres)
+    def paired(self, components: Components, centers: Components) -> Array:
+        return paired_divergences(components, centers)
 
-    def distances(self, laws: Laws, centres: Laws) -> Array:
-        return divergences(laws, centres)
+    def distances(self, components: Components, centers: Components) -> Array:
+        return divergences(components, centers)
 
 
 @dataclass(frozen=True)
 class Left:
-    """KL(centre : f_j): the centre has the mean natural parameter, and keeps to what the laws have in common."""
+    """KL(center : f_j): the center has the mean natural parameter, and keeps what the distributions share."""
 
-    def points(self, laws: Laws) -> Array:
-        return laws.natural
+    def points(self, components: Components) -> Array:
+        return components.natural
 
     def criterion(self, family: ExponentialFamily) -> Criterion:
         return _NaturalMean(family)
 
-    def centroids(self, laws: Laws, starts: NDArray[np.intp]) -> Array:
+    def centroids(self, components: Components, starts: NDArray[np.intp]) -> Array:
         # As `family.left_centroid` has it.
-        return _means(laws.natural, laws.weights, starts)
+        return _means(components.natural, components.weights, starts)
 
-    def paired(self, laws: Laws, centres: Laws) -> Array:
-        return paired_divergences(centres, laws)
+    def paired(self, components: Components, centers: Components) -> Array:
+        return paired_divergences(centers, components)
 
-    def distances(self, laws: Laws, centres: Laws) -> Array:
-        return divergences(centres, laws).T
+    def distances(self, components: Components, centers: Components) -> Array:
+        return divergences(centers, components).T
 
 
 @dataclass(frozen=True)
@@ -125,29 +131,29 @@ class Symmetric:
     # A centroid takes a descent; clusters that did not change since are not descended for again.
     known: dict[bytes, Array] = field(default_factory=dict, repr=False)
 
-    def points(self, laws: Laws) -> Array:
-        return np.concatenate([laws.moment, laws.natural], axis=1)
+    def points(self, components: Components) -> Array:
+        return np.concatenate([components.moment, components.natural], axis=1)
 
     def criterion(self, family: ExponentialFamily) -> Criterion:
         return _Both(Likelihood(family), _NaturalMean(family))
 
-    def centroids(self, laws: Laws, starts: NDArray[np.intp]) -> Array:
-        ends = np.append(starts[1:], len(laws))
-        return np.array([self._centroid(laws[start:end]) for start, end in zip(starts, ends, strict=True)])
+    def centroids(self, components: Components, starts: NDArray[np.intp]) -> Array:
+        ends = np.append(starts[1:], len(components))
+        return np.array([self._centroid(components[start:end]) for start, end in zip(starts, ends, strict=True)])
 
-    def paired(self, laws: Laws, centres: Laws) -> Array:
-        return 0.5 * (paired_divergences(laws, centres) + paired_divergences(centres, laws))
+    def paired(self, components: Components, centers: Components) -> Array:
+        return 0.5 * (paired_divergences(components, centers) + paired_divergences(centers, components))
 
-    def _centroid(self, laws: Laws) -> Array:
-        if len(laws) == 1:
-            return laws.natural[0]
-        key = laws.natural.tobytes() + laws.weights.tobytes()
+    def _centroid(self, components: Components) -> Array:
+        if len(components) == 1:
+            return components.natural[0]
+        key = components.natural.tobytes() + components.weights.tobytes()
         if key not in self.known:
-            self.known[key] = laws.family.symmetrised_centroid(laws.natural, laws.weights)
+            self.known[key] = components.family.symmetrised_centroid(components.natural, components.weights)
         return self.known[key]
 
-    def distances(self, laws: Laws, centres: Laws) -> Array:
-        return 0.5 * (divergences(laws, centres) + divergences(centres, laws).T)
+    def distances(self, components: Components, centers: Components) -> Array:
+        return 0.5 * (divergences(components, centers) + divergences(centers, components).T)
 
 
 @dataclass(frozen=True)

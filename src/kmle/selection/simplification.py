@@ -11,7 +11,7 @@ from ..merging import Merges, agglomerate
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from .component_clustering import Clustering, affordable, clustered, clustering_of, clusterings, nearest
-from .sides import SIDES, Laws, Side
+from .sides import SIDES, Components, Side
 
 METHODS = ("clustering", "hierarchical")
 
@@ -60,26 +60,28 @@ def simplify(
     family, side = mixture.family, SIDES[centroid]()
     center = family.center(mixture.natural, mixture.weights)
     (natural,) = family.centered(center, mixture.natural)
-    all_laws = Laws.of(family, mixture.weights, natural)
+    all_components = Components.of(family, mixture.weights, natural)
     # Components without weight have no say; they are assigned in the end.
-    alive = np.flatnonzero(mixture.weights > 0)
-    laws = all_laws[alive]
-    merges, _ = agglomerate(side.criterion(family), laws.weights, laws.weights[:, None] * side.points(laws))
+    active = np.flatnonzero(mixture.weights > 0)
+    components = all_components[active]
+    merges, _ = agglomerate(
+        side.criterion(family), components.weights, components.weights[:, None] * side.points(components)
+    )
     linkage = merges.linkage() if method == "hierarchical" else None
     if enough:
         return replace(unchanged, linkage=linkage)
     rng = np.random.default_rng(random_state)
-    found = _found(side, laws, merges, n_components, tolerance, method, n_init, rng)
-    if len(found.centres) == K:
+    found = _found(side, components, merges, n_components, tolerance, method, n_init, rng)
+    if len(found.centers) == K:
         return replace(unchanged, linkage=linkage)
-    assignment = nearest(side, all_laws, found.centres)[0]
-    assignment[alive] = found.labels
-    return Simplification(_mixture(mixture, center, assignment, alive, found), assignment, found.loss, linkage)
+    assignment = nearest(side, all_components, found.centers)[0]
+    assignment[active] = found.labels
+    return Simplification(_mixture(mixture, center, assignment, active, found), assignment, found.loss, linkage)
 
 
 def _found(
     side: Side,
-    laws: Laws,
+    components: Components,
     merges: Merges,
     n_components: int | None,
     tolerance: float | None,
@@ -88,38 +90,38 @@ def _found(
     rng: np.random.Generator,
 ) -> Clustering:
     def merged(k: int) -> Clustering:
-        return clustering_of(side, laws, merges.labels(k))
+        return clustering_of(side, components, merges.labels(k))
 
     if tolerance is None:
-        k = min(n_components or 1, len(laws))
+        k = min(n_components or 1, len(components))
     else:
         # The loss of the merges falls with k: the first k at which it is small enough.
-        k = 1 + bisect_left(range(1, len(laws)), True, key=lambda at: merged(at).loss <= tolerance)
-    if method == "hierarchical" or k == len(laws):
+        k = 1 + bisect_left(range(1, len(components)), True, key=lambda at: merged(at).loss <= tolerance)
+    if method == "hierarchical" or k == len(components):
         return merged(k)
-    if tolerance is not None and affordable(side, laws, k):
+    if tolerance is not None and affordable(side, components, k):
         # Clustering may do with fewer.
-        found = next(found for found in clusterings(side, laws, merges, n_init, rng) if found.loss <= tolerance)
+        found = next(found for found in clusterings(side, components, merges, n_init, rng) if found.loss <= tolerance)
     else:
-        found = clustered(side, laws, merges, k, n_init, rng)
+        found = clustered(side, components, merges, k, n_init, rng)
     return _by_first_member(found)
 
 
 def _by_first_member(found: Clustering) -> Clustering:
     _, first = np.unique(found.labels, return_index=True)
     order = np.argsort(first)
-    return Clustering(np.argsort(order)[found.labels], found.centres[order], found.loss)
+    return Clustering(np.argsort(order)[found.labels], found.centers[order], found.loss)
 
 
 def _mixture(
-    mixture: Mixture, center: Array | None, assignment: NDArray[np.intp], alive: NDArray[np.intp], found: Clustering
+    mixture: Mixture, center: Array | None, assignment: NDArray[np.intp], active: NDArray[np.intp], found: Clustering
 ) -> Mixture:
-    """The centres in the mixture's own coordinates; components that stand for themselves are as they were."""
-    k = len(found.centres)
-    natural = found.centres if center is None else mixture.family.shifted(found.centres, center)
+    """The centers in the mixture's own coordinates; components that stand for themselves are as they were."""
+    k = len(found.centers)
+    natural = found.centers if center is None else mixture.family.shifted(found.centers, center)
     counts = np.bincount(found.labels, minlength=k)
     single = counts[found.labels] == 1
-    natural[found.labels[single]] = mixture.natural[alive[single]]
+    natural[found.labels[single]] = mixture.natural[active[single]]
     weights = np.bincount(assignment, mixture.weights, k)
     return Mixture(mixture.family, weights / weights.sum(), natural)
 

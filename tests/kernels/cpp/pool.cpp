@@ -1,6 +1,6 @@
 // What the pool of threads promises, one check for each name that is given. Compiled and run by test_pool.py.
 
-#include "pool.hpp"
+#include "core/pool.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,0 +1,39 @@
+"""The hot loops: arrays in, arrays out; compiled where the C++ module was built, NumPy where it was not.
+
+A row of statistics t(x) scores <t(x), natural_j> + bias_j with component j; for every exponential family that is its
+log-density plus log-weight, up to a term of x alone.
+"""
+
+from .backend import backend, instruction_set, use, versions
+from .centered import Centered, side_by_side
+from .columns import ColumnSummary, locate, look_up, shared_summaries, squares, summarize_columns, tabulate
+from .gaussian import gaussian_has_spread, gaussian_log_normalizer, gaussian_natural
+from .packed import Clusters, PackedRows
+from .row_scores import RowScores
+from .sparse import CompressedRows
+from .work import Meter, Work
+
+__all__ = [
+    "Centered",
+    "Clusters",
+    "ColumnSummary",
+    "CompressedRows",
+    "Meter",
+    "PackedRows",
+    "RowScores",
+    "Work",
+    "backend",
+    "gaussian_has_spread",
+    "gaussian_log_normalizer",
+    "gaussian_natural",
+    "instruction_set",
+    "locate",
+    "look_up",
+    "shared_summaries",
+    "side_by_side",
+    "squares",
+    "summarize_columns",
+    "tabulate",
+    "use",
+    "versions",
+]

@@ -1,0 +1,54 @@
+"""Many small full Gaussians at once, compiled; where the module is missing the callers' NumPy formulas serve."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .backend import compiled_module
+
+Floats = NDArray[np.float64]
+
+# With more columns LAPACK is quicker.
+MOST_COLUMNS = 24
+
+
+def gaussian_natural(
+    moments: NDArray[Any], spread: NDArray[Any], smallest: float, rounding: float
+) -> tuple[Floats, NDArray[np.bool_]] | None:
+    """Natural parameters (m, D) of moments (m, D), and which of them are safe; None where there is no such kernel.
+
+    Covariances narrower than a positive spread are widened to it. Not safe, and not computed, is one close to singular:
+    it minus diag(spread^2) is not positive definite and a spread is zero, the square of a diagonal entry of its
+    Cholesky factor is at most `smallest` times the variance, or a variance at most `rounding` times the second moment.
+    """
+    n_columns = len(spread)
+    compiled = compiled_module(warn=False)
+    if compiled is None or n_columns > MOST_COLUMNS or moments.ndim != 2:
+        return None
+    natural, safe = np.empty(moments.shape), np.empty(len(moments), dtype=np.uint8)
+    given = np.ascontiguousarray(moments, dtype=float), np.ascontiguousarray(spread, dtype=float)
+    compiled.gaussian_natural(*given, smallest, rounding, natural, safe)
+    return natural, safe.view(bool)
+
+
+def gaussian_has_spread(natural: NDArray[Any], spread: NDArray[Any], rounding: float) -> NDArray[np.bool_] | None:
+    """Which natural parameters (m, D) have covariances no narrower than a spread; None without the kernel."""
+    compiled = compiled_module(warn=False)
+    if compiled is None or len(spread) > MOST_COLUMNS or natural.ndim != 2:
+        return None
+    wide = np.empty(len(natural), dtype=np.uint8)
+    given = np.ascontiguousarray(natural, dtype=float), np.ascontiguousarray(spread, dtype=float)
+    compiled.gaussian_has_spread(*given, rounding, wide)
+    return wide.view(bool)
+
+
+def gaussian_log_normalizer(natural: NDArray[Any], n_columns: int) -> Floats | None:
+    """F(theta) of natural parameters (..., D), NaN outside their space; None where there is no such kernel."""
+    compiled = compiled_module(warn=False)
+    if compiled is None or n_columns > MOST_COLUMNS or natural.ndim < 2:
+        return None
+    values = np.empty(natural.shape[:-1])
+    flat = np.ascontiguousarray(natural, dtype=float).reshape(-1, natural.shape[-1])
+    compiled.gaussian_log_normalizer(flat, n_columns, values.reshape(-1))
+    return values

@@ -1,0 +1,450 @@
+"""The passes over rows in plain NumPy: the statement of what the compiled ones compute, and their stand-in.
+
+`PackedRows` has the methods of its compiled namesakes; `kmle._kernels` checks arguments before it calls. Rows are taken
+in blocks, so no (n, k) array is ever held.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from .centered import Centered
+from .row_scores import RowScores
+
+Floats = NDArray[np.float64]
+
+VALUES_PER_BLOCK = 2**17  # 1 MB of float64: a block and its scores stay in the cache
+EPSILON = float(np.finfo(np.float64).eps)
+# Scores with packed statistics whose rounding may exceed so many nats are not good enough where there are others.
+SCORE_ERROR = 1e-6
+# The same where each row's scores are reported.
+ROW_SCORE_ERROR = 1e-9
+# Scores so far below the highest add nothing to a sum in double precision.
+NEGLIGIBLE = -45.0
+IDENTITY, DIAGONAL, QUADRATIC = range(3)
+
+
+def n_statistics_of(features: int, columns: int) -> int:
+    """How many statistics follow from so many columns."""
+    return {IDENTITY: columns, DIAGONAL: 2 * columns, QUADRATIC: columns + columns * (columns + 1) // 2}[features]
+
+
+def statistics_of(columns: NDArray[Any], features: int) -> Floats:
+    """t(x) in float64: the columns as they are, with their squares, or with all their products.
+
+    Each statistic lies together in memory, for all rows: sums over statistics and comparisons of components then run
+    along whole arrays.
+    """
+    x = columns.astype(np.float64).T
+    if features == IDENTITY:
+        return np.ascontiguousarray(x).T
+    t = np.empty((n_statistics_of(features, len(x)), x.shape[1]))
+    t[: len(x)] = x
+    place = len(x)
+    for a in range(len(x)):
+        others = t[a : a + 1] if features == DIAGONAL else t[a : len(x)]
+        np.multiply(t[a], others, out=t[place : place + len(others)])
+        place += len(others)
+    return t.T
+
+
+class PackedRows:
+    """Rows kept for many passes."""
+
+    def __init__(self, rows: int, columns: int, features: int, weights: Floats | None, dtype: Any) -> None:
+        self._values = np.zeros((rows, columns), dtype=dtype)
+        self._features = features
+        self._weights = weights
+        self._order = n_statistics_of(features, columns)
+        self._scored = self._rescored = 0
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def load(self, first: int, rows: NDArray[Any]) -> None:
+        self._values[first : first + len(rows)] = rows
+
+    def load_shifted(self, table: NDArray[Any], shift: Floats, places: NDArray[np.int32] | None) -> None:
+        """All rows at once, in the order of the places, each column less its shift."""
+        step = max(1, VALUES_PER_BLOCK // max(table.shape[1], 1))
+        for first in range(0, len(table), step):
+            rows = slice(first, first + step)
+            self._values[rows] = table[rows if places is None else places[rows]] - shift
+
+    def column(self) -> NDArray[Any]:
+        """The only column, where it lies."""
+        return self._values[:, 0]
+
+    def measure(self) -> None:
+        """Nothing is known in advance of what is written into the column."""
+
+    def hard_pass(
+        self,
+        natural: Floats,
+        bias: Floats,
+        labels: NDArray[np.int32],
+        sizes: NDArray[np.int64],
+        counts: Floats,
+        sums: Floats,
+        margins: NDArray[np.float32] | None,
+        centered: Centered | None = None,
+    ) -> int:
+        natural = _without_inactive(natural, bias)
+        changed = 0
+        for rows, t in self.blocks(len(natural)):
+            self._scored += len(t) * len(natural)
+            if centered is None:
+                found, margin = _labelled(t, natural, bias)
+            else:  # these scores have one value wherever they are computed: what ties, ties
+                found, margin = _best(centered.scores(t).T)
+                self._rescored += len(t) * len(natural)
+            if margins is not None:
+                margins[rows] = np.minimum(margin, np.finfo(np.float32).max)
+            before = labels[rows]
+            moved = np.flatnonzero(found != before)
+            if len(moved) == 0:
+                continue
+            changed += len(moved)
+            self._move(t, moved, before[moved], found[moved], self.weights_of(rows), sizes, counts, sums)
+            before[moved] = found[moved]
+        return changed
+
+    def bounds_pass(
+        self,
+        natural: Floats,
+        bias: Floats,
+        labels: NDArray[np.int32],
+        sizes: NDArray[np.int64],
+        counts: Floats,
+        sums: Floats,
+        margins: NDArray[np.float32],
+        rows_each: int,
+        margin_bounds: NDArray[np.float32],
+        limits: Floats,
+        anchors: NDArray[np.int32],
+        radii: NDArray[np.float32],
+        change: NDArray[np.float32],
+        apart: NDArray[np.float32],
+        rounding: float,
+        gained: NDArray[np.float32],
+        reached: NDArray[np.float32],
+        most_gained: Floats,
+        most_apart: Floats,
+    ) -> tuple[int, int, int]:
+        """A hard pass: what need not be examined changes nothing but the time."""
+        return self.hard_pass(natural, bias, labels, sizes, counts, sums, margins), len(labels) * len(bias), 0
+
+    def bounds_log_likelihood(
+        self, natural: Floats, bias: Floats, labels: NDArray[np.int32], *bounds: Any
+    ) -> tuple[float, float]:
+        """The log-likelihood: what is too far behind to count changes nothing but the time."""
+        return self.log_likelihood(natural, bias)
+
+    def balls(
+        self,
+        rows_each: int,
+        every: int,
+        scale: Floats,
+        centers: Floats,
+        anchors: NDArray[np.int32],
+        radii: NDArray[np.float32],
+        squares: Floats | None,
+    ) -> None:
+        """How far the rows of spans lie from their centers at most, rounded up: of all spans here."""
+        for rows, t in self.blocks(1, rows_each):
+            starts = np.arange(0, len(t), rows_each)
+            sizes = np.diff(np.append(starts, len(t)))
+            own = slice(rows.start // rows_each, rows.start // rows_each + len(starts))
+            centered = t - np.repeat(centers[anchors[own]], sizes, axis=0)
+            radii[own] = np.maximum.reduceat(np.sqrt(((centered / scale) ** 2).sum(axis=1)), starts) * 1.000001
+            if squares is not None:
+                squares += (centered**2).sum(axis=0)
+
+    def soft_passes(
+        self,
+        natural: Floats,
+        bias: Floats,
+        mixtures: int,
+        kept: int,
+        counts: Floats,
+        sums: Floats,
+        scores: Floats,
+        centered: Centered | None = None,
+    ) -> None:
+        k = len(bias) // mixtures
+        for m in range(mixtures):
+            own = slice(m * k, (m + 1) * k)
+            form = None if centered is None else centered.take(own)
+            scores[m] += self._soft_pass(natural[own], bias[own], kept, counts[own], sums[own], form)
+
+    def _soft_pass(
+        self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats, centered: Centered | None
+    ) -> float:
+        if not np.isfinite(bias).any():
+            return -np.inf
+        natural = _without_inactive(natural, bias)
+        score = 0.0
+        for rows, t in self.blocks(len(natural)):
+            scores, lifts = self._scores(t, natural, bias, centered)
+            if kept < len(natural):
+                # A stable sort keeps the lowest indices among equals.
+                dropped = np.argsort(-scores, axis=0, kind="stable")[kept:]
+                np.put_along_axis(scores, dropped, -np.inf, axis=0)
+            top = scores.max(axis=0)
+            shares = np.exp(scores - top)
+            total = shares.sum(axis=0)
+            weights = self.weights_of(rows)
+            score += float(weights @ (top + lifts + np.log(total)))
+            shares *= weights / total
+            counts += shares.sum(axis=1)
+            sums += shares @ t
+        return score
+
+    def log_likelihood(self, natural: Floats, bias: Floats, centered: Centered | None = None) -> tuple[float, float]:
+        natural = _without_inactive(natural, bias)
+        score = entropy = 0.0
+        for rows, t in self.blocks(len(natural)):
+            scores, lifts = self._scores(t, natural, bias, centered)
+            top = scores.max(axis=0)
+            shares = scipy.special.softmax(scores, axis=0)
+            weights = self.weights_of(rows)
+            score += float(weights @ (top + lifts + np.log(np.exp(scores - top).sum(axis=0))))
+            entropy += float(weights @ scipy.special.entr(shares).sum(axis=0))
+        return score, entropy
+
+    def row_scores(
+        self, natural: Floats, bias: Floats, centered: Centered | None, by_differences: bool, *arrays: Floats | None
+    ) -> None:
+        natural = _without_inactive(natural, bias)
+        out = RowScores(*arrays)
+        for rows, t in self.blocks(len(natural)):
+            if by_differences and centered is not None:
+                self._scored += len(t) * len(natural)
+                self._rescored += len(t) * len(natural)
+                out.put(rows, centered.scores(t))
+            else:
+                scores, lifts = self._scores(t, natural, bias, centered, ROW_SCORE_ERROR)
+                out.put(rows, (scores + lifts).T)
+
+    def label_rows(
+        self, natural: Floats, bias: Floats, labels: NDArray[np.int32], centered: Centered | None = None
+    ) -> None:
+        natural = _without_inactive(natural, bias)
+        for rows, t in self.blocks(len(natural)):
+            self._scored += len(t) * len(natural)
+            labels[rows] = _labelled(t, natural, bias)[0] if centered is None else _best(centered.scores(t).T)[0]
+
+    def own_scores(self, labels: NDArray[np.int32], centered: Centered, totals: Floats) -> None:
+        for rows, t in self.blocks(1):
+            weights = self.weights_of(rows)
+            for j in np.unique(labels[rows][labels[rows] >= 0]):
+                own = np.flatnonzero(labels[rows] == j)
+                form = centered.take(slice(j, j + 1))
+                scores = form.scores(t[own])[:, 0]
+                if centered.is_carried:
+                    scores += form.half_squares(t[own])
+                totals[j] += float(weights[own] @ scores)
+                self._rescored += len(own)
+
+    def _scores(
+        self, t: Floats, natural: Floats, bias: Floats, centered: Centered | None, limit: float = SCORE_ERROR
+    ) -> tuple[Floats, Floats | float]:
+        """The scores (k, n) of rows of a block, and what they are too low by.
+
+        Those that rounding may have spoilt and that matter are computed by differences to means.
+        """
+        self._scored += len(t) * len(natural)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = natural @ t.T + bias[:, np.newaxis]
+            if centered is None:
+                return scores, 0.0
+            chosen = _spoilt(scores, t, natural, bias, limit)
+        if len(chosen) == 0:
+            return scores, 0.0
+        if centered.is_carried:
+            chosen = np.flatnonzero(np.isfinite(bias))
+        self._rescored += len(t) * len(chosen)
+        scores[chosen] = centered.take(chosen).scores(t).T
+        return scores, centered.half_squares(t) if centered.is_carried else 0.0
+
+    def work(self) -> tuple[int, int]:
+        """How many scores have been computed, and how many once more by differences to means."""
+        return self._scored, self._rescored
+
+    def largest(self, out: Floats) -> None:
+        np.maximum(out, np.maximum(self._values.max(axis=0), -self._values.min(axis=0)), out=out)
+
+    def label_sums(self, labels: NDArray[np.int32] | None, counts: Floats, sums: Floats) -> None:
+        sizes = np.zeros(len(counts), dtype=np.int64)
+        for rows, t in self.blocks(1):
+            nowhere = np.full(len(t), -1, dtype=np.int32)
+            own = nowhere + 1 if labels is None else labels[rows]
+            named = np.flatnonzero(own >= 0)
+            self._move(t, named, nowhere[named], own[named], self.weights_of(rows), sizes, counts, sums)
+
+    def blocks(self, n_components: int, multiple: int = 1) -> Iterator[tuple[slice, Floats]]:
+        """Blocks of rows and their statistics, small enough for both and the scores; so many rows or a multiple."""
+        step = max(1, VALUES_PER_BLOCK // max(n_components, self._order, 1) // multiple) * multiple
+        for first in range(0, len(self._values), step):
+            rows = slice(first, first + step)
+            yield rows, statistics_of(self._values[rows], self._features)
+
+    def weights_of(self, rows: slice) -> Floats:
+        """Weights of some rows: ones where there are none."""
+        return np.ones(len(self._values[rows])) if self._weights is None else self._weights[rows]
+
+    @staticmethod
+    def _move(
+        t: Floats,
+        moved: NDArray[np.intp],
+        before: NDArray[np.int32],
+        after: NDArray[np.int32],
+        weights: Floats,
+        sizes: NDArray[np.int64],
+        counts: Floats,
+        sums: Floats,
+    ) -> None:
+        """Books rows of a block under other labels; those from nowhere (-1) are lost to no one."""
+        k, t, own = len(counts), t[moved], weights[moved]
+        gained = scipy.sparse.csr_array((own, after, np.arange(len(own) + 1)), shape=(len(own), k)).T
+        held = before >= 0
+        lost = scipy.sparse.csr_array(
+            (own * held, np.where(held, before, 0), np.arange(len(own) + 1)), shape=(len(own), k)
+        ).T
+        sums += gained @ t - lost @ t
+        counts += np.bincount(after, own, k) - np.bincount(before[held], own[held], k)
+        sizes += np.bincount(after, minlength=k) - np.bincount(before[held], minlength=k)
+
+
+def summarize_columns(table: NDArray[Any], lowest: Floats, highest: Floats, totals: Floats) -> tuple[bool, bool]:
+    """Extremes and totals of the columns; whether all values are finite, and whole."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.minimum(lowest, table.min(axis=0, initial=np.inf), out=lowest)
+        np.maximum(highest, table.max(axis=0, initial=-np.inf), out=highest)
+        totals += table.sum(axis=0, dtype=float)
+    finite = bool(np.isfinite(lowest).all() and np.isfinite(highest).all() and np.isfinite(table).all())
+    small = finite and max(np.abs(lowest).max(initial=0.0), np.abs(highest).max(initial=0.0)) < 2.0**51
+    return finite, bool(small and all(np.array_equal(np.floor(column), column) for column in table.T))
+
+
+def squares(table: NDArray[Any], center: Floats, totals: Floats) -> None:
+    """Sums of the squares of the columns, seen from a center, in double precision."""
+    step = max(1, VALUES_PER_BLOCK // table.shape[1])
+    for first in range(0, len(table), step):
+        totals += ((table[first : first + step] - center) ** 2).sum(axis=0)
+
+
+def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: NDArray[np.int32], threads: int) -> None:
+    """The owner of the interval each value lies in."""
+    labels[:] = owners[np.searchsorted(firsts, values, side="right")]
+
+
+class Buckets:
+    """Values along a line, put in order altogether: as one run."""
+
+    def __init__(self, borders: Floats, rows: int, rows_a_block: int) -> None:
+        self._rows = rows
+
+    def count(self, first: int, values: Floats) -> None:
+        """There is one run only."""
+
+    def lay_out(self) -> None:
+        """So nothing has to be told apart."""
+
+    def place(
+        self, first: int, values: Floats, weights: Floats | None, line: Floats, line_weights: Floats | None
+    ) -> None:
+        line[first : first + len(values)] = values
+        if line_weights is not None:
+            line_weights[first : first + len(values)] = weights
+
+    def finish(self, line: Floats, weights: Floats | None, threads: int) -> list[int]:
+        if weights is None:
+            line.sort()
+        else:
+            order = np.argsort(line, kind="stable")
+            line[:], weights[:] = line[order], weights[order]
+        return [0, self._rows]
+
+
+class SortedRows:
+    """Rows in the order of one column and their cells, found the slow way: every row's label.
+
+    `Buckets` of this module have put all rows in order.
+    """
+
+    def __init__(self, packed: PackedRows, line: Floats, starts: list[int]) -> None:
+        self._rows = packed
+
+    def hard_pass(self, natural: Floats, bias: Floats, counts: Floats, sums: Floats) -> tuple[list[int], list[int]]:
+        labels = np.full(len(self._rows), -1, dtype=np.int32)
+        sizes = np.zeros(len(bias), dtype=np.int64)
+        self._rows.hard_pass(natural, bias, labels, sizes, counts, sums, None)
+        changes = np.flatnonzero(np.diff(labels)) + 1
+        return [0, *changes.tolist(), len(labels)], labels[[0, *changes]].tolist()
+
+
+def _without_inactive(natural: Floats, bias: Floats) -> Floats:
+    """Zeros for the inactive components (bias of -inf): theirs may be anything, NaN included."""
+    return np.where(np.isneginf(bias)[:, np.newaxis], 0.0, natural)
+
+
+def _labelled(t: Floats, natural: Floats, bias: Floats) -> tuple[NDArray[np.int32], Floats]:
+    """The best component of each row and its margin: zero where the best nearly tie, decided in a fixed order then."""
+    found, margin = _best(natural @ t.T + bias[:, np.newaxis])
+    near_tie = np.flatnonzero(~(margin > _rounding(t, natural, bias)))
+    margin[near_tie] = 0.0
+    if len(near_tie):
+        found[near_tie] = _scores_in_order(t[near_tie], natural, bias).argmax(axis=1)
+    return found, margin
+
+
+def _spoilt(scores: Floats, t: Floats, natural: Floats, bias: Floats, limit: float) -> NDArray[np.intp]:
+    """Components whose scores (k, n) rounding may have spoilt, and which may have a share in some row."""
+    active = np.flatnonzero(np.isfinite(bias))
+    errors = EPSILON * (np.abs(natural[active]) @ np.abs(t).max(axis=0) + np.abs(bias[active]))
+    uncertain = ~(errors <= limit)  # NaN too
+    if not uncertain.any():
+        return active[:0]
+    errors = (errors * (t.shape[1] + 5))[:, np.newaxis]
+    lowest = np.nanmax(np.vstack([scores[active] - errors, np.full(len(t), -np.inf)]), axis=0)
+    matters = ~(scores[active] + errors <= lowest + NEGLIGIBLE)
+    return active[uncertain & matters.any(axis=1)]
+
+
+def _best(scores: Floats) -> tuple[NDArray[np.int32], Floats]:
+    """The best component of each row, the lowest index on a tie, and its margin over the second best; scores are (k,
+    n).
+
+    One component after the other for many rows at once, as the compiled passes do: far faster than `argmax`.
+    """
+    top, second = scores[0].copy(), np.full(scores.shape[1], -np.inf)
+    found = np.zeros(scores.shape[1], dtype=np.int32)
+    for j, score in enumerate(scores[1:], start=1):
+        np.copyto(found, j, where=score > top)
+        np.maximum(second, np.minimum(score, top), out=second)
+        np.maximum(top, score, out=top)
+    with np.errstate(invalid="ignore"):
+        return found, top - second
+
+
+def _rounding(t: Floats, natural: Floats, bias: Floats) -> Floats:
+    """How far two scores of a row may be apart by the rounding of a matrix product alone.
+
+    A matrix product sums in an order of its own, even from one column to the next, so it may tell equal components
+    apart: rows so close are summed again in a fixed order.
+    """
+    largest_bias = np.abs(bias, where=np.isfinite(bias), out=np.zeros_like(bias)).max()
+    magnitude = np.abs(t).max(axis=0) @ np.abs(natural).max(axis=0) + largest_bias
+    return np.asarray(4 * EPSILON * (natural.shape[1] + 2) * magnitude)
+
+
+def _scores_in_order(t: Floats, natural: Floats, bias: Floats) -> Floats:
+    """The scores, summed in the order of the statistics and rounded at every step, as when compiled."""
+    scores = np.tile(bias, (len(t), 1))
+    for column, coefficient in zip(t.T, natural.T, strict=True):
+        scores += np.multiply.outer(column, coefficient)
+    return scores

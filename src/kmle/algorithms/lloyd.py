@@ -1,0 +1,115 @@
+"""k-MLE (Nielsen, 2012), Algorithm 1 of the paper.
+
+Rows are assigned and parameters updated to convergence with the weights held (Lloyd, 1982), then weights are updated.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..engines.partition import Partition
+from ..engines.statistics import ClusterStatistics
+from ..problem.problem import LearningProblem, Parameters
+from ..seeding.shrinking import shrunk
+from .state import NO_LABEL_CHANGED, HalfStep, State
+
+# The kind of half-step that an assignment is.
+LABELS = "labels"
+
+
+@dataclass(frozen=True)
+class KMLELloyd:
+    """The inner loop changes parameters, the outer one weights; with prescribed weights only the inner loop runs."""
+
+    reseed: bool = False
+    name: str = "k-mle"
+    monotone: bool = True
+
+    def init(self, problem: LearningProblem, parameters: Parameters) -> State:
+        return assigned(problem, parameters, self.reseed)
+
+    def step(self, problem: LearningProblem, state: State) -> State:
+        natural = problem.updated_natural(state.parameters, state.statistics, state.partition)
+        parameters = Parameters(natural, state.parameters.log_weights)
+        objective = problem.complete_objective(parameters, state.statistics, state.partition)
+        updated = HalfStep("parameters", objective)
+        following = assigned(problem, parameters, self.reseed, (updated,), state)
+        if not following.has_labels_of(state):
+            return following
+        # The inner loop has converged: now the weights.
+        weights = problem.log_weights(following.statistics.weights())
+        if np.allclose(weights, following.parameters.log_weights, rtol=0, atol=1e-15, equal_nan=True):
+            return following.ended(NO_LABEL_CHANGED)
+        reweighted = Parameters(following.parameters.natural, weights)
+        objective = problem.complete_objective(reweighted, following.statistics, following.partition)
+        return State(
+            reweighted,
+            objective,
+            following.statistics,
+            following.partition,
+            (*following.trace, HalfStep("weights", objective)),
+        )
+
+
+def assigned(
+    problem: LearningProblem,
+    parameters: Parameters,
+    reseed: bool,
+    trace: tuple[HalfStep, ...] = (),
+    before: State | None = None,
+) -> State:
+    """The state after an assignment, with empty components handled.
+
+    Exact arithmetic never makes an assignment worse than the labels of the state `before`; where rounding does (scores
+    of nearly degenerate components), those labels stay.
+    """
+    partition, statistics = problem.assign(parameters)
+    kept, partition, statistics = handle_empty(problem, parameters, partition, statistics, reseed)
+    objective = problem.complete_objective(kept, statistics, partition)
+    if before is not None and before.partition is not None and objective < trace[-1].objective:
+        kept, partition, statistics, objective = parameters, before.partition, before.statistics, trace[-1].objective
+    return State(kept, objective, statistics, partition, (*trace, HalfStep(LABELS, objective)))
+
+
+# Empty components -----------------------------------------------------------------------------------------------------
+
+
+def deactivate(problem: LearningProblem, parameters: Parameters, statistics: ClusterStatistics) -> Parameters:
+    """Empty components get weight zero, for good, and the others share it; prescribed weights stay as they are."""
+    if problem.weights is not None or np.all((statistics.counts > 0) == parameters.active):
+        return parameters
+    log_weights = np.where(statistics.counts > 0, parameters.log_weights, -np.inf)
+    return Parameters(parameters.natural, log_weights - np.log(np.exp(log_weights).sum()))
+
+
+def handle_empty(
+    problem: LearningProblem, parameters: Parameters, partition: Partition, statistics: ClusterStatistics, reseed: bool
+) -> tuple[Parameters, Partition, ClusterStatistics]:
+    """After an assignment: deactivate the empty components, or reseed one of them where that raises the objective.
+
+    A reseeded component starts at the row the mixture explains worst, with the share one of k would have. It is kept
+    only if the objective, after assigning and updating once, is higher than without it.
+    """
+    newly_empty = np.flatnonzero((statistics.counts == 0) & parameters.active)
+    deactivated = deactivate(problem, parameters, statistics)
+    if not reseed or len(newly_empty) == 0:
+        return deactivated, partition, statistics
+    objective = problem.complete_objective(deactivated, statistics, partition)
+    revived = int(newly_empty[0])
+    trial = _revived(problem, parameters, deactivated, revived)
+    trial_partition, trial_statistics = problem.assign(trial)
+    natural = problem.updated_natural(trial, trial_statistics, trial_partition)
+    trial = Parameters(natural, problem.log_weights(trial_statistics.weights()))
+    gained = problem.complete_objective(trial, trial_statistics, trial_partition) > objective
+    if trial_statistics.counts[revived] > 0 and gained:
+        return trial, trial_partition, trial_statistics
+    return deactivated, partition, statistics
+
+
+def _revived(problem: LearningProblem, parameters: Parameters, deactivated: Parameters, revived: int) -> Parameters:
+    """One empty component, moved to the row that the others explain worst, beside them."""
+    natural, weights = deactivated.natural.copy(), np.exp(deactivated.log_weights)
+    seed = shrunk(problem.worst_statistic(deactivated)[None], problem.prior_moment)
+    natural[revived] = problem.estimate(seed)[0]
+    weights[revived] = np.exp(parameters.log_weights[revived])
+    return Parameters(natural, problem.log_weights(weights / weights.sum()))

@@ -1,0 +1,270 @@
+"""What algorithms carry from step to step, and what a fit returns."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._kernels import Work
+from ..engines.partition import Partition
+from ..engines.statistics import ClusterStatistics
+from ..families.resolution import Resolution
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from ..problem.problem import LearningProblem, Parameters
+from .acceleration import Acceleration
+from .criteria import Criteria
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
+
+NO_LABEL_CHANGED = "exact local optimum: no label changed"
+NO_MOVE_GAINS = "exact local optimum: no single move gains"
+GLOBAL_OPTIMUM = "global optimum"
+NEAR_OPTIMUM = "no partition is better by more than"
+TOLERANCE_REACHED = "tolerance reached"
+ITERATION_LIMIT = "iteration limit"
+TRIALS_USED_UP = "all swap trials made"
+DATA_USED_UP = "every batch seen"
+STOPPED = "stopped by the caller"
+
+
+@dataclass(frozen=True)
+class HalfStep:
+    """One half of an iteration, by what it changed, and the objective after it."""
+
+    kind: str
+    objective: float
+
+
+def near_optimum(gap: float) -> str:
+    """Why a search ended that could not tell the best partition from others almost as good.
+
+    >>> near_optimum(0.0123)
+    'no partition is better by more than 0.012 nats'
+    """
+    return f"{NEAR_OPTIMUM} {gap:.2g} nats"
+
+
+@dataclass(frozen=True)
+class State:
+    """Parameters and, for hard algorithms, the partition and statistics they produced; `trace` is the latest step's."""
+
+    parameters: Parameters
+    objective: float
+    statistics: ClusterStatistics
+    partition: Partition | None = None
+    trace: tuple[HalfStep, ...] = ()
+    finished: str | None = None
+    n_responsibilities: int | None = None
+    """How many responsibilities of a row count in soft statistics; None is all."""
+    softened: bool = False
+    """Whether the statistics are those of a full soft pass with these very parameters."""
+    acceleration: Acceleration | None = None
+    """What accelerated steps carry on."""
+
+    @property
+    def expected_gain(self) -> float:
+        """What is left to gain, in nats, as accelerated steps estimate it; infinite where they do not."""
+        return np.inf if self.acceleration is None else self.acceleration.expected_gain
+
+    def has_labels_of(self, other: "State") -> bool:
+        """Whether no label differs between the two."""
+        return self.partition is not None and other.partition is not None and self.partition.same_as(other.partition)
+
+    def ended(self, reason: str) -> "State":
+        """The same state, finished."""
+        return replace(self, finished=reason)
+
+    def paused(self) -> "State":
+        """The same state, from which a few plain steps come next: their gains tell how much is left to gain."""
+        return self if self.acceleration is None else replace(self, acceleration=self.acceleration.restarted())
+
+    def unmoved(self, reason: str) -> "State":
+        """The same state after a step that changed nothing, finished."""
+        return replace(self, trace=(), finished=reason)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A state with what led to it: all that is needed to go on from there."""
+
+    state: State
+    history: tuple[HalfStep, ...]
+    n_iter: int = 0
+    idle: int = 0
+    """Steps in a row that gained nothing."""
+    seconds: float = 0.0
+
+    def after(self, state: State, *, idle: bool, seconds: float) -> "Run":
+        """The run after one more step."""
+        return Run(state, self.history + state.trace, self.n_iter + 1, self.idle + 1 if idle else 0, seconds)
+
+    def ended(self, reason: str) -> "Run":
+        """The run with nothing left to do."""
+        return replace(self, state=self.state.ended(reason))
+
+
+class Algorithm(Protocol):
+    """A way of learning: a first state, and a step that never lowers the objective (`online` alone may)."""
+
+    @property
+    def name(self) -> str:
+        """Its short name."""
+        ...
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the objective never falls."""
+        ...
+
+    def init(self, problem: LearningProblem, parameters: Parameters) -> State:
+        """The state before the first step."""
+        ...
+
+    def step(self, problem: LearningProblem, state: State) -> State:
+        """The next state; `finished` says why there is no further one."""
+        ...
+
+
+def steps(algorithm: Algorithm, problem: LearningProblem, state: State, most: int) -> Iterator[State]:
+    """The states after each of up to `most` steps; none comes after a finished one."""
+    for _ in range(most):
+        if state.finished is not None:
+            return
+        state = algorithm.step(problem, state)
+        yield state
+
+
+def after_steps(algorithm: Algorithm, problem: LearningProblem, state: State, most: int) -> State:
+    """The state after up to `most` steps."""
+    for following in steps(algorithm, problem, state, most):
+        state = following
+    return state
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """An algorithm that carries more than its state from step to step."""
+
+    def memory(self) -> dict[str, Any]:
+        """What it carries, as numbers and texts."""
+        ...
+
+    def restore(self, problem: LearningProblem, parameters: Parameters, memory: Mapping[str, Any]) -> None:
+        """Gets ready to go on from there, instead of `init`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Starts:
+    """How a fit found where to start.
+
+    >>> print(Starts({"k-means": 12, "random": 12}, agreeing=21))
+    21 of 24 starts agree
+    """
+
+    kinds: dict[str, int]
+    """How many starts of each kind were tried."""
+    agreeing: int
+    """How many of them led to the best optimum found from any start, to half a nat."""
+    moves: int = 0
+    """How many moves were tried from there: components split, removed and put elsewhere."""
+    improved: int = 0
+    """How many of these led to a better optimum."""
+    ascent: tuple[float, ...] = ()
+    """The best objective of any start after every pass of the search, per row of its sample."""
+
+    @property
+    def n(self) -> int:
+        """How many starts were tried."""
+        return sum(self.kinds.values())
+
+    def __str__(self) -> str:
+        if self.n == 1:
+            return "1 start"
+        message = f"{self.agreeing} of {self.n} starts agree"
+        return message if self.improved == 0 else f"{message}; moves between optima led further"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The outcome of learning, as a value."""
+
+    mixture: Mixture
+    labels: NDArray[np.integer[Any]]
+    history: tuple[HalfStep, ...]
+    n_iter: int
+    stop_reason: str
+    removed: tuple[int, ...]
+    """Components, by their place in the start, that lost all their rows and left."""
+    seconds: float
+    objective: float
+    complete_log_likelihood: float
+    log_likelihood: float
+    mean_entropy: float
+    """How much uncertain the labels are: the mean entropy of the posteriors, in nats."""
+    algorithm: str
+    engine: str
+    prior_strength: float
+    n_responsibilities: int | None
+    """How many responsibilities of a row counted (sparse EM); None is all."""
+    n: float
+    """The number of rows, or their total weight."""
+    prescribed_weights: bool = False
+    """Whether the weights were given rather than learned."""
+    starts: Starts = field(default_factory=lambda: Starts({"given": 1}, agreeing=1))
+    """How many starts were tried, of which kinds, and how many led to the best optimum."""
+    resolution: Resolution | None = None
+    """The steps that the columns were rounded to: no component is narrower than 0.4 of them."""
+    work: Work = field(default_factory=Work)
+    """Passes over rows and pairs scored, of the search for starts too."""
+    notes: tuple[str, ...] = ()
+    """What the data says against the components, such as too few rows; the estimator adds it."""
+
+    def __repr__(self) -> str:
+        k, family = self.mixture.n_components, self.mixture.family.name
+        ended = "converged" if self.converged else "stopped"
+        return (
+            f"<Fit of {k} {family} component{'s' * (k != 1)} to {self.n:.6g} rows: log-likelihood "
+            f"{self.log_likelihood:.6g}, {ended} after {self.n_iter} iteration{'s' * (self.n_iter != 1)}>"
+        )
+
+    @property
+    def includes_penalty(self) -> bool:
+        """Whether the objective includes the prior's penalty (it does when prior_strength is positive)."""
+        return self.prior_strength > 0
+
+    @property
+    def criteria(self) -> Criteria:
+        """AIC, AICc, BIC and ICL on the data of the fit."""
+        free = self.mixture.count_parameters(self.prescribed_weights)
+        return Criteria(self.log_likelihood, self.complete_log_likelihood, free, self.n)
+
+    @property
+    def converged(self) -> bool:
+        """Whether learning ended by itself rather than by a limit."""
+        return self.stop_reason not in (ITERATION_LIMIT, STOPPED)
+
+    @property
+    def objectives(self) -> Array:
+        """The objective at every half-step."""
+        return np.array([half.objective for half in self.history])
+
+    def certify(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
+        """What can be said for sure about this outcome on the rows it was learned from; one or two passes over them."""
+        from .certificate import certificate  # it stands on the algorithms, and those on this module
+
+        return certificate(
+            self.mixture,
+            X,
+            sample_weight,
+            algorithm=self.algorithm,
+            prior_strength=self.prior_strength,
+            resolution=self.resolution,
+            weights_held=self.prescribed_weights,
+            n_responsibilities=self.n_responsibilities,
+            optimum=self.objective if self.stop_reason == GLOBAL_OPTIMUM else None,
+        )

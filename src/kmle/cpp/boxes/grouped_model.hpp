@@ -1,0 +1,71 @@
+// Components in the forms the passes want.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "core/memory.hpp"
+#include "core/passes.hpp"
+
+namespace kmle {
+
+using Natural = Strided<const double, 2>;
+using Bias = Strided<const double, 1>;
+
+// Natural parameters and biases in every form the passes want.
+template <class T>
+class GroupedModel {
+public:
+    GroupedModel(const Natural& natural, const Bias& bias) : GroupedModel(natural, bias, 0, natural.shape(0)) {}
+
+    // Of so many of the components, from the first one on.
+    GroupedModel(const Natural& natural, const Bias& bias, std::size_t first, std::size_t components)
+        : components_(components), n_statistics_(natural.shape(1)), natural_(components_ * n_statistics_, 0.0), bias_(components_),
+          largest_(n_statistics_, 0.0), grouped_(aligned<T>(padded() * n_statistics_)), grouped_bias_(aligned<T>(padded())) {
+        for (std::size_t j = 0; j < components_; ++j) {
+            bias_[j] = bias.data()[static_cast<std::int64_t>(first + j) * bias.stride(0)];
+            if (std::isinf(bias_[j])) continue;  // inactive: its natural parameter may be anything and stays zero
+            largest_bias_ = std::max(largest_bias_, std::abs(bias_[j]));
+            for (std::size_t f = 0; f < n_statistics_; ++f) {
+                const double value = natural.data()[static_cast<std::int64_t>(first + j) * natural.stride(0) +
+                                                    static_cast<std::int64_t>(f) * natural.stride(1)];
+                natural_[j * n_statistics_ + f] = value;
+                largest_[f] = std::max(largest_[f], std::abs(value));
+            }
+        }
+        for (std::size_t j = 0; j < padded(); ++j) {
+            grouped_bias_[j] = j < components_ ? static_cast<T>(bias_[j]) : -std::numeric_limits<T>::infinity();
+            for (std::size_t f = 0; f < n_statistics_; ++f)
+                grouped_[(j / group * n_statistics_ + f) * group + j % group] =
+                    j < components_ ? static_cast<T>(natural_[j * n_statistics_ + f]) : T(0);
+        }
+        if (sizeof(T) == 8) return;
+        magnitudes_.assign((n_statistics_ + 1) * padded(), 0.0f);
+        for (std::size_t j = 0; j < components_; ++j) {
+            if (std::isinf(bias_[j])) continue;
+            magnitudes_[j] = static_cast<float>(std::abs(bias_[j]));
+            for (std::size_t f = 0; f < n_statistics_; ++f)
+                magnitudes_[(f + 1) * padded() + j] = static_cast<float>(std::abs(natural_[j * n_statistics_ + f]));
+        }
+    }
+
+    Model<T> view(const Centered* centered = nullptr) const {
+        return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),       largest_.data(),
+                largest_bias_,  components_,         n_statistics_,          magnitudes_.data(), centered};
+    }
+
+private:
+    std::size_t padded() const { return rounded_up(components_, group); }
+
+    std::size_t components_, n_statistics_;
+    std::vector<double> natural_, bias_, largest_;
+    double largest_bias_ = 0.0;
+    std::vector<float> magnitudes_;
+    Aligned<T> grouped_, grouped_bias_;
+};
+
+}  // namespace kmle

@@ -1,0 +1,216 @@
+// Rows in the layout the passes want (see passes.hpp).
+
+#pragma once
+
+#include <cmath>
+#include <optional>
+
+#include "boxes/grouped_model.hpp"
+#include "core/pool.hpp"
+#include "sorted/sort_close.hpp"
+
+namespace kmle {
+
+template <class T>
+class Packing {
+public:
+    Packing(std::size_t rows, std::size_t columns, int features, const std::optional<Vector<const double>>& weights,
+            std::size_t threads)
+        : rows_(checked_rows(rows, columns, features)), columns_(columns), features_(static_cast<Features>(features)),
+          threads_(threads), values_(aligned<T>(blocks() * columns_ * block_rows<T>)),
+          largest_(blocks() * columns_, 0.0) {
+        // Rows past the last are zero; the others are on their way.
+        if (rows_ % block_rows<T>)
+            std::fill_n(values_.get() + (blocks() - 1) * columns_ * block_rows<T>, columns_ * block_rows<T>, T(0));
+        if (weights) {
+            require_shape("weights", *weights, {rows_});
+            weights_.assign(weights->data(), weights->data() + rows_);
+        }
+    }
+
+    // Copies rows into their places, from row `first` on. Different blocks may be loaded by different threads.
+    void load(std::size_t first, const Strided<const T, 2>& rows) {
+        const nb::gil_scoped_release unlocked;
+        require_shape("rows", rows, {rows.shape(0), columns_});
+        require_room(first, rows.shape(0), rows_);
+        for (std::size_t i = first; i < first + rows.shape(0);) {
+            const T* row = rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0);
+            if (i % block_rows<T> == 0 && i + block_rows<T> <= first + rows.shape(0)) {
+                for (std::size_t a = 0; a < columns_; ++a)
+                    place_column(i / block_rows<T>, a, row + static_cast<std::int64_t>(a) * rows.stride(1),
+                                 rows.stride(0));
+                i += block_rows<T>;
+            } else {
+                place(i++, row, rows.stride(1));
+            }
+        }
+    }
+
+    // Takes all rows at once from a table, each column less its shift, in the order of the places where they are given.
+    // The shift is taken off in double precision and the difference rounded, as NumPy does it.
+    template <class From>
+    void load_shifted(const Strided<const From, 2>& table, const Vector<const double>& shift,
+                      const std::optional<Vector<const std::int32_t>>& places) {
+        const nb::gil_scoped_release unlocked;
+        require_shape("table", table, {rows_, columns_});
+        require_shape("shift", shift, {columns_});
+        if (places) {
+            require_shape("places", *places, {rows_});
+            require_below("places", *places, rows_, false);
+        }
+        constexpr std::size_t rows = block_rows<T>, step = 16, columns_at_once = 64;
+        const std::int64_t row_stride = table.stride(0), stride = table.stride(1);
+        const auto row_at = [&](std::size_t i, std::size_t a) {
+            const std::int64_t place = places ? std::int64_t{places->data()[i]} : static_cast<std::int64_t>(i);
+            return table.data() + place * row_stride + static_cast<std::int64_t>(a) * stride;
+        };
+        Pool::run(rounded_up(blocks(), step) / step, threads_, [&](std::size_t task) {
+            T tile[rows * columns_at_once];
+            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
+                const std::size_t first = b * rows, count = std::min(rows, rows_ - first);
+                for (std::size_t a = 0; a < columns_; a += columns_at_once) {
+                    const std::size_t width = std::min(columns_at_once, columns_ - a);
+                    for (std::size_t r = 0; r < count; ++r) {
+                        if (first + r + ahead < rows_) {  // rows in any order are on their way while others are taken
+                            for (std::size_t c = 0; c < width; c += 64 / sizeof(From))
+                                __builtin_prefetch(row_at(first + r + ahead, a + c));
+                            __builtin_prefetch(row_at(first + r + ahead, a + width - 1));  // it may begin within a line
+                        }
+                        shifted(row_at(first + r, a), stride, shift.data() + a, width, tile + r * width);
+                    }
+                    std::fill(tile + count * width, tile + rows * width, T(0));
+                    for (std::size_t c = 0; c < width; ++c)
+                        place_column(b, a + c, tile + c, static_cast<std::int64_t>(width));
+                }
+            }
+        });
+    }
+
+    // The values of the only column: its blocks lie one after the other, so they are an array in the order of the rows.
+    T* column() {
+        require(columns_ == 1, "rows of several columns do not lie as one.");
+        return values_.get();
+    }
+    std::size_t rows() const { return rows_; }
+
+    // Takes what was written into the only column as loaded.
+    void measure() {
+        const nb::gil_scoped_release unlocked;
+        const std::size_t step = 64 * block_rows<T>;
+        Pool::run(rounded_up(rows_, step) / step, threads_,
+                  [&](std::size_t task) { measure_rows(task * step, std::min(rows_, (task + 1) * step)); });
+    }
+
+    // Takes what was written into the blocks of some rows as loaded.
+    void measure_rows(std::size_t first, std::size_t last) {
+        constexpr std::size_t rows = block_rows<T>;
+        for (std::size_t column = first / rows * columns_; column < rounded_up(last, rows) / rows * columns_; ++column)
+            largest_[column] = largest_of(values_.get() + column * rows);
+    }
+
+    // Puts some rows into the order of their keys (those of all rows), and these likewise; `measure_rows` is then due.
+    // The keys may be the only column itself.
+    void sort_rows(std::size_t first, std::size_t last, T* keys) {
+        if (keys == values_.get() && weights_.empty()) {
+            sort_close(keys + first, last - first, [](T value) { return value; });
+            return;
+        }
+        std::vector<std::pair<T, std::size_t>> n_statistics;
+        n_statistics.reserve(last - first);
+        for (std::size_t i = first; i < last; ++i) n_statistics.emplace_back(keys[i], i);
+        sort_close(n_statistics.data(), n_statistics.size(), [](const auto& pair) { return pair.first; });
+        std::vector<double> moved(last - first);
+        const auto reorder = [&](const auto& at) {
+            for (std::size_t r = 0; r < moved.size(); ++r) moved[r] = static_cast<double>(at(n_statistics[r].second));
+            for (std::size_t r = 0; r < moved.size(); ++r)
+                at(first + r) = static_cast<std::decay_t<decltype(at(0))>>(moved[r]);
+        };
+        for (std::size_t a = 0; a < columns_; ++a)
+            reorder([&](std::size_t i) -> T& {
+                return values_[(i / block_rows<T> * columns_ + a) * block_rows<T> + i % block_rows<T>];
+            });
+        if (!weights_.empty()) reorder([&](std::size_t i) -> double& { return weights_[i]; });
+        if (keys != values_.get()) reorder([&](std::size_t i) -> T& { return keys[i]; });
+    }
+
+    std::size_t n_statistics() const { return n_statistics_of(features_, columns_); }
+
+    Packed<T> view() const {
+        return {values_.get(), largest_.data(), weights_.empty() ? nullptr : weights_.data(), rows_, columns_,
+                n_statistics(),       features_};
+    }
+
+    std::size_t threads() const { return threads_; }
+
+    // The largest |value| of each column.
+    void largest(const Vector<double>& out) const {
+        require_shape("out", out, {columns_});
+        for (std::size_t b = 0; b < blocks(); ++b)
+            for (std::size_t a = 0; a < columns_; ++a)
+                out.data()[a] = std::max(out.data()[a], largest_[b * columns_ + a]);
+    }
+
+protected:
+    std::size_t blocks() const { return rounded_up(rows_, block_rows<T>) / block_rows<T>; }
+
+    std::size_t rows_, columns_;
+    Features features_;
+    std::size_t threads_;
+    Aligned<T> values_;
+    std::vector<double> largest_, weights_;
+
+private:
+    // Rows so far ahead are fetched while others are taken.
+    static constexpr std::size_t ahead = 32;
+
+    static std::size_t checked_rows(std::size_t rows, std::size_t columns, int features) {
+        require(columns > 0 && columns < 1u << 31, "columns must be at least one, and below 2**31.");
+        require(features >= 0 && features <= 2, "features must be 0, 1 or 2.");
+        table_size(rows, columns);
+        return rows;
+    }
+
+    template <class From>
+    static void shifted(const From* row, std::int64_t stride, const double* shift, std::size_t width, T* out) {
+        if (stride == 1)
+            for (std::size_t a = 0; a < width; ++a) out[a] = static_cast<T>(static_cast<double>(row[a]) - shift[a]);
+        else
+            for (std::size_t a = 0; a < width; ++a)
+                out[a] = static_cast<T>(static_cast<double>(row[static_cast<std::int64_t>(a) * stride]) - shift[a]);
+    }
+
+    void place(std::size_t i, const T* row, std::int64_t stride) {
+        const std::size_t b = i / block_rows<T>;
+        T* out = values_.get() + b * columns_ * block_rows<T> + i % block_rows<T>;
+        for (std::size_t a = 0; a < columns_; ++a) {
+            const T value = row[static_cast<std::int64_t>(a) * stride];
+            out[a * block_rows<T>] = value;
+            double& largest = largest_[b * columns_ + a];
+            largest = std::max(largest, static_cast<double>(std::abs(value)));
+        }
+    }
+
+    // A column of a whole block, whose values lie so far apart.
+    void place_column(std::size_t b, std::size_t a, const T* column, std::int64_t stride) {
+        T* out = values_.get() + (b * columns_ + a) * block_rows<T>;
+        if (stride == 1)  // as one copy
+            std::copy_n(column, block_rows<T>, out);
+        else
+            for (std::size_t r = 0; r < block_rows<T>; ++r) out[r] = column[static_cast<std::int64_t>(r) * stride];
+        largest_[b * columns_ + a] = largest_of(out);
+    }
+
+    // The largest |value| of a column of a block.
+    static double largest_of(const T* column) {
+        constexpr std::size_t apart = 8;  // several at a time, so that none waits for the one before
+        T tops[apart] = {};
+        for (std::size_t r = 0; r < block_rows<T>; r += apart)
+            for (std::size_t l = 0; l < apart; ++l) {
+                const T size = std::abs(column[r + l]);
+                tops[l] = tops[l] < size ? size : tops[l];
+            }
+        return static_cast<double>(*std::max_element(tops, tops + apart));
+    }
+};
+
+}  // namespace kmle

@@ -1,0 +1,254 @@
+// Soft passes: responsibilities of all components, or of the largest few or the best one, and what they add up to.
+
+#include "dense/rescoring.hpp"
+
+#include <memory>
+
+namespace kmle {
+namespace KMLE_INSTRUCTION_SET {
+
+namespace {
+
+constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+
+// Keeps the largest `kept` scores of one row (a column of `scores`), lowest indices first among equals.
+void keep_largest(double* scores, std::size_t components, std::size_t kept, double* scratch) {
+    for (std::size_t j = 0; j < components; ++j) scratch[j] = scores[j * soft_rows];
+    std::nth_element(scratch, scratch + kept - 1, scratch + components, [](double a, double b) { return a > b; });
+    const double least = scratch[kept - 1];
+    std::size_t above = 0;
+    for (std::size_t j = 0; j < components; ++j) above += scores[j * soft_rows] > least;
+    for (std::size_t j = 0; j < components; ++j) {
+        double& score = scores[j * soft_rows];
+        if (score > least) continue;
+        if (score == least && above < kept)
+            ++above;
+        else
+            score = minus_infinity;
+    }
+}
+
+// The best component of each of `soft_rows` rows, the lowest index on a tie, and its score.
+void find_best(const double* scores, std::size_t components, std::int32_t* labels, double* tops) {
+    constexpr std::size_t width = lanes<double>;
+    for (std::size_t r = 0; r < soft_rows; r += width) {
+        Vec<double> top = load(scores + r);
+        IntVec<double> label{};
+        for (std::size_t j = 1; j < components; ++j) {
+            const Vec<double> score = load(scores + j * soft_rows + r);
+            const IntVec<double> better = score > top;
+            top = better ? score : top;
+            label = better ? IntVec<double>{} + static_cast<std::int64_t>(j) : label;
+        }
+        store(tops + r, top);
+        for (std::size_t lane = 0; lane < width; ++lane) labels[r + lane] = static_cast<std::int32_t>(label[lane]);
+    }
+}
+
+// Adds rows to the counts and sums of their best components, and their best scores, too low by `lifts` where there are
+// any, to the log-likelihood.
+void add_to_best(const double* scores, const double* statistics, std::size_t components, std::size_t n_statistics,
+                 const double* weights, std::size_t count, const double* lifts, LogLikelihood& log_likelihood, SoftTask& task) {
+    alignas(64) double tops[soft_rows];
+    std::int32_t labels[soft_rows];
+    find_best(scores, components, labels, tops);
+    for (std::size_t r = 0; r < count; ++r) {
+        const double weight = weights ? weights[r] : 1.0;
+        log_likelihood.add_best(weight, lifts ? tops[r] + lifts[r] : tops[r]);
+        if (!task.counts) continue;
+        const std::size_t j = static_cast<std::size_t>(labels[r]);
+        task.counts[j] += weight;
+        double* own = task.sums + j * n_statistics;
+        for (std::size_t f = 0; f < n_statistics; ++f) own[f] += weight * statistics[f * soft_rows + r];
+    }
+}
+
+// Turns the scores of `soft_rows` rows, too low by `lifts` where there are any, into responsibilities times weights.
+void to_responsibilities(double* scores, std::size_t components, const double* weights, std::size_t count,
+                         const double* lifts, LogLikelihood& log_likelihood) {
+    constexpr std::size_t width = lanes<double>;
+    const bool whole = !weights && count == soft_rows;
+    for (std::size_t r = 0; r < soft_rows; r += strip * width) {
+        Vec<double> top[strip], total[strip]{}, factor[strip];
+        highest_of(scores + r, components, top);
+        for (std::size_t j = 0; j < components; ++j) {
+            double* place = scores + j * soft_rows + r;
+            Vec<double> e[strip];
+            for (std::size_t v = 0; v < strip; ++v) e[v] = load(place + v * width) - top[v];
+            exp_negative(e);
+            for (std::size_t v = 0; v < strip; ++v) {
+                store(place + v * width, e[v]);
+                total[v] += e[v];
+            }
+        }
+        for (std::size_t v = 0; v < strip; ++v) {
+            Vec<double> weight = broadcast(1.0);
+            if (lifts) top[v] += load(lifts + r + v * width);
+            if (whole)
+                log_likelihood.add(top[v], total[v]);
+            else
+                for (std::size_t lane = 0, i = r + v * width; lane < width; ++lane, ++i) {
+                    weight[lane] = i >= count ? 0.0 : weights ? weights[i] : 1.0;
+                    if (i < count) log_likelihood.add_row(weight[lane], top[v][lane], total[v][lane]);
+                }
+            factor[v] = weight / total[v];
+        }
+        for (std::size_t j = 0; j < components; ++j)
+            for (std::size_t v = 0; v < strip; ++v) {
+                double* place = scores + j * soft_rows + r + v * width;
+                store(place, load(place) * factor[v]);
+            }
+    }
+}
+
+// Puts what is wanted of the scores of rows from `first` on in its places; scores may be overwritten. They are too low
+// by `lifts` where there are any.
+void report(double* scores, std::size_t components, std::size_t first, std::size_t count, const double* lifts,
+            const RowScores& out) {
+    constexpr std::size_t width = lanes<double>;
+    const auto transposed = [&](double* table, const auto& value) {
+        for (std::size_t i = 0; i < count; ++i)
+            for (std::size_t j = 0; j < components; ++j)
+                table[(first + i) * components + j] = value(scores[j * soft_rows + i], i);
+    };
+    if (out.scores)
+        transposed(out.scores, [&](double score, std::size_t i) { return lifts ? score + lifts[i] : score; });
+    alignas(64) double tops[soft_rows], totals[soft_rows];
+    for (std::size_t r = 0; r < soft_rows; r += strip * width) {
+        Vec<double> top[strip], total[strip]{};
+        highest_of(scores + r, components, top);
+        for (std::size_t v = 0; v < strip; ++v) store(tops + r + v * width, top[v]);
+        for (std::size_t j = 0; (out.log_sums || out.shares) && j < components; ++j) {
+            double* place = scores + j * soft_rows + r;
+            Vec<double> e[strip];
+            IntVec<double> near{};
+            for (std::size_t v = 0; v < strip; ++v) {
+                e[v] = load(place + v * width) - top[v];
+                near |= e[v] > broadcast(negligible);
+            }
+            if (!out.shares && !any(near)) continue;
+            exp_negative(e);
+            for (std::size_t v = 0; v < strip; ++v) {
+                store(place + v * width, e[v]);
+                total[v] += e[v];
+            }
+        }
+        for (std::size_t v = 0; v < strip; ++v) store(totals + r + v * width, total[v]);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const double top = lifts ? tops[i] + lifts[i] : tops[i];
+        if (out.tops) out.tops[first + i] = top;
+        if (out.log_sums) out.log_sums[first + i] = top + std::log(totals[i]);
+        totals[i] = 1.0 / totals[i];
+    }
+    if (out.shares) transposed(out.shares, [&](double share, std::size_t i) { return share * totals[i]; });
+}
+
+// Tiles of `soft_rows` rows, one after the other in memory: of each the statistics and the responsibilities, or scores.
+struct Tiles {
+    const double *responsibilities, *statistics;
+    std::size_t components, features, count;
+};
+
+// For so many components and statistics: sums[j][f] += sum over rows of responsibility_j * statistic_f, lane by lane.
+template <std::size_t components, std::size_t features>
+void add_products_of(const Tiles& tiles, std::size_t first_component, std::size_t first_feature, double* all_sums) {
+    constexpr std::size_t width = lanes<double>;
+    double* sums = all_sums + (first_component * tiles.features + first_feature) * width;
+    Vec<double> sum[components][features];
+    for (std::size_t j = 0; j < components; ++j)
+        for (std::size_t f = 0; f < features; ++f) sum[j][f] = load(sums + (j * tiles.features + f) * width);
+    for (std::size_t tile = 0; tile < tiles.count; ++tile) {
+        const double* shares = tiles.responsibilities + (tile * tiles.components + first_component) * soft_rows;
+        const double* statistics = tiles.statistics + (tile * tiles.features + first_feature) * soft_rows;
+        for (std::size_t r = 0; r < soft_rows; r += width) {
+#pragma GCC unroll 4
+            for (std::size_t j = 0; j < components; ++j) {
+                const Vec<double> share = load(shares + j * soft_rows + r);
+#pragma GCC unroll 4
+                for (std::size_t f = 0; f < features; ++f) sum[j][f] += share * load(statistics + f * soft_rows + r);
+            }
+        }
+    }
+    for (std::size_t j = 0; j < components; ++j)
+        for (std::size_t f = 0; f < features; ++f) store(sums + (j * tiles.features + f) * width, sum[j][f]);
+}
+
+// The same for all of them; the sums [component][statistic][lane] are added across lanes at the end.
+void add_products(const Tiles& tiles, double* sums) {
+    in_groups(tiles.features, [&](std::size_t f, auto columns) {
+        in_groups(tiles.components, [&](std::size_t j, auto rows) {
+            add_products_of<decltype(rows)::value, decltype(columns)::value>(tiles, j, f, sums);
+        });
+    });
+}
+
+// Sums are fetched and put back once for so many tiles.
+constexpr std::size_t tiles_at_once = 8;
+
+}  // namespace
+
+template <class T>
+void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
+    const std::size_t n_statistics = packed.n_statistics, components = model.components;
+    const std::size_t features = n_statistics + 1;  // one more statistic, always one, gathers the counts
+    const bool wanted = task.counts != nullptr, best_only = task.kept == 1 && !task.rows;
+    Buffer<double> statistics(tiles_at_once * features * soft_rows), scores(tiles_at_once * components * soft_rows);
+    Buffer<double> scratch(components), sums(wanted && !best_only ? components * features * lanes<double> : 0);
+    for (std::size_t tile = 0; tile < tiles_at_once; ++tile)
+        std::fill_n(statistics.get() + (tile * features + n_statistics) * soft_rows, soft_rows, 1.0);
+    Tiles tiles{scores.get(), statistics.get(), components, features, 0};
+    LogLikelihood log_likelihood;
+    const bool by_differences = task.rows && task.rows->centered;
+    Rescoring<T> rescoring(packed, model, task.rows ? row_score_error : score_error, by_differences);
+    Fetching next;
+    const std::size_t start = task.first_block * block_rows<T>,
+                      last = std::min(packed.rows, task.last_block * block_rows<T>);
+    for (std::size_t first = start; first < last; first += soft_rows) {
+        const std::size_t count = std::min(soft_rows, last - first);
+        double* t = statistics.get() + tiles.count * features * soft_rows;
+        double* s = scores.get() + tiles.count * components * soft_rows;
+        const std::size_t block = first / block_rows<T>, place = first % block_rows<T>;
+        const T* values = packed.block(block) + place;
+        if (place == 0)
+            next = Fetching(packed.block(block + 1), packed.columns * block_rows<T>,
+                            rounded_up(components, group) / group * (block_rows<T> / (strip * lanes<double>)));
+        for (std::size_t a = 0; a < packed.columns; ++a)
+            std::copy_n(values + a * block_rows<T>, soft_rows, t + a * soft_rows);
+        build_statistics(packed.features, packed.columns, soft_rows, t);
+        if ((first - start) % Rescoring<T>::rows_at_once == 0) rescoring.open(first, last);
+        if (!rescoring.replaces_all()) score_rows(t, n_statistics, model.grouped, model.grouped_bias, components, s, next);
+        const double* lifts = rescoring.improve(t, s, task.rescored);
+        const double* weights = packed.weights ? packed.weights + first : nullptr;
+        if (best_only) {
+            add_to_best(s, t, components, n_statistics, weights, count, lifts, log_likelihood, task);
+            continue;
+        }
+        if (task.kept < components)
+            for (std::size_t r = 0; r < count; ++r) keep_largest(s + r, components, task.kept, scratch.get());
+        if (task.rows) {
+            report(s, components, first, count, lifts, *task.rows);
+            continue;
+        }
+        if (!wanted) {
+            add_log_likelihood(s, components, weights, count, log_likelihood, lifts);
+            continue;
+        }
+        to_responsibilities(s, components, weights, count, lifts, log_likelihood);
+        if (++tiles.count < tiles_at_once && first + soft_rows < last) continue;
+        add_products(tiles, sums.get());
+        tiles.count = 0;
+    }
+    log_likelihood.finish(task);
+    if (!wanted || best_only) return;
+    for (std::size_t j = 0; j < components; ++j)
+        for (std::size_t f = 0; f <= n_statistics; ++f)
+            (f < n_statistics ? task.sums[j * n_statistics + f] : task.counts[j]) =
+                sum_of_lanes(load(sums.get() + (j * features + f) * lanes<double>));
+}
+
+template void soft(const Packed<double>&, const Model<double>&, SoftTask&);
+template void soft(const Packed<float>&, const Model<double>&, SoftTask&);
+
+}  // namespace KMLE_INSTRUCTION_SET
+}  // namespace kmle

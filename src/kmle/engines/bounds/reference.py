@@ -1,0 +1,55 @@
+"""What goes with bounds passes in plain NumPy: the statement of what the compiled versions compute."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def add_drift(
+    moved: Floats,
+    lifted: Floats,
+    centers: Floats,
+    scale: Floats,
+    rounding: float,
+    change: NDArray[np.float32],
+    apart: NDArray[np.float32],
+    gained: NDArray[np.float32],
+    reached: NDArray[np.float32],
+    most_gained: Floats,
+    most_apart: Floats,
+    threads: int,
+) -> None:
+    """Adds the drift of a step of the components (`Moves` in passes.hpp): moved is (D, k), the lines are padded."""
+    k = len(lifted)
+    for z in range(k):
+        others = np.arange(k) != z
+        changed = lifted + centers[z] @ moved
+        gain = np.where(others, changed - changed[z] + rounding, 0.0)
+        gap = 1.000001 * np.linalg.norm((moved - moved[:, z : z + 1]) * scale[:, np.newaxis], axis=0)
+        change[z, :k], apart[z, :k] = changed, _rounded_above(gap)
+        gained[z, :k] = _rounded_above(gained[z, :k].astype(float) + gain)
+        reached[z, :k] = _rounded_above(reached[z, :k].astype(float) + gap)
+        most_gained[z] += gain[others].max() if k > 1 else 0.0
+        most_apart[z] += gap.max()
+
+
+def margin_order(
+    labels: NDArray[np.int32],
+    margins: NDArray[np.float32],
+    steps: int,
+    typical: float,
+    most: float,
+    places: NDArray[np.int32],
+    threads: int,
+) -> None:
+    """Which row comes at each place in an order by label and, in so many steps, by margin."""
+    step = (np.float32(steps) * np.float32(typical)) / (np.fmin(margins, np.float32(most)) + np.float32(typical))
+    numbers = labels.astype(np.int64) * steps + steps - 1 - np.minimum(step.astype(np.int64), steps - 1)
+    places[:] = np.argsort(numbers.astype(np.uint16), kind="stable")
+
+
+def _rounded_above(values: Floats) -> NDArray[np.float32]:
+    """In single precision, not below."""
+    near = values.astype(np.float32)
+    return np.where(near < values, np.nextafter(near, np.float32(np.inf)), near)

@@ -1,0 +1,148 @@
+"""The boxes engine, for few statistics and many rows: components are ruled out for whole spans of rows.
+
+A walk down a tree for every row costs more than trying all components. So rows are put in an order in which neighbours
+are close (halves of halves, as in a k-d tree) and cut into spans of 64, 256, 1024... rows, whose boxes and sums are
+kept. A component is tried in a span only if it may win somewhere in the boxes around it, against whoever wins at the
+center and at a few other places, and rows are examined only where more than one may. For the longest spans the
+components are examined one by one, or through a tree over them.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+from weakref import ref
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._kernels import PackedRows, Work
+from ...data.table import Rows
+from ...numerics.arrays import Array
+from ...numerics.threads import for_each
+from ..dense import DenseEngine
+from ..partition import Compact, Partition
+from ..statistics import ClusterStatistics
+from ..trees.component_tree import TREES, survivors
+from .kernel import BoxesRows, GroupLabels, Level, spatial_order, spread_labels
+
+# Where the names of the components to try in each span start, and the names.
+Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]
+
+
+# Ordering the rows costs a dozen dense passes of ten components. Fits of many components take more passes, so they have
+# it from the first on; with fewer it waits for so many passes times components.
+ORDER_FROM_WORK = 10
+
+
+class BoxesEngine:
+    """Hard passes with few candidates a group; soft passes, where every component counts, by the dense kernel.
+
+    One that `waits` makes dense passes until ordering the rows can be expected to pay; else they are ordered at once.
+    """
+
+    def __init__(self, rows: Rows, structure: str = "boxes", waits: bool = False) -> None:
+        self._structure = structure
+        self._rows = rows
+        self._dense = DenseEngine(rows)
+        self._ordered = None if waits else _Ordered(rows)
+        self._hard_passes = 0
+
+    @property
+    def name(self) -> str:
+        """What users call it: dense while it waits."""
+        return "dense" if self._ordered is None else self._structure
+
+    def hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
+        """The rows by their highest scores and the statistics of the clusters."""
+        self._hard_passes += 1
+        if self._ordered is None:
+            if self._hard_passes * len(natural) < ORDER_FROM_WORK:
+                return self._dense.hard_pass(natural, bias)
+            self._dense = DenseEngine(self._rows)
+            self._ordered = _Ordered(self._rows)
+        return self._ordered.hard_pass(natural, bias, self._lists(self._ordered.boxes.levels[0], natural, bias))
+
+    def _lists(self, level: Level, natural: Array, bias: Array) -> Lists | None:
+        """The components to try in each of the longest spans, where a tree over the components finds them."""
+        active = np.flatnonzero(np.isfinite(bias))
+        if self._structure == "boxes" or len(active) == 0:
+            return None
+        theta, b = natural[active], bias[active]
+        mean, scale = self._rows.mean_statistic, np.maximum(self._rows.largest_statistic, 1e-300)
+        centers, halves = self._rows.statistic_boxes(level.centers, level.halves)
+        magnitude = (np.abs(centers) + halves) @ np.abs(theta).max(axis=0) + np.abs(b).max()
+        error_bound = 32 * np.finfo(float).eps * (self._rows.n_statistics + 4) * magnitude
+        # Balls want coordinates of like size around zero: t is measured from its mean in units of its size.
+        scaled, shifted = theta * scale, b + theta @ mean
+        root = TREES[self._structure](scaled, shifted, np.arange(len(active)))
+        possible = survivors(root, scaled, shifted, (centers - mean) / scale, halves / scale, error_bound)
+        spans, places = np.nonzero(possible)
+        starts = np.searchsorted(spans, np.arange(len(possible) + 1))
+        return starts.astype(np.int64), active[places].astype(np.int32)
+
+    def log_likelihood(self, natural: Array, bias: Array) -> tuple[float, float]:
+        """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
+        return self.packed.log_likelihood(natural, bias)
+
+    def soft_pass(self, natural: Array, bias: Array, n_responsibilities: int | None = None) -> ClusterStatistics:
+        """Statistics by responsibility."""
+        if self._ordered is None:
+            # A soft fit ends with one hard pass, which alone is not worth it.
+            self._hard_passes = -1
+        return ClusterStatistics(*self.packed.soft_pass(natural, bias, n_responsibilities))
+
+    @property
+    def packed(self) -> PackedRows:
+        """The rows in the order soft passes have them."""
+        return self._rows.packed if self._ordered is None else self._ordered.packed
+
+
+class _Ordered:
+    """The rows in their order, and their latest labels."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._n_threads, self._meter = rows.n_threads, rows.meter
+        rows.release_packed()
+        table, features = rows.kernel_table()
+        self._places = spatial_order(table, rows.n_threads)
+        weights = None if rows.weights is None else rows.weights[self._places]
+        self.packed = PackedRows(
+            len(rows), table.shape[1], features, weights, rows.precision, rows.n_threads, rows.meter
+        )
+        for_each(lambda block: self.packed.load(block.start, table[block]), rows.line_blocks(), rows.n_threads)
+        self.boxes = BoxesRows(self.packed)
+        weight, *sums = self.boxes.levels[0].totals.sum(axis=0)
+        rows.summary = np.array(sums) / weight, self.packed.largest()
+        self._partition: Compact | None = None
+        self._groups: GroupLabels | None = None
+        """Its labels, by groups of rows."""
+        self._spares: list[tuple[Callable[[], Compact | None], GroupLabels]] = []
+
+    def hard_pass(self, natural: Array, bias: Array, lists: Lists | None) -> tuple[Compact, ClusterStatistics]:
+        before, after = self._partition, self._room()
+        changed, counts, sums = self.boxes.hard_pass(natural, bias, self._groups, after, lists)
+        self._meter.add(Work(passes=1))
+        if changed or before is None:
+            self._groups = after
+            self._partition = Compact(
+                lambda: (after.owners, after.mixed_rows()),
+                partial(spread_labels, after, self._places, self._n_threads),
+                self._places,
+                None if before is None else ref(before),
+            )
+            self._spares[-1] = ref(self._partition), after
+        assert self._partition is not None
+        return self._partition, ClusterStatistics(counts, sums, 0.0)
+
+    def _room(self) -> GroupLabels:
+        """Room for labels, from a partition that no one holds any more if there is one; the last of the spares."""
+        for place, (partition, labels) in enumerate(self._spares):
+            if partition() is None:
+                self._spares.append(self._spares.pop(place))
+                return labels
+        self._spares.append((_no_one, GroupLabels.empty(len(self._places))))
+        return self._spares[-1][1]
+
+
+def _no_one() -> None:
+    """In place of a reference to a partition, where there is none."""

@@ -1,0 +1,280 @@
+"""Components ready to score rows, some at a time: what is held beside the outcome is a block of rows."""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import Centered, CompressedRows, PackedRows, RowScores
+from ..families import ExponentialFamily
+from ..families.sparse import issparse
+from ..numerics.arrays import Array
+from ..numerics.blas import blas_on_one_thread
+from ..numerics.threads import for_each
+from .panels.coordinates import Coordinates, uses_panels
+from .panels.kernel import PanelsRows
+from .precision import centered_form, finite, score_errors
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+# Each thread packs and scores blocks of about so many bytes, which stay in the cache between the two.
+BLOCK_BYTES = 1 << 21
+# Calling the kernels takes as long as scoring a few hundred rows; beyond so many rows it does not matter.
+FEWEST_ROWS, MOST_ROWS = 1 << 10, 1 << 15
+# Blocks are whole ones of the kernels.
+KERNEL_ROWS = 64
+# Statistics that NumPy computes, and carriers, are computed for so many rows at a time.
+ROWS_A_PIECE = 1 << 11
+# Rows with many columns are scored by all threads together, so many at a time.
+PANELS_ROWS = 1 << 13
+# Scores whose rounding error may exceed so many nats are computed otherwise, where the family can.
+ROW_SCORE_ERROR = 1e-9
+
+
+class Scorer(ABC):
+    """Components (k, D) with log-weights (k,) that rows are scored with: log-weight plus log-density."""
+
+    n_components: int
+    n_threads: int
+    """How many blocks are scored at a time."""
+
+    @abstractmethod
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        """Blocks of rows that are scored together."""
+
+    @abstractmethod
+    def label(self, X: Array, labels: NDArray[np.int32]) -> None:
+        """Writes the best component of each row of a block, the lowest index on a tie."""
+
+    @abstractmethod
+    def score(self, X: Array, out: RowScores) -> None:
+        """Fills in what is wanted of each row of a block."""
+
+    def labels(self, X: "Array | csr_array") -> NDArray[np.int32]:
+        """The best component of each row, (n,)."""
+        labels = np.empty(X.shape[0], dtype=np.int32)
+        for_each(lambda block: self.label(_part(X, block), labels[block]), self.blocks(X.shape[0]), self.n_threads, 1)
+        return labels
+
+    def scores(self, X: "Array | csr_array", *names: str) -> RowScores:
+        """What is named of each row; the scores are log(weight_j p_j(x))."""
+        out = RowScores.wanting(names, X.shape[0], self.n_components)
+        blocks = self.blocks(X.shape[0])
+        for_each(lambda block: self.score(_part(X, block), out.part(block)), blocks, self.n_threads, 1)
+        return out
+
+
+def scorer_of(
+    family: ExponentialFamily, natural: Array, log_weights: Array, X: "Array | csr_array", n_threads: int = 1
+) -> Scorer:
+    """A scorer of these components for rows such as these."""
+    if issparse(X):
+        return SparseScorer(family, natural, log_weights, n_threads)
+    kind = PanelsScorer if uses_panels(family, X.shape[1]) else PackedScorer
+    return kind(family, natural, log_weights, X.shape[0], n_threads)
+
+
+class SparseScorer(Scorer):
+    """Sparse rows, where they lie."""
+
+    def __init__(self, family: ExponentialFamily, natural: Array, log_weights: Array, n_threads: int = 1) -> None:
+        self.n_components, self.n_threads = len(natural), 1
+        self._family, self._n_threads = family, n_threads
+        self._components = natural, log_weights - family.log_normalizer(natural)
+
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        yield slice(0, n_rows)
+
+    def label(self, X: "csr_array", labels: NDArray[np.int32]) -> None:
+        CompressedRows(X, n_threads=self._n_threads).label_rows(*self._components, labels)
+
+    def score(self, X: "csr_array", out: RowScores) -> None:
+        CompressedRows(X, n_threads=self._n_threads).row_scores(*self._components, out)
+        if out.has_scores:
+            out.lift(self._family.sparse_log_carrier(X))
+
+
+class DenseScorer(Scorer):
+    """Rows seen from the middle of the components, where digits are kept."""
+
+    def __init__(
+        self, family: ExponentialFamily, natural: Array, log_weights: Array, n_rows: int, n_threads: int = 1
+    ) -> None:
+        self.n_components = len(natural)
+        self.family, self.n_threads = family, n_threads
+        self.given, self.log_weights = natural, log_weights
+        with np.errstate(all="ignore"):
+            center = family.center(natural, np.exp(log_weights))
+        self.center = center if center is not None and np.isfinite(center).all() else None
+        (self.natural,) = family.centered(self.center, natural)
+        self.bias = log_weights - family.log_normalizer(self.natural)
+
+    def seen(self, X: Array) -> Array:
+        """Rows as the family measures them from the center, in float64."""
+        block = X.astype(float, copy=False)
+        return block if self.center is None else self.family.centered_rows(block, self.center)
+
+    def carriers(self, X: Array, centered: bool = False) -> Array:
+        """k(x) of rows; for scores by differences to means without the squares that those hold."""
+        carriers = np.empty(len(X))
+        for rows in _slices(len(X), ROWS_A_PIECE):
+            block = X[rows].astype(float, copy=False)
+            if centered:
+                carriers[rows] = self.family.log_carrier_beside_means(block)
+            elif self.center is None:
+                carriers[rows] = self.family.log_carrier(block)
+            else:
+                carriers[rows] = self.family.log_carrier_from(block, self.center)
+        return carriers
+
+
+class PackedScorer(DenseScorer):
+    """Any family, by packed statistics; by differences to means, or the family's own densities, where those are better.
+
+    The kernels know which scores the rounding of packed statistics may have spoilt, and compute them by differences to
+    means where the family has such a form. The few rows for which neither is good are left to the family.
+    """
+
+    def __init__(
+        self, family: ExponentialFamily, natural: Array, log_weights: Array, n_rows: int, n_threads: int = 1
+    ) -> None:
+        super().__init__(family, natural, log_weights, n_rows, n_threads)
+        form = self._with_given_means(centered_form(family, self.natural, log_weights))
+        self._form = finite(form)
+        self._has_own = form is None or bool(form.linear_places)
+        self._buffers = threading.local()
+        # What of |theta| matters for the rounding of scores that only the family's own densities can help.
+        self._lasting = np.abs(self.natural)
+        if form is not None:
+            lasting = np.zeros_like(self._lasting)
+            lasting[:, list(form.linear_places)] = self._lasting[:, list(form.linear_places)]
+            self._lasting = lasting
+
+    def _with_given_means(self, form: Centered | None) -> Centered | None:
+        """The form with means as they were given, less the center: a row at a mean is at no distance from it."""
+        shift = self._shift()
+        given = None if form is None or shift is None else centered_form(self.family, self.given, self.log_weights)
+        if form is None or shift is None or given is None or given.places is None or not np.isfinite(given.mean).all():
+            return form
+        return replace(form, mean=given.mean - shift[list(given.places)])
+
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        rows = max(FEWEST_ROWS, min(MOST_ROWS, BLOCK_BYTES // (8 * (self.family.n_features or 1))))
+        return _slices(n_rows, rows // KERNEL_ROWS * KERNEL_ROWS)
+
+    def label(self, X: Array, labels: NDArray[np.int32]) -> None:
+        packed = self._pack(X)
+        errors = self._errors(packed)
+        spoilt = not errors.max(initial=0.0) <= ROW_SCORE_ERROR
+        packed.label_rows(self.natural, self.bias, labels, self._form if spoilt else None)
+        for rows, joint in self._own(X, packed, spoilt):
+            labels[rows] = joint.argmax(axis=1)
+
+    def score(self, X: Array, out: RowScores) -> None:
+        packed = self._pack(X)
+        errors = self._errors(packed)
+        spoilt = not errors.max(initial=0.0) <= ROW_SCORE_ERROR
+        form = self._form if spoilt else None
+        by_differences = form is not None and form.is_carried
+        packed.row_scores(self.natural, self.bias, out, form, by_differences)
+        if self.family.has_carrier and out.has_scores:
+            out.lift(self.carriers(X, by_differences))
+        for rows, joint in self._own(X, packed, spoilt):
+            out.put(rows, joint)
+
+    def _errors(self, packed: PackedRows) -> Array:
+        return score_errors(packed.largest(), self.natural, self.bias)
+
+    def _pack(self, X: Array) -> PackedRows:
+        shift = np.zeros(X.shape[1]) if self._as_given(X) else self._shift()
+        columns, features = self.family.kernel_columns(self.seen(X[:1]))
+        # Blocks are of one size but for the last: each thread uses the same memory for all of its own.
+        packed: PackedRows | None = getattr(self._buffers, "packed", None)
+        if packed is None or packed.n_rows != len(X):
+            packed = self._buffers.packed = PackedRows(len(X), columns.shape[1], features)
+        if shift is not None:
+            packed.load_shifted(X, shift)
+        else:
+            for rows in _slices(len(X), ROWS_A_PIECE):
+                packed.load(rows.start, self.family.kernel_columns(self.seen(X[rows]))[0])
+        return packed
+
+    def _as_given(self, X: Array) -> bool:
+        """Whether the columns of the kernels are those of X."""
+        block = X[:1].astype(float)
+        return self.center is None and self.family.kernel_columns(block)[0] is block
+
+    def _shift(self) -> Array | None:
+        """What to take off the columns of X to have those of the kernels; None: that is not all."""
+        return None if self.center is None else self.family.kernel_shift(self.center)
+
+    def _own(self, X: Array, packed: PackedRows, spoilt: bool) -> Iterator[tuple[NDArray[np.intp], Array]]:
+        """Rows whose scores only the family's own densities have, some at a time, and these densities (m, k)."""
+        if not spoilt or not self._has_own:
+            return
+        active = np.isfinite(self.bias)
+        factors, bias = self._lasting[active].max(axis=0), np.abs(self.bias[active]).max()
+        limit = ROW_SCORE_ERROR / np.finfo(float).eps
+        if factors @ packed.largest() + bias <= limit:
+            return
+        for piece in _slices(len(X), ROWS_A_PIECE):
+            t = np.abs(self.family.sufficient_statistic(self.seen(X[piece])))
+            rows = piece.start + np.flatnonzero(~(t @ factors + bias <= limit))
+            if len(rows) == 0:
+                continue
+            density = self.family.direct_log_density(X[rows].astype(float, copy=False), self.given)
+            if density is None:
+                return
+            yield rows, density + self.log_weights
+
+
+class PanelsScorer(DenseScorer):
+    """Gaussians of many columns, by panels of triangular factors."""
+
+    def __init__(
+        self, family: ExponentialFamily, natural: Array, log_weights: Array, n_rows: int, n_threads: int = 1
+    ) -> None:
+        super().__init__(family, natural, log_weights, n_rows, 1)
+        self._n_threads, weights = n_threads, np.exp(log_weights)
+        mean_statistic = weights @ family.moment_from_natural(self.natural)
+        with blas_on_one_thread():
+            self._coordinates = Coordinates(family, mean_statistic, self.natural, n_rows)
+            self._model = self._coordinates.triangles(self.natural, self.bias)
+
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        return _slices(n_rows, PANELS_ROWS)
+
+    def label(self, X: Array, labels: NDArray[np.int32]) -> None:
+        labels[:] = -1
+        self._load(X).hard_pass(*self._model, labels)
+
+    def score(self, X: Array, out: RowScores) -> None:
+        self._load(X).row_scores(*self._model, np.full(len(X), -1, dtype=np.int32), out)
+        if self.family.has_carrier and out.has_scores:
+            out.lift(self.carriers(X))
+
+    def _load(self, X: Array) -> PanelsRows:
+        values = PanelsRows(len(X), X.shape[1], self._n_threads)
+        with blas_on_one_thread():
+            for_each(
+                lambda rows: values.load(rows.start, self._coordinates.of_rows(self.seen(X[rows]))),
+                _slices(len(X), ROWS_A_PIECE // 2),
+                self._n_threads,
+                1,
+            )
+        return values
+
+
+def _part(X: "Array | csr_array", block: slice) -> "Array | csr_array":
+    """Some of the rows; sparse ones would be copied."""
+    return X if block == slice(0, X.shape[0]) else X[block]
+
+
+def _slices(n_rows: int, size: int) -> Iterator[slice]:
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))

@@ -1,0 +1,291 @@
+"""What the two estimators share: `fit`, and everything that follows from a fitted mixture."""
+
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import partial
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._kernels import shared_summaries
+from ..algorithms import Certificate, Fit, certificate
+from ..algorithms.criteria import Criteria
+from ..algorithms.state import ITERATION_LIMIT
+from ..data.batches import as_batches, chunks_of, is_dask, is_streamed
+from ..families import ExponentialFamily, resolve
+from ..families.sparse import check_sparse, issparse
+from ..families.support import PositiveDefinite
+from ..families.validation import as_rows, check_sample_weight, unmasked
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from .arguments import entropy_of, threads_of, weights_of, whole_number
+from .learn import check_no_checkpoint, learn
+from .online import legal_rows, opened
+from .plan import SOFT, Plan
+
+
+class MixtureEstimator:
+    """Settings are stored as scikit-learn wants it; `fit` makes a `Plan` of them and calls `learn`."""
+
+    _algorithms: tuple[str, ...] = ()
+    family: str | ExponentialFamily
+    n_jobs: int | None
+    random_state: Any
+    weights: str | ArrayLike | None
+    warm_start: bool
+
+    mixture_: Mixture
+    result_: Fit
+    family_: ExponentialFamily
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learns the mixture of the rows of X.
+
+        Parameters
+        ----------
+        X : array (n, d), CSR array, Dask collection or batches
+            The rows. They may come in chunks: a Dask array or DataFrame, a memory map, `Batches`, an iterable or a
+            function that gives batches of rows, or pairs of rows and weights.
+        y : ignored
+            For scikit-learn's pipelines.
+        sample_weight : array (n,), default=None
+            How often each row counts, so 2 is a row twice. Weights that sum to less than the number of rows (those of
+            positive weight) are relative: they are multiplied so that they sum to it, as `notes_` says, and
+            multiplying all of them by a number changes nothing.
+        checkpoint : path, default=None
+            A file to write to, every few seconds, what the fit needs to go on.
+        resume : bool, default=False
+            Whether to go on from the checkpoint, if there is one. Data and settings must be those it was written with.
+
+        Returns
+        -------
+        self
+        """
+        plan = self._plan()
+        if is_streamed(X) and plan.is_online:
+            check_no_checkpoint(checkpoint)
+            plan.check(sys.maxsize)
+            self._fit_stream(X, plan)
+            return self
+        chunked = is_dask(X) or is_streamed(X)
+        rows: Any = X if chunked else self._table(X, resolve(self.family), reset=True)
+        columns = self._names() if not chunked else None
+        fit = learn(rows, plan, sample_weight=sample_weight, columns=columns, checkpoint=checkpoint, resume=resume)
+        if chunked:
+            self._know_columns(fit.mixture.family, getattr(X, "columns", None))
+        self._take(fit)
+        if fit.stop_reason == ITERATION_LIMIT:
+            warnings.warn(
+                f"The fit reached max_iter={plan.iteration_limit} before it converged: raise max_iter, or raise tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _fit_stream(self, X: Any, plan: Plan) -> None:
+        raise ValueError(f"{type(self).__name__} does not learn from batches read once: KMLE with 'online' does")
+
+    def _plan(self) -> Plan:
+        """The settings as `learn` takes them."""
+        known = {field.name for field in fields(Plan)}
+        settings = {name: value for name, value in vars(self).items() if name in known}
+        whole_number("max_iter", settings["max_iter"], 1)
+        plan = Plan(**settings, start=getattr(self, "mixture_", None) if self.warm_start else None, soft=self._is_soft)
+        if isinstance(plan.algorithm, str) and plan.algorithm not in self._algorithms:
+            raise ValueError(
+                f"algorithm is {plan.algorithm!r}: {type(self).__name__} has {', '.join(self._algorithms)}"
+            )
+        return plan
+
+    @property
+    def _is_soft(self) -> bool:
+        return self._algorithms == SOFT
+
+    def _take(self, fit: Fit) -> None:
+        self.result_ = fit
+        self.mixture_ = fit.mixture
+        self.family_ = fit.mixture.family
+        self.labels_ = fit.labels
+        self.weights_ = fit.mixture.weights
+        self.n_iter_ = fit.n_iter
+        self.converged_ = fit.converged
+        self.history_ = fit.objectives
+        self.objective_ = fit.objective
+        self.notes_ = list(fit.notes)
+
+    # Data -------------------------------------------------------------------------------------------------------------
+
+    def _know_columns(self, family: ExponentialFamily, columns: Sequence[Any] | None) -> None:
+        """What scikit-learn keeps of the columns, for data that it has not seen."""
+        assert family.n_features is not None  # the data has been seen
+        self.n_features_in_ = family.n_features
+        if columns is not None:
+            self.feature_names_in_ = np.array([str(name) for name in columns], dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
+        X = unmasked(X)
+        matrices = isinstance(family.support, PositiveDefinite)
+        if matrices and np.ndim(X) == 3:
+            X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
+        try:
+            table: Array = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr" if family.sparse else False,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+            )
+        except ValueError as error:
+            if str(error).startswith(("could not convert", "setting an array element")):
+                as_rows(family, X)  # says which row and column is no number
+            raise
+        return table
+
+    def _names(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    def _legal(self, rows: Array) -> Array:
+        """Rows inside the family's support, dense or sparse."""
+        return check_sparse(self.family_, rows) if issparse(rows) else self.family_.check(rows, self._names())
+
+    def _fitted_rows(self, X: ArrayLike) -> Array:
+        check_is_fitted(self, "mixture_")
+        return self._legal(self._table(X, self.family_, reset=False))
+
+    # What follows from the mixture ------------------------------------------------------------------------------------
+
+    def _of_rows(self, method: str, X: Any, dtype: Any, n_columns: int | None = None) -> Any:
+        """What the mixture says of each row: an array, for Dask data a Dask array, for a stream one array per batch."""
+        check_is_fitted(self, "mixture_")
+        if is_dask(X):
+            from ..problem.dask import by_block  # Dask is an extra
+
+            return by_block(partial(of_block, self.mixture_, method), X, dtype, n_columns)
+        if is_streamed(X):
+            batches = chunks_of(opened(X), self.family_)
+            return (of_block(self.mixture_, method, chunk.X, chunk.first_row) for chunk in batches)
+        n_threads = threads_of(self.n_jobs)
+        with shared_summaries(n_threads):
+            return getattr(self.mixture_, method)(self._fitted_rows(X), n_threads=n_threads)
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """The most probable component of each row: a Dask array for Dask data, an array per batch for a stream."""
+        return self._of_rows("predict", X, np.intp)
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """The probability of each component given the row, (n, k); in the form that `predict` has."""
+        check_is_fitted(self, "mixture_")
+        return self._of_rows("posterior", X, float, self.mixture_.n_components)
+
+    def score_samples(self, X: ArrayLike) -> Array:
+        """Log-density of each row under the mixture; in the form that `predict` has."""
+        return self._of_rows("log_density", X, float)
+
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Mean log-density of the rows, by their weights (of Dask data: a Dask array without dimensions). y is ignored.
+
+        The batches of a stream carry their weights.
+        """
+        if is_streamed(X):
+            return self._score_of_batches(X, sample_weight)
+        densities: Any = self.score_samples(X)
+        if is_dask(X):
+            weighted: Any = sample_weight
+            return densities.mean() if weighted is None else (densities * weighted).sum() / weighted.sum()
+        return float(np.average(densities, weights=self._row_weights(sample_weight, len(densities))))
+
+    def _score_of_batches(self, X: Any, sample_weight: Any) -> float:
+        check_is_fitted(self, "mixture_")
+        sums = np.zeros(2)
+        for chunk in chunks_of(opened(X) if sample_weight is None else as_batches(X, sample_weight), self.family_):
+            densities = of_block(self.mixture_, "log_density", chunk.X, chunk.first_row)
+            weights = np.ones(len(densities)) if chunk.weights is None else chunk.weights
+            sums += weights @ densities, weights.sum()
+        return float(sums[0] / sums[1])
+
+    def _row_weights(self, sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
+        return check_sample_weight(weights_of(sample_weight, n_rows), n_rows)
+
+    def complete_log_likelihood(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Sum over the rows of the largest log(weight_j density_j): the paper's objective, a total."""
+        n_threads = threads_of(self.n_jobs)
+        with shared_summaries(n_threads):
+            rows = self._fitted_rows(X)
+            weights = self._row_weights(sample_weight, rows.shape[0])
+            return self.mixture_.complete_log_likelihood(rows, weights, n_threads)
+
+    def criteria(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Criteria:
+        """All criteria on X at once: AIC, AICc, BIC and ICL; lower is better. Weights count rows, as in `fit`."""
+        n_threads = threads_of(self.n_jobs)
+        with shared_summaries(n_threads):
+            rows = self._fitted_rows(X)
+            weights = self._row_weights(sample_weight, rows.shape[0])
+            log_likelihood, complete = self.mixture_.log_likelihoods(rows, weights, n_threads)
+        return Criteria(
+            log_likelihood=log_likelihood,
+            complete_log_likelihood=complete,
+            n_parameters=self.mixture_.count_parameters(prescribed_weights=self.weights is not None),
+            n=rows.shape[0] if weights is None else float(weights.sum()),
+        )
+
+    def aic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Akaike's criterion on X: lower is better."""
+        return self.criteria(X, sample_weight).aic
+
+    def aicc(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Akaike's criterion on X, corrected for small samples: lower is better, infinite with too many parameters."""
+        return self.criteria(X, sample_weight).aicc
+
+    def bic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Schwarz's criterion on X: lower is better."""
+        return self.criteria(X, sample_weight).bic
+
+    def icl(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The integrated complete likelihood criterion on X: BIC with the complete likelihood, lower is better."""
+        return self.criteria(X, sample_weight).icl
+
+    def certify(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:
+        """What can be said for sure about the fit on the rows it was learned from: see `kmle.certify`."""
+        rows = self._fitted_rows(X)
+        weights = weights_of(sample_weight, rows.shape[0])
+        fit = getattr(self, "result_", None)
+        if fit is not None and fit.mixture is self.mixture_:
+            return fit.certify(rows, weights)
+        # Learned by partial_fit, batch by batch.
+        plan = self._plan()
+        return certificate(
+            self.mixture_,
+            rows,
+            weights,
+            prior_strength=plan.strength,
+            resolution=plan.resolution_for(self.family_),
+            weights_held=plan.prescribed_weights is not None,
+        )
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, NDArray[np.intp]]:
+        """Rows drawn from the mixture and the component of each, as in scikit-learn."""
+        check_is_fitted(self, "mixture_")
+        return self.mixture_.sample_joint(n_samples, np.random.default_rng(entropy_of(self.random_state)))
+
+
+def of_block(mixture: Mixture, method: str, X: Any, first_row: int = 0) -> Array:
+    """What a mixture says of the rows of one block, dense or sparse, after they have been checked."""
+    return getattr(mixture, method)(legal_rows(mixture.family, X, first_row))

@@ -1,0 +1,181 @@
+"""`KMLE`, the hard clusterer."""
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClusterMixin
+
+from ..algorithms import Algorithm
+from ..data.batches import Chunk, chunks_of, is_streamed
+from ..families import ExponentialFamily, resolve
+from ..families.validation import check_weights
+from ..mixture import Mixture
+from .arguments import weights_of
+from .base import MixtureEstimator
+from .online import OnlineFit, first_batches, learn_once, opened
+from .plan import HARD, Plan
+from .prepare import check_rows
+
+
+class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Hard clustering by maximum likelihood: k-MLE, hard EM and their kin, for any exponential family.
+
+    Parameters
+    ----------
+    n_components : int, default=8
+        The most components there are to be: one that loses all its rows is removed, see `empty_components`.
+    family : str or ExponentialFamily, default="gaussian"
+        The exponential family, by its name or as an object of `kmle.families`.
+    algorithm : str or Algorithm, default="k-mle"
+        "k-mle", "hard-em", "hartigan", "swap", "exact", "online", or an object of `kmle.algorithms`.
+    init : str, array of int (n,) or Mixture, default="auto"
+        Where learning starts. "auto" compares starts of different kinds by short runs on samples. "k-mle++", "k-mle||"
+        (all rows, in a few passes), "random", "restricted", "quantile", "k-means", "short-em", "grid" and
+        "agglomerative" are kinds of starts; labels of the rows, or a Mixture, are the only start.
+    weights : None, "uniform" or array (n_components,), default=None
+        The weights of the components: estimated, or held fixed. Then no component is removed: one without rows keeps
+        its weight, with the parameters of the distribution of all rows.
+    prior_strength : float, default=1e-3
+        Pseudo-observations at the mean of the data that keep components regular; 0 is plain maximum likelihood.
+    resolution : "auto", None, float or array (d,), default="auto"
+        The steps that the columns were rounded to: no component is narrower than 0.4 of them (0.6 where the family has
+        a shape), so none gains by rounding. "auto" finds them, None knows of none, 0 is a column without a grid.
+    empty_components : "drop" or "reseed", default="drop"
+        Whether an empty component is removed at once, or tried elsewhere first.
+    n_init : int or "auto", default="auto"
+        "auto" makes as many starts as pay, of several kinds or of the one that `init` names, and refines the best on
+        all rows after moves that leave local optima (components split, merged and put elsewhere). A number runs
+        exactly that many starts to their end and makes no moves. With labels, a Mixture, `warm_start`, "online" and
+        "exact" there is one start and no moves.
+    max_iter : int, default=300
+        The most iterations.
+    tol : float or "auto", default="auto"
+        When to stop: "auto" where going on would gain less than 0.1 nats in all; a number is the gain of a step per row
+        at which to stop, 0 goes on until no label changes.
+    batch_size : int, default=1024
+        Rows of a batch of "online".
+    assignment : str, default="auto"
+        The engine that assigns rows: "auto" takes the one expected to be fastest. Labels do not depend on it.
+    n_jobs : int or None, default=None
+        Threads; None is as many as scikit-learn's OpenMP code would use, -1 is all cores.
+    random_state : int, RandomState, Generator or None, default=None
+        The seed of all random draws; with a number every fit is the same.
+    verbose : int, default=0
+        Whether to print progress.
+    warm_start : bool, default=False
+        Whether a further fit goes on from the mixture of the last one.
+
+    Attributes
+    ----------
+    mixture_ : Mixture
+        The mixture.
+    labels_ : array of int (n,)
+        The component of each row.
+    weights_ : array (k,)
+        The weights of the components.
+    result_ : Fit
+        How it went: likelihoods, criteria, `starts`, why it stopped.
+    notes_ : list of str
+        What to know before trusting it: few agreeing starts, components with few rows, an iteration limit.
+    n_iter_, converged_, history_, objective_
+        The iterations, whether they ended by themselves, and the objective after each half-step and in the end.
+
+    Examples
+    --------
+    >>> X = [[1], [2], [1], [30], [28], [33]]
+    >>> model = KMLE(n_components=2, family="poisson", random_state=0).fit(X)
+    >>> sorted(model.mixture_.source["rate"].ravel().round(2).tolist())
+    [1.34, 30.33]
+    """
+
+    _algorithms = HARD
+    _online: OnlineFit
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        family: str | ExponentialFamily = "gaussian",
+        algorithm: str | Algorithm = "k-mle",
+        init: str | ArrayLike | Mixture = "auto",
+        weights: str | ArrayLike | None = None,
+        prior_strength: float = 1e-3,
+        resolution: str | float | ArrayLike | None = "auto",
+        empty_components: str = "drop",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        tol: float | str = "auto",
+        batch_size: int = 1024,
+        engine: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.family = family
+        self.algorithm = algorithm
+        self.init = init
+        self.weights = weights
+        self.prior_strength = prior_strength
+        self.resolution = resolution
+        self.empty_components = empty_components
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    def _fit_stream(self, X: Any, plan: Plan) -> None:
+        fit, self._online = learn_once(X, plan)
+        self._know_columns(fit.mixture.family, getattr(X, "columns", None))
+        self._take(fit)
+
+    def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learns from one more batch: online k-MLE.
+
+        The first batch seeds the mixture, every further one is assigned and added.
+
+        Parameters
+        ----------
+        X : array (n, d), or several batches
+            The rows. An iterator, `Batches`, or whatever else gives batches is taken one batch after the other.
+        y : ignored
+            For scikit-learn's pipelines.
+        sample_weight : array (n,), default=None
+            How often each row counts, also where the weights of a batch sum to less than its rows.
+
+        Returns
+        -------
+        self
+        """
+        if is_streamed(X):
+            for chunk in self._batches(X):
+                self.partial_fit(chunk.X, sample_weight=chunk.weights)
+            return self
+        if not hasattr(self, "_online"):
+            plan = self._plan()
+            table = self._table(X, resolve(self.family), reset=True)
+            self._online = OnlineFit.first(check_rows(table, resolve(self.family), sample_weight, self._names()), plan)
+            self.family_ = self._online.family
+            rows = self._legal(table)
+            self.n_iter_ = 0
+        else:
+            rows = self._legal(self._table(X, self.family_, reset=False))
+            given = weights_of(sample_weight, rows.shape[0])
+            self._online = self._online.after(rows, None if given is None else check_weights(given, rows.shape[0]))
+        self.mixture_ = self._online.mixture
+        self.weights_ = self.mixture_.weights
+        self.labels_ = self.mixture_.predict(rows)
+        self.n_iter_ += 1
+        return self
+
+    def _batches(self, X: Any) -> Iterator[Chunk]:
+        if hasattr(self, "_online"):
+            return chunks_of(opened(X), resolve(self.family))
+        return first_batches(X, self._plan())

@@ -1,0 +1,148 @@
+"""`ExponentialFamilyMixture`, the density model."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, DensityMixin
+
+from ..algorithms import Algorithm
+from ..families import ExponentialFamily
+from ..mixture import Mixture
+from .base import MixtureEstimator
+from .plan import SOFT
+
+
+class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  # type: ignore[misc]
+    """A density model: soft (or sparse) EM for any exponential family.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        The most components there are to be: one that loses all its rows is removed, see `empty_components`.
+    family : str or ExponentialFamily, default="gaussian"
+        The exponential family, by its name or as an object of `kmle.families`.
+    algorithm : str or Algorithm, default="em"
+        "em", "sparse-em" (only the `n_responsibilities` largest responsibilities of a row count), or an object of
+        `kmle.algorithms`.
+    n_responsibilities : int, default=2
+        Responsibilities per row that count in "sparse-em".
+    init : str, array of int (n,) or Mixture, default="auto"
+        Where learning starts. "auto" compares starts of different kinds by short runs on samples. "k-mle++", "k-mle||"
+        (all rows, in a few passes), "random", "restricted", "quantile", "k-means", "short-em", "grid" and
+        "agglomerative" are kinds of starts; labels of the rows, or a Mixture, are the only start.
+    weights : None, "uniform" or array (n_components,), default=None
+        The weights of the components: estimated, or held fixed. Then no component is removed: one without rows keeps
+        its weight, with the parameters of the distribution of all rows.
+    prior_strength : float, default=1e-3
+        Pseudo-observations at the mean of the data that keep components regular; 0 is plain maximum likelihood.
+    resolution : "auto", None, float or array (d,), default="auto"
+        The steps that the columns were rounded to: no component is narrower than 0.4 of them (0.6 where the family has
+        a shape), so none gains by rounding. "auto" finds them, None knows of none, 0 is a column without a grid.
+    empty_components : "drop" or "reseed", default="drop"
+        Whether an empty component is removed at once, or tried elsewhere first.
+    n_init : int or "auto", default="auto"
+        "auto" makes as many starts as pay, of several kinds or of the one that `init` names, and refines the best on
+        all rows after moves that leave local optima (components split, merged and put elsewhere). A number runs
+        exactly that many starts to their end and makes no moves. With labels, a Mixture, `warm_start`, "online" and
+        "exact" there is one start and no moves.
+    max_iter : int, default=1000
+        The most iterations.
+    tol : float or "auto", default="auto"
+        When to stop: "auto" where going on would gain less than 0.1 nats in all; a number is the gain of a step per row
+        at which to stop, 0 goes on while there is any gain.
+    assignment : str, default="auto"
+        The engine that assigns rows: "auto" takes the one expected to be fastest. Labels do not depend on it.
+    n_jobs : int or None, default=None
+        Threads; None is as many as scikit-learn's OpenMP code would use, -1 is all cores.
+    random_state : int, RandomState, Generator or None, default=None
+        The seed of all random draws; with a number every fit is the same.
+    verbose : int, default=0
+        Whether to print progress.
+    warm_start : bool, default=False
+        Whether a further fit goes on from the mixture of the last one.
+
+    Attributes
+    ----------
+    mixture_ : Mixture
+        The mixture.
+    labels_ : array of int (n,)
+        The component of each row.
+    weights_ : array (k,)
+        The weights of the components.
+    result_ : Fit
+        How it went: likelihoods, criteria, `starts`, why it stopped.
+    notes_ : list of str
+        What to know before trusting it: few agreeing starts, components with few rows, an iteration limit.
+    n_iter_, converged_, history_, objective_
+        The iterations, whether they ended by themselves, and the objective after each half-step and in the end.
+
+    Examples
+    --------
+    >>> X = [[1], [2], [1], [30], [28], [33]]
+    >>> model = ExponentialFamilyMixture(n_components=2, family="poisson", random_state=0).fit(X)
+    >>> model.weights_.round(2).tolist()
+    [0.5, 0.5]
+    """
+
+    _algorithms = SOFT
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        family: str | ExponentialFamily = "gaussian",
+        algorithm: str | Algorithm = "em",
+        n_responsibilities: int = 2,
+        init: str | ArrayLike | Mixture = "auto",
+        weights: str | ArrayLike | None = None,
+        prior_strength: float = 1e-3,
+        resolution: str | float | ArrayLike | None = "auto",
+        empty_components: str = "drop",
+        n_init: int | str = "auto",
+        max_iter: int = 1000,
+        tol: float | str = "auto",
+        engine: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.family = family
+        self.algorithm = algorithm
+        self.n_responsibilities = n_responsibilities
+        self.init = init
+        self.weights = weights
+        self.prior_strength = prior_strength
+        self.resolution = resolution
+        self.empty_components = empty_components
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    def fit_predict(
+        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> NDArray[np.integer[Any]]:
+        """Fits the mixture and returns the most probable component of each row.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        y : ignored
+            For scikit-learn's pipelines.
+        sample_weight : array (n,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        array of int (n,)
+            The component of each row.
+        """
+        return self.fit(X, sample_weight=sample_weight).labels_

@@ -1,0 +1,204 @@
+"""What to know before trusting a fit, one sentence each."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithms import Fit
+from ..algorithms.certificate import SOFT_ALGORITHMS
+from ..algorithms.state import ITERATION_LIMIT, NEAR_OPTIMUM, Starts
+from ..families import Poisson
+from ..families.resolution import NARROWEST, NARROWEST_SHAPED
+from ..inspection.diagnostics import OVERLAP
+from ..numerics.arrays import Array
+from ..problem.problem import LearningProblem
+from .plan import Plan
+
+# A component with fewer effective rows than this has parameters that mean little.
+FEWEST_ROWS = 5.0
+# The share of the starts up to which it is worth a note that no more agree.
+FEW_AGREE = 1 / 24
+# Standard deviations of up to so many steps of the data are as narrow as its resolution.
+NARROW_STEPS = 0.41
+# More columns than this are counted rather than named.
+NAMED = 4
+# Counts that vary this many times as much as Poisson distributions allow are not Poisson, if so many rows say so.
+OVERDISPERSED, ENOUGH_ROWS = 2.0, 20
+
+
+def notes_on(fit: Fit, plan: Plan, columns: Sequence[str] | None, weight_factor: float) -> Iterator[str]:
+    """The notes on a fit that followed this plan; its own, on its components, are among them."""
+    missing = plan.n_components - fit.mixture.n_components
+    if missing > 0:
+        verb = "was" if missing == 1 else "were"
+        yield f"{missing} of {plan.n_components} components ended up empty and {verb} removed."
+    if fit.stop_reason == ITERATION_LIMIT:
+        yield f"The iteration limit was reached before the end; raise max_iter above {plan.iteration_limit}."
+    yield from few_agree(fit.starts)
+    yield from fit.notes
+    if fit.n > 0 and np.shape(fit.labels) == (0,):
+        yield f"Labels of {fit.n:.0f} rows are not kept: predict gives them batch by batch."
+    if fit.prescribed_weights and fit.algorithm not in SOFT_ALGORITHMS:
+        yield from _without_rows(fit)
+    if fit.stop_reason.startswith(NEAR_OPTIMUM):
+        yield f"Whether this is the global optimum is not certain: {fit.stop_reason}."
+    if fit.algorithm == "exact" and plan.prior_strength > 0:
+        yield "The exact optimum is of the plain likelihood; prior_strength played no part."
+    yield from rounded_columns(fit, columns)
+    yield from relative_weights(fit, weight_factor)
+    if plan.hard and fit.mean_entropy > OVERLAP:
+        yield (
+            f"The components overlap (mean posterior entropy {fit.mean_entropy:.2f} nats): a hard fit pulls their "
+            "parameters apart. ExponentialFamilyMixture removes that bias."
+        )
+
+
+def _without_rows(fit: Fit) -> Iterator[str]:
+    """Components that have prescribed weights and no rows."""
+    k = fit.mixture.n_components
+    if isinstance(fit.labels, np.ndarray) and len(fit.labels):
+        empty = k - len(np.unique(fit.labels))
+        if empty > 0:
+            yield f"{empty} of {k} components have no rows; their prescribed weights are kept."
+
+
+def relative_weights(fit: Fit, factor: float) -> Iterator[str]:
+    """Sample weights that do not count rows."""
+    if factor != 1:
+        yield (
+            f"The sample weights sum to {fit.n / factor:.6g}, less than the {fit.n:.0f} rows: they are relative, and "
+            f"were multiplied by {factor:.6g} to count rows."
+        )
+
+
+def few_agree(starts: Starts) -> Iterator[str]:
+    """Whether another seed may well end elsewhere.
+
+    Starts that fall behind are dropped before their end, so a few that agree are many.
+
+    >>> next(few_agree(Starts({"random": 24}, agreeing=1)))
+    'Only 1 of 24 starts reached the best optimum: another random_state may give another result, raise n_init.'
+    """
+    if starts.n > 1 and starts.agreeing <= FEW_AGREE * starts.n:
+        yield (
+            f"Only {starts.agreeing} of {starts.n} starts reached the best optimum: another random_state may give "
+            "another result, raise n_init."
+        )
+
+
+# Overfitting ------------------------------------------------------------------------------------------------------
+
+
+def overfit_notes(fit: Fit, problem: LearningProblem) -> tuple[str, ...]:
+    """What the data says against the components."""
+    return (*few_rows(fit), *narrow_components(fit), *overdispersion(fit, problem))
+
+
+def few_rows(fit: Fit) -> Iterator[str]:
+    """Components with hardly any rows; weights that do not count rows are shares of them."""
+    mixture = fit.mixture
+    n_rows = len(fit.labels) if isinstance(fit.labels, np.ndarray) else 0
+    shares = mixture.weights
+    if fit.prescribed_weights and n_rows:
+        shares = np.bincount(fit.labels, minlength=mixture.n_components) / n_rows
+    rows = shares * max(fit.n, n_rows)
+    few = np.flatnonzero(rows < FEWEST_ROWS)
+    if len(few) and mixture.n_components > 1:
+        message = "has fewer than five rows: its" if len(few) == 1 else "have fewer than five rows each: their"
+        yield f"{_named(few)} {message} parameters mean little, try fewer components."
+
+
+def narrow_components(fit: Fit) -> Iterator[str]:
+    """Gaussian components no wider than the steps in which the columns were recorded."""
+    if fit.resolution is None or not fit.resolution.coarse_steps.any():
+        return
+    deviations = _deviations(fit)
+    if deviations is None:
+        return
+    narrow = np.flatnonzero((deviations <= NARROW_STEPS * fit.resolution.coarse_steps).any(axis=1))
+    if len(narrow):
+        verb = "is" if len(narrow) == 1 else "are"
+        yield f"{_named(narrow)} {verb} as narrow as the resolution of the data, which may only reflect rounding."
+
+
+def _deviations(fit: Fit) -> Array | None:
+    """Standard deviations (k, d) of Gaussian components; None for other families."""
+    source, k = fit.mixture.source, fit.mixture.n_components
+    if "covariance" in source:
+        return np.sqrt(np.diagonal(source["covariance"], axis1=-2, axis2=-1))
+    if "variance" in source and "mean" in source:
+        return np.broadcast_to(np.sqrt(source["variance"]).reshape(k, -1), source["mean"].shape)
+    return None
+
+
+def overdispersion(fit: Fit, problem: LearningProblem) -> Iterator[str]:
+    """Counts that vary far more within components than Poisson distributions do."""
+    if not isinstance(fit.mixture.family, Poisson):
+        return
+    sample: Any = problem.sample
+    parameters = sample.from_mixture(fit.mixture)
+    scores = sample.scores(parameters)
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares *= (1.0 if sample.rows.weights is None else sample.rows.weights[:, None]) / shares.sum(axis=1, keepdims=True)
+    ratio = _dispersion(sample.rows.X, shares)
+    if ratio > OVERDISPERSED and sample.total >= ENOUGH_ROWS:
+        yield (
+            f"Within components the counts vary {ratio:.1f} times as much as Poisson distributions do: try the "
+            "negative binomial family, kmle.families.NegativeBinomial."
+        )
+
+
+def _dispersion(X: Any, shares: Array) -> float:
+    """The variance within components divided by the mean, of the column where that is largest."""
+    counts = shares.sum(axis=0)[:, None]
+    squares = X**2 if isinstance(X, np.ndarray) else X.power(2)
+    sums = np.asarray((X.T @ shares).T, dtype=float)
+    total = np.asarray((squares.T @ shares).T, dtype=float).sum(axis=0)
+    within = total - (sums**2 / np.maximum(counts, 1e-300)).sum(axis=0)
+    mean = sums.sum(axis=0)
+    return float((within[mean > 0] / mean[mean > 0]).max(initial=0.0))
+
+
+def _named(components: Any) -> str:
+    if len(components) == 1:
+        return f"Component {components[0]}"
+    shown = ", ".join(str(j) for j in components[:5]) + (", ..." if len(components) > 5 else "")
+    return f"{len(components)} components ({shown})"
+
+
+def named_columns(notes: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The library's notes with the names of the table's columns.
+
+    >>> named_columns(["Values are rounded, column 1 to steps of 0.5."], ["a", "b"])
+    ["Values are rounded, 'b' to steps of 0.5."]
+    """
+    return [re.sub(r"\bcolumn (\d+)", lambda match: repr(columns[int(match[1])]), note) for note in notes]
+
+
+# Rounding -------------------------------------------------------------------------------------------------------------
+
+
+def rounded_columns(fit: Fit, names: Sequence[str] | None) -> Iterator[str]:
+    """Which columns are rounded to which steps, and what that means for families with a scale."""
+    resolution, family = fit.resolution, fit.mixture.family
+    spread = None if resolution is None else family.smallest_spread(resolution, None)
+    if resolution is None or spread is None:
+        return
+    # Columns of a product that have no scale have no spread either.
+    coarse = np.flatnonzero((resolution.coarse_steps > 0) & (spread > 0))
+    if len(coarse):
+        shaped = spread is resolution.shaped_spread
+        message = f"no component is narrower than {NARROWEST_SHAPED if shaped else NARROWEST} steps"
+        yield f"{_columns(coarse, resolution.steps, names)}: {message}, so that none gains by rounding."
+
+
+def _columns(coarse: NDArray[np.intp], steps: Array, names: Sequence[str] | None) -> str:
+    if len(coarse) > NAMED:
+        lowest, highest = steps[coarse].min(), steps[coarse].max()
+        message = f"of {lowest:.6g}" if lowest == highest else f"from {lowest:.6g} to {highest:.6g}"
+        return f"{len(coarse)} columns are rounded to steps {message}"
+    each = [f"{f'column {c}' if names is None else repr(names[c])} to steps of {steps[c]:.6g}" for c in coarse]
+    return f"Values are rounded, {', '.join(each)}"

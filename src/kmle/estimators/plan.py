@@ -1,0 +1,221 @@
+"""A `Plan` is everything that says how to learn; the estimators and the command line make one and call `learn`."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms import Algorithm, Exact, HardEM, Hartigan, KMLELloyd, Online, SoftEM, Swap
+from ..engines.choose import ENGINES
+from ..families import ExponentialFamily
+from ..families.resolution import Asked
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from ..seeding import SEEDINGS
+from .arguments import threads_of, whole_number
+
+HARD = ("k-mle", "hard-em", "hartigan", "swap", "exact", "online")
+SOFT = ("em", "sparse-em")
+# Iterations at most, where no number is given.
+MAX_ITER = {"hard": 300, "soft": 1000}
+# Algorithms that do not depend on where they start.
+ONE_START = ("exact",)
+# Algorithms that make few passes: a search for the best start would make more.
+NO_SEARCH = ("exact", "online")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How to learn: the settings of the estimators, which document them, under the same names.
+
+    >>> Plan(3, algorithm="k-mle").hard
+    True
+    """
+
+    n_components: int
+    family: str | ExponentialFamily = "gaussian"
+    algorithm: str | Algorithm = "em"
+    init: str | ArrayLike | Mixture = "auto"
+    weights: str | ArrayLike | None = None
+    prior_strength: float = 1e-3
+    resolution: str | float | ArrayLike | None = "auto"
+    empty_components: str = "drop"
+    n_init: int | str = "auto"
+    max_iter: int | None = None
+    tol: float | str = "auto"
+    batch_size: int = 1024
+    n_responsibilities: int = 2
+    engine: str = "auto"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    start: Mixture | None = None
+    """The mixture of an earlier fit to go on from (`warm_start`)."""
+    soft: bool | None = None
+    """Whether rows are shared between components, where `algorithm` is an object."""
+
+    @property
+    def algorithm_name(self) -> str:
+        """The algorithm's short name."""
+        return self.algorithm if isinstance(self.algorithm, str) else self.algorithm.name
+
+    @property
+    def hard(self) -> bool:
+        """Whether each row belongs to one component."""
+        return self.algorithm_name not in SOFT if self.soft is None else not self.soft
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the global optimum is sought, which is one of the plain likelihood."""
+        return isinstance(self.algorithm, Exact) or self.algorithm == "exact"
+
+    @property
+    def is_online(self) -> bool:
+        """Whether batches are learned from one after the other."""
+        return isinstance(self.algorithm, Online) or self.algorithm == "online"
+
+    @property
+    def iteration_limit(self) -> int:
+        """The most iterations; an online fit ends when its batches do."""
+        if self.is_online:
+            return sys.maxsize
+        return MAX_ITER["hard" if self.hard else "soft"] if self.max_iter is None else self.max_iter
+
+    @property
+    def strength(self) -> float:
+        """The pseudo-observations of the prior."""
+        return 0.0 if self.is_exact else float(self.prior_strength)
+
+    @property
+    def n_threads(self) -> int:
+        """The threads of a pass."""
+        return threads_of(self.n_jobs)
+
+    @property
+    def has_one_start(self) -> bool:
+        """Whether there is only one place to start from, or it does not matter."""
+        return self.start is not None or not isinstance(self.init, str) or self.algorithm_name in ONE_START
+
+    @property
+    def searches(self) -> bool:
+        """Whether several starts are compared by short runs before one is learned to its end."""
+        several = self.n_init == "auto" and self.n_components > 1 and not self.has_one_start
+        return several and self.algorithm_name not in NO_SEARCH
+
+    @property
+    def n_runs(self) -> int:
+        """Starts that are learned to their end one after the other; a search counts as one."""
+        return 1 if isinstance(self.n_init, str) or self.has_one_start else int(self.n_init)
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether the order of the components is the user's: that of labels, of a mixture, or of given weights."""
+        return self.start is not None or not isinstance(self.init, str) or self.weights is not None
+
+    @property
+    def may_compress(self) -> bool:
+        """Rows that carry labels of their own, or come one after the other, are not merged into distinct ones."""
+        return isinstance(self.init, str | Mixture) and not self.is_online
+
+    # Checks -----------------------------------------------------------------------------------------------------------
+
+    def check(self, n_rows: int) -> None:
+        """Refuses settings that cannot be, with the name of the argument and the remedy."""
+        whole_number("n_components", self.n_components, 1)
+        if self.n_init != "auto":
+            whole_number("n_init", self.n_init, 1, " or 'auto'")
+        if self.max_iter is not None:
+            whole_number("max_iter", self.max_iter, 1)
+        whole_number("batch_size", self.batch_size, 1)
+        whole_number("n_responsibilities", self.n_responsibilities, 1)
+        if self.tol != "auto":
+            _positive_number("tol", self.tol)
+        _positive_number("prior_strength", self.prior_strength)
+        if n_rows < self.n_components:
+            raise ValueError(
+                f"n_components is {self.n_components} but there are only n_samples = {n_rows} rows: "
+                "ask for fewer components"
+            )
+        self._check_names()
+
+    def _check_names(self) -> None:
+        if self.empty_components not in ("drop", "reseed"):
+            raise ValueError(f"empty_components is {self.empty_components!r}: it must be 'drop' or 'reseed'")
+        engines = ("auto", "compressed", *ENGINES)
+        if self.engine not in engines:
+            raise ValueError(f"engine is {self.engine!r}: it must be one of {', '.join(engines)}")
+        known = self.algorithm in (*HARD, *SOFT) if isinstance(self.algorithm, str) else hasattr(self.algorithm, "step")
+        if not known:
+            raise ValueError(f"algorithm is {self.algorithm!r}: it must be one of {', '.join((*HARD, *SOFT))}")
+        if not isinstance(self.verbose, int | np.integer):
+            raise ValueError(f"verbose is {self.verbose!r}: it must be True, False or a whole number")
+        if isinstance(self.init, str) and self.init not in ("auto", *SEEDINGS):
+            raise ValueError(
+                f"init is {self.init!r}: it must be one of auto, {', '.join(SEEDINGS)}, labels of rows, or a Mixture"
+            )
+
+    # What follows from the settings -----------------------------------------------------------------------------------
+
+    def resolution_for(self, family: ExponentialFamily) -> Asked:
+        """ "auto", None, or the step of each column."""
+        if self.is_exact:
+            return None
+        if self.resolution is None or (isinstance(self.resolution, str) and self.resolution == "auto"):
+            return self.resolution
+        width = family.n_features or 1
+        try:
+            steps = np.broadcast_to(np.asarray(self.resolution, dtype=float), (width,))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"resolution is {self.resolution!r}: it must be 'auto', None, one step, or {width} of them"
+            ) from None
+        if not np.isfinite(steps).all() or (steps < 0).any():
+            raise ValueError(f"resolution is {self.resolution!r}: steps must be numbers, zero or more")
+        return steps
+
+    @cached_property
+    def prescribed_weights(self) -> Array | None:
+        """The weights that components are to keep; None where they are estimated."""
+        if self.weights is None:
+            return None
+        if isinstance(self.weights, str):
+            if self.weights != "uniform":
+                raise ValueError(
+                    f"weights is {self.weights!r}: it must be None, 'uniform' or {self.n_components} numbers"
+                )
+            return np.full(self.n_components, 1 / self.n_components)
+        try:
+            weights = np.asarray(self.weights, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"weights is {self.weights!r}: {self.n_components} numbers are needed") from None
+        if weights.shape != (self.n_components,):
+            raise ValueError(f"weights has shape {weights.shape}: {self.n_components} numbers are needed")
+        if not np.isfinite(weights).all() or (weights <= 0).any() or abs(weights.sum() - 1) > 1e-6:
+            raise ValueError(f"weights must be positive and sum to one; their sum is {weights.sum():.6g}")
+        return weights / weights.sum()
+
+    def make_algorithm(self, rng: np.random.Generator) -> Algorithm:
+        """The algorithm, ready to run once."""
+        if not isinstance(self.algorithm, str):
+            return self.algorithm
+        reseed = self.empty_components == "reseed"
+        kinds: Mapping[str, Algorithm] = {
+            "k-mle": KMLELloyd(reseed),
+            "hard-em": HardEM(reseed),
+            "hartigan": Hartigan(reseed),
+            "swap": Swap(rng, reseed=reseed),
+            "exact": Exact(),
+            "online": Online(rng, self.batch_size),
+            "em": SoftEM(),
+            "sparse-em": SoftEM(self.n_responsibilities, name="sparse-em"),
+        }
+        return kinds[self.algorithm]
+
+
+def _positive_number(name: str, value: Any) -> None:
+    if not isinstance(value, int | float | np.number) or not np.isfinite(value) or value < 0:
+        raise ValueError(f"{name} is {value!r}: it must be a number, zero or more")

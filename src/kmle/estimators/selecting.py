@@ -1,0 +1,129 @@
+"""`select`: which family, and how many components."""
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..algorithms import Fit
+from ..selection.candidates import Selection
+from .comparison import Progress, compared
+from .family_candidates import Families
+from .plan import Plan
+
+
+def select(
+    X: ArrayLike,
+    families: Families | None = None,
+    n_components: Iterable[int] | int = range(1, 11),
+    criterion: str = "bic",
+    *,
+    algorithm: str | None = None,
+    n_init: int | str = "auto",
+    sample_weight: ArrayLike | None = None,
+    prior_strength: float = 1e-3,
+    resolution: str | float | ArrayLike | None = "auto",
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    progress: bool | Progress | None = None,
+    verbose: int = 0,
+) -> Selection:
+    """The family and number of components with the lowest criterion.
+
+    Every candidate is fitted as the estimator would fit it with the same arguments, so it does not depend on what
+    else is compared. Columns that are constant or exact combinations of others take no part in the comparison, only in
+    `best_estimator`.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        The rows.
+    families : names or ExponentialFamily objects, default=None
+        The families to compare, whose likelihoods must compare; None takes the usual ones for data like this. One that
+        cannot hold the data is left out with a note.
+    n_components : int or iterable of int, default=range(1, 11)
+        The numbers of components.
+    criterion : "aic", "aicc", "bic" or "icl", default="bic"
+        What decides; lower is better.
+    algorithm : str or None, default=None
+        None is "em" for aic, aicc and bic, which are of the mixture's likelihood, and "k-mle" for icl, which is of the
+        complete one.
+    n_init : int or "auto", default="auto"
+        The starts of each candidate, as in the estimators: "auto" compares several kinds and makes moves that leave
+        local optima, a number makes exactly that many starts and no moves.
+    sample_weight : array (n,), default=None
+        How often each row counts.
+    prior_strength : float, default=1e-3
+        Pseudo-observations that keep components regular.
+    resolution : "auto", None, float or array (d,), default="auto"
+        The steps that the columns were rounded to, as in the estimators.
+    n_jobs : int or None, default=None
+        Threads; None is as many as scikit-learn's OpenMP code would use, -1 is all cores. The answer does not depend on
+        their number.
+    random_state : int, RandomState, Generator or None, default=None
+        The seed of all random draws.
+    progress : bool or function, default=None
+        True shows a line on stderr; a function is called with (steps done, steps in all, candidate), and where it
+        returns False nothing further is fitted: the best of what there is wins.
+    verbose : int, default=0
+        Whether to print a line for every step.
+
+    Returns
+    -------
+    Selection
+        The candidates, the best one and its estimator, and notes: the best number of components at the edge of the
+        range, fits that fell short of what is known to be reachable.
+
+    Examples
+    --------
+    >>> from kmle import Mixture
+    >>> X = Mixture.from_source("poisson", [0.4, 0.6], rate=[3.0, 40.0]).sample(500, random_state=0)
+    >>> chosen = select(X, ("poisson", "geometric"), range(1, 4), random_state=0)
+    >>> chosen.best.name, chosen.best.n_components
+    ('poisson', 2)
+    """
+    plan = Plan(
+        1,
+        algorithm=default_algorithm(criterion) if algorithm is None else algorithm,
+        n_init=n_init,
+        prior_strength=prior_strength,
+        resolution=resolution,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        verbose=verbose,
+    )
+    columns = names_of(X)
+    found = compared(
+        X, families, n_components, criterion, plan, sample_weight=sample_weight, progress=progress, columns=columns
+    )
+    return replace(found.selection, best_estimator=fitted_estimator(found.plan, found.fit, columns))
+
+
+def default_algorithm(criterion: str) -> str:
+    """The algorithm whose likelihood a criterion is of."""
+    return "k-mle" if criterion == "icl" else "em"
+
+
+def names_of(X: Any) -> list[str] | None:
+    """The names of the columns of a data frame, as scikit-learn takes them: only where all are text."""
+    from sklearn.utils.validation import _get_feature_names
+
+    names = _get_feature_names(X)
+    return None if names is None else [str(name) for name in names]
+
+
+def fitted_estimator(plan: Plan, fit: Fit, columns: list[str] | None) -> Any:
+    """The estimator that would have found this fit."""
+    from .kmle import KMLE
+    from .mixture_model import ExponentialFamilyMixture
+
+    kind: type[Any] = KMLE if plan.hard else ExponentialFamilyMixture
+    known = kind().get_params()
+    settings = {field.name: getattr(plan, field.name) for field in fields(Plan) if field.name in known}
+    if plan.max_iter is None:
+        del settings["max_iter"]
+    model = kind(**settings)
+    model._know_columns(fit.mixture.family, columns)
+    model._take(fit)
+    return model

@@ -1,0 +1,220 @@
+"""Validation at the edge: data, weights and usual parameters, each refused with one sentence that says what to do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._kernels import ColumnSummary, summarize_columns
+from ..numerics.arrays import Array
+from .contract import FamilyContract
+from .shapes import as_matrices
+from .support import PositiveDefinite, Support
+
+# The largest absolute value of t(x): its square is finite.
+LARGEST_STATISTIC = 1e150
+# The largest absolute values of x and t(x) that are learned from: products of three, and sums of many, are finite.
+LARGEST_LEARNED, LARGEST_LEARNED_STATISTIC = 1e75, 1e95
+# Weights whose sum falls short of the number of rows by less than this share count rows: it is rounding.
+RELATIVE = 1e-9
+
+
+def unmasked(X: Any, first_row: int = 0) -> Any:
+    """X, or the data of a masked array with nothing masked."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if np.ma.is_masked(X):
+        mask = np.ma.getmaskarray(X)
+        row, column = np.argwhere(mask.reshape(len(mask), -1))[0]
+        raise ValueError(f"row {first_row + row}, column {column} is masked: drop the row or fill in a value first")
+    return X.data
+
+
+def unmasked_weights(sample_weight: Any, first_row: int = 0) -> Any:
+    """Weights, or the data of a masked array of them with nothing masked."""
+    if not isinstance(sample_weight, np.ma.MaskedArray):
+        return sample_weight
+    if np.ma.is_masked(sample_weight):
+        place = first_row + int(np.argmax(np.ma.getmaskarray(sample_weight)))
+        raise ValueError(f"sample_weight[{place}] is masked: give every row a weight, zero to leave it out")
+    return sample_weight.data
+
+
+def as_rows(family: FamilyContract, X: ArrayLike) -> Array:
+    """X as a float array (n, d): a flat list is one column, (n, p, p) matrices are flattened. float32 stays."""
+    X = unmasked(X)
+    try:
+        data = np.asarray(X)
+    except ValueError:
+        raise ValueError("the rows have different lengths: give a table with as many numbers in every row") from None
+    if data.dtype not in (np.float32, np.float64):
+        data = _as_float(data)
+    if data.ndim == 1:
+        data = data[:, None]
+    if data.ndim == 3 and isinstance(family.support, PositiveDefinite):
+        data = data.reshape(len(data), -1)
+    if data.ndim != 2:
+        raise ValueError(f"{family.name} takes rows and columns, a 2-D array; this one has {data.ndim} dimensions")
+    if len(data) == 0:
+        raise ValueError("there are no rows: at least one is needed")
+    if data.shape[1] == 0:
+        raise ValueError("there are no columns: at least one is needed")
+    return data
+
+
+def _as_float(data: np.ndarray[Any, Any]) -> Array:
+    if np.iscomplexobj(data):
+        raise ValueError("the data is complex: give real numbers (the real and imaginary parts as two columns, say)")
+    try:
+        return data.astype(float)
+    except (TypeError, ValueError):
+        pass
+    for index in np.ndindex(data.shape):
+        try:
+            float(data[index])
+        except (TypeError, ValueError):
+            places = zip(("row", "column"), index, strict=False)
+            where = ", ".join(f"{place} {number}" for place, number in places) or "the data"
+            value = data[index].item() if isinstance(data[index], np.generic) else data[index]
+            raise ValueError(f"{where} holds {value!r}, which is not a number: encode or drop it") from None
+    raise ValueError("the data is not a table of numbers")
+
+
+def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None = None, first_row: int = 0) -> Array:
+    """Legal rows, or one sentence naming the first row and column that are not."""
+    rows = as_rows(family, X)
+    if family.n_features is not None and rows.shape[1] != family.n_features:
+        raise ValueError(f"{family.name} was set up for {family.n_features} columns but the data has {rows.shape[1]}")
+    # One pass usually tells that all is well; only if not is the offender sought.
+    summary = summarize_columns(rows)
+    if summary.finite and family.support.holds_all(summary):
+        _check_size(family, summary, columns)
+        return rows
+    if not summary.finite:
+        finite = np.isfinite(rows)
+        row, column = np.argwhere(~finite)[0]
+        what = "missing (NaN)" if np.isnan(rows[row, column]) else "infinite"
+        raise ValueError(
+            f"row {first_row + row}, column {_column(column, columns)} is {what}: drop the row or fill in a value first"
+        )
+    offender = family.support.first_outsider(rows)
+    if offender is not None:
+        row, place = offender
+        where = f"row {first_row + row}" + ("" if place is None else f", column {_column(place, columns)}")
+        value = _shown(rows[row]) if place is None else f"{rows[row, place]:.6g}"
+        raise ValueError(f"{where} holds {value}; {family.name} accepts {family.support.description}")
+    _check_size(family, summary, columns)
+    return rows
+
+
+def check_learnable(family: FamilyContract, X: Array, columns: list[str] | None = None) -> None:
+    """Refuses legal rows that cannot be learned from: products of a few values or statistics would overflow."""
+    _check_size(family, summarize_columns(X), columns, LARGEST_LEARNED, LARGEST_LEARNED_STATISTIC)
+
+
+def _check_size(
+    family: FamilyContract,
+    summary: ColumnSummary,
+    columns: list[str] | None,
+    largest: float = np.inf,
+    largest_statistic: float = LARGEST_STATISTIC,
+) -> None:
+    extremes = family.support.extremes(summary)
+    with np.errstate(all="ignore"):
+        statistics = np.abs(family.sufficient_statistic(extremes))
+        if np.all(statistics <= largest_statistic) and np.all(np.abs(extremes) <= largest):
+            return
+        sizes = np.log(np.abs(extremes))
+    # Large numbers first; if there are none, those next to zero have large statistics.
+    offends = np.where(np.isfinite(sizes), sizes if (sizes > 0).any() else -sizes, 0.0)
+    end, column = np.unravel_index(np.argmax(offends), sizes.shape)
+    raise ValueError(
+        f"column {_column(int(column), columns)} holds {extremes[end, column]:.6g}: products of such numbers overflow "
+        f"in {family.name}; rescale the column, or drop such rows"
+    )
+
+
+def _column(index: int, columns: list[str] | None) -> str:
+    return str(index) if columns is None else repr(columns[index])
+
+
+def _shown(row: Array) -> str:
+    return "[" + ", ".join(f"{value:.4g}" for value in row[:6]) + (", ...]" if len(row) > 6 else "]")
+
+
+def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
+    """Weights (n,), finite, not negative, not all zero, as counts of rows; None when none are given.
+
+    >>> check_sample_weight([0.25, 0.75], 2)
+    array([0.5, 1.5])
+    """
+    if sample_weight is None:
+        return None
+    weights = check_weights(sample_weight, n_rows)
+    if not weights.any():
+        raise ValueError("all sample weights are zero: at least one must be positive")
+    factor = relative_factor(float(weights.sum()), int(np.count_nonzero(weights)))
+    return weights if factor == 1 else factor * weights
+
+
+def relative_factor(total: float, n_rows: int) -> float:
+    """What weights are multiplied by so that they count rows; `n_rows` are those of positive weight.
+
+    A weight of 2 is a row twice, so whole numbers sum to at least the number of rows. Weights that sum to less are
+    relative: they are made to sum to the number of rows, and multiplying all of them by a number changes nothing.
+    """
+    return 1.0 if total >= n_rows * (1 - RELATIVE) else n_rows / total
+
+
+def check_weights(sample_weight: ArrayLike, n_rows: int, first_row: int = 0) -> Array:
+    """Weights (n,) of all rows or of a part that begins at `first_row`: finite, not negative."""
+    weights = np.asarray(unmasked_weights(sample_weight, first_row), dtype=float)
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; one weight a row is needed, shape ({n_rows},)")
+    bad = ~np.isfinite(weights) | (weights < 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        place = first_row + row
+        raise ValueError(f"sample_weight[{place}] is {weights[row]:.6g}: weights must be finite and not negative")
+    return weights
+
+
+def check_fixed(family: FamilyContract) -> None:
+    """The fixed parameters of a family, inside their domains."""
+    columns: object = family.n_features
+    if columns is not None and (isinstance(columns, bool) or not isinstance(columns, int | np.integer) or columns < 1):
+        raise ValueError(f"n_features is {columns!r}: {family.name} needs a whole number of columns, at least 1")
+    for name, domain in family.fixed.items():
+        value = getattr(family, name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            raise ValueError(f"{name} is {value!r}: {family.name} needs a single number")
+        if not np.isfinite(value) or domain.outside(np.array([[value]], dtype=float)).any():
+            raise ValueError(f"{name} is {value}: {family.name} needs {domain.description}")
+
+
+def check_parameters(family: FamilyContract, source: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    """Usual parameters as float arrays with a leading axis for components, inside their domains."""
+    expected = family.parameters
+    unknown = sorted(set(source) - set(expected))
+    missing = [name for name in expected if name not in source]
+    if unknown or missing:
+        message = f"unknown {', '.join(unknown)}" if unknown else f"missing {', '.join(missing)}"
+        raise ValueError(f"{family.name} takes the parameters {', '.join(expected)}: {message}")
+    return {name: _check_parameter(family, name, source[name], domain) for name, domain in expected.items()}
+
+
+def _check_parameter(family: FamilyContract, name: str, value: ArrayLike, domain: Support) -> Array:
+    array = np.atleast_1d(np.asarray(value, dtype=float))
+    if isinstance(domain, PositiveDefinite):
+        array = as_matrices(array)
+    if array.size == 0 or not np.isfinite(array).all():
+        raise ValueError(f"the parameter {name} of {family.name} holds a value that is not finite, or no value")
+    flat = array.reshape(len(array), -1)
+    if (offender := domain.first_outsider(flat)) is not None:
+        component, place = offender
+        shown = _shown(flat[component]) if place is None else f"{flat[component, place]:.6g}"
+        raise ValueError(f"component {component} of {name} is {shown}; {family.name} needs {domain.description}")
+    return array
