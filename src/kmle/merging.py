@@ -7,7 +7,6 @@ examines its nearest neighbours only, which are found anew whenever half of the 
 
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import heapify, heappop, heappush
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from .families import ExponentialFamily
 from .families.base import BLOCK_NUMBERS
 from .numerics.arrays import Array
+from .numerics.threads import available_threads
 
 # All pairs are tried while their sums take at most this many numbers.
 COMPLETE_NUMBERS = 1 << 18
@@ -29,6 +29,8 @@ FREE_BATCH = 1 / 256
 # With so many coordinates at most, neighbours are sought in trees, among so many times as many as are wanted.
 TREE_COORDINATES = 12
 TREE_CANDIDATES = 2
+# A loss that is infinite or no number is this large: finite, unlike that of a pair that is not there.
+LARGEST_LOSS = float(np.finfo(float).max)
 
 
 class Criterion(Protocol):
@@ -131,16 +133,15 @@ class Merges:
 def agglomerate(criterion: Criterion, counts: Array, sums: Array, n_clusters: int = 1) -> tuple[Merges, Array]:
     """Merges clusters, the cheapest pair first, down to `n_clusters`; and the values of the clusters at the start."""
     forest = _Forest(criterion, counts, sums)
-    while len(forest.active) > n_clusters:
-        active = np.array(sorted(forest.active), dtype=np.intp)
-        complete = len(active) ** 2 // 2 * sums.shape[1] <= COMPLETE_NUMBERS
-        edges = np.column_stack(np.triu_indices(len(active), 1)) if complete else forest.neighbours_of(active)
-        if complete:
-            forest.contract(active[edges], n_clusters)
+    while forest.n_active > n_clusters:
+        active = np.flatnonzero(forest.active)
+        if len(active) ** 2 // 2 * sums.shape[1] <= COMPLETE_NUMBERS:
+            forest.contract(active, n_clusters)
         else:
-            forest.contract_many(active[edges], max(n_clusters, len(active) // 2))
-    merges = Merges(len(counts), np.array(forest.pairs, dtype=np.intp).reshape(-1, 2), np.array(forest.losses))
-    return merges, forest.values[: len(counts)]
+            edges = active[forest.neighbours_of(active)]
+            forest.contract_many(edges, max(n_clusters, len(active) // 2))
+    made = slice(0, forest.n_merges)
+    return Merges(len(counts), forest.pairs[made], forest.losses[made]), forest.values[: len(counts)]
 
 
 class _Forest:
@@ -149,24 +150,28 @@ class _Forest:
     def __init__(self, criterion: Criterion, counts: Array, sums: Array) -> None:
         K = len(counts)
         self.criterion = criterion
-        self.n_leaves = K
+        self.n_leaves, self.n_merges = K, 0
         self.counts = np.concatenate([counts, np.empty(K - 1)])
         self.sums = np.concatenate([sums, np.empty((K - 1, sums.shape[1]))])
         self.values = np.concatenate([criterion.value(counts, sums), np.empty(K - 1)])
-        self.active = set(range(K))
-        self.pairs: list[tuple[int, int]] = []
-        self.losses: list[float] = []
+        self.active = np.arange(2 * K - 1) < K
+        self.pairs = np.empty((K - 1, 2), dtype=np.intp)
+        self.losses = np.empty(K - 1)
+
+    @property
+    def n_active(self) -> int:
+        """How many clusters are not part of another."""
+        return self.n_leaves - self.n_merges
 
     def neighbours_of(self, active: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Pairs (places in `alive`) of clusters that are near by the local form of the loss."""
+        """Pairs (2, m), as places in `active`, of clusters that are near by the local form of the loss; each once."""
         counts = self.counts[active]
         mean, slope = self.criterion.dual_points(counts, self.sums[active])
         n_near = min(NEIGHBOURS, len(active) - 1)
         near = _near_in_trees if mean.shape[1] <= TREE_COORDINATES else _near_among_all
-        first, second = near(self.criterion, counts, mean, slope, n_near)
-        ordered = np.sort(np.column_stack([first, second]), axis=1)
-        keys = np.sort(ordered[:, 0] * len(active) + ordered[:, 1])
-        return np.column_stack(np.divmod(keys[np.diff(keys, prepend=-1) > 0], len(active)))
+        second = near(self.criterion, counts, mean, slope, n_near)
+        first = np.broadcast_to(np.arange(len(active))[:, None], second.shape)
+        return _distinct(first.ravel(), second.ravel(), len(active))
 
     def _losses(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Array:
         """What merging each pair would cost, block by block."""
@@ -176,95 +181,108 @@ class _Forest:
             a, b = first[start : start + size], second[start : start + size]
             merge = self.criterion.value(self.counts[a] + self.counts[b], self.sums[a] + self.sums[b])
             losses[start : start + size] -= merge
-        return losses
+        return np.fmin(losses, LARGEST_LOSS)
 
-    def contract(self, edges: NDArray[np.intp], n_clusters: int) -> None:
-        """Merges along the edges, cheapest first, until `n_clusters` are left or there is no edge."""
-        heap = list(zip(self._losses(*edges.T).tolist(), *edges.T.tolist(), strict=True))
-        heapify(heap)
-        neighbours: dict[int, set[int]] = {cluster: set() for cluster in self.active}
-        for a, b in edges.tolist():
-            neighbours[a].add(b)
-            neighbours[b].add(a)
-        while heap and len(self.active) > n_clusters:
-            loss, a, b = heappop(heap)
-            if a in self.active and b in self.active:
-                new = self._merge(loss, a, b)
-                _join(neighbours, a, b, new)
-                others = np.array(sorted(neighbours[new]), dtype=np.intp)
-                costs = self._losses(others, np.full_like(others, new)).tolist()
-                for cost, other in zip(costs, others.tolist(), strict=True):
-                    heappush(heap, (cost, other, new))
+    def contract(self, active: NDArray[np.intp], n_clusters: int) -> None:
+        """Merges the cheapest pair of all, again and again, until `n_clusters` are left; on a tie the first one."""
+        clusters, here = active.copy(), np.ones(len(active), dtype=bool)
+        first, second = np.triu_indices(len(active), 1)
+        losses = np.full((len(active), len(active)), np.inf)
+        losses[first, second] = losses[second, first] = self._losses(active[first], active[second])
+        for _ in range(len(active) - n_clusters):
+            # The place of one is the new cluster's, that of the other is empty from now on.
+            a, b = divmod(int(losses.argmin()), len(active))
+            clusters[a] = self._merge(clusters[[[a], [b]]], losses[[a], [b]])
+            here[b], losses[b], losses[:, b] = False, np.inf, np.inf
+            others = np.flatnonzero(here)
+            others = others[others != a]
+            losses[a, others] = losses[others, a] = self._losses(
+                clusters[others], np.full(len(others), clusters[a], dtype=np.intp)
+            )
 
     def contract_many(self, edges: NDArray[np.intp], n_clusters: int) -> None:
-        """Merges along the edges in rounds, until `n_clusters` are left or there is no edge.
+        """Merges along the edges (2, m) in rounds, until `n_clusters` are left or there is no edge.
 
         A round merges pairs that are each other's cheapest, the cheapest ones first and a small share of all.
         """
-        losses = self._losses(*edges.T)
+        losses = self._losses(*edges)
         shares_count = bool(np.any(self.criterion.share_loss(np.ones(1), np.ones(1)) != 0))
         batch = min(BATCH, FREE_BATCH) if shares_count else BATCH
-        while len(edges) and len(self.active) > n_clusters:
-            most = min(len(self.active) - n_clusters, int(np.ceil(batch * len(self.active))))
+        while edges.size and self.n_active > n_clusters:
+            most = min(self.n_active - n_clusters, int(np.ceil(batch * self.n_active)))
             chosen = _cheapest_for_both(edges, losses, most)
+            new = self._merge(edges[:, chosen], losses[chosen])
             into = np.arange(len(self.counts))
-            for place in chosen.tolist():
-                a, b = edges[place].tolist()
-                into[[a, b]] = self._merge(float(losses[place]), a, b)
-            edges, losses = self._relabelled(into[edges], losses, first_new=len(self.pairs) - len(chosen))
+            into[edges[:, chosen]] = np.arange(new, new + len(chosen))
+            edges, losses = self._relabelled(edges, losses, into, new)
 
-    def _relabelled(self, edges: NDArray[np.intp], losses: Array, first_new: int) -> tuple[NDArray[np.intp], Array]:
-        """The edges after merges, each once, with the losses of those of new clusters, which keep the cheapest few."""
-        size, new = len(self.counts), self.n_leaves + first_new
-        ordered = np.sort(edges, axis=1)
-        apart = ordered[:, 0] != ordered[:, 1]
-        keys, first = np.unique(ordered[apart, 0] * size + ordered[apart, 1], return_index=True)
-        edges, losses = np.column_stack(np.divmod(keys, size)), losses[apart][first]
-        fresh = np.flatnonzero(edges[:, 1] >= new)  # the later one of a pair comes second
-        losses[fresh] = self._losses(*edges[fresh].T)
-        order = fresh[np.lexsort((losses[fresh], edges[fresh, 1]))]
-        owners = edges[order, 1]
-        rank = np.arange(len(order)) - np.searchsorted(owners, owners)
-        kept = np.ones(len(edges), dtype=bool)
-        kept[order[rank >= PARTNERS]] = False
-        return edges[kept], losses[kept]
+    def _relabelled(
+        self, edges: NDArray[np.intp], losses: Array, into: NDArray[np.intp], new: int
+    ) -> tuple[NDArray[np.intp], Array]:
+        """The edges after merges, each once; those of the clusters from `new` on have new losses, the cheapest stay."""
+        moved = into[edges]
+        touched = moved.max(axis=0) >= new
+        first, second = moved[:, touched]
+        fresh = _distinct(first, second, len(self.counts))
+        costs = self._losses(*fresh)
+        kept = _cheapest_of_each(fresh[1], costs)  # the later one of a pair comes second
+        untouched = ~touched
+        return (
+            np.concatenate([edges[:, untouched], fresh[:, kept]], axis=1),
+            np.concatenate([losses[untouched], costs[kept]]),
+        )
 
-    def _merge(self, loss: float, a: int, b: int) -> int:
-        new = self.n_leaves + len(self.pairs)
+    def _merge(self, pairs: NDArray[np.intp], losses: Array) -> int:
+        """Merges pairs (2, m) that have no cluster in common; the number of the first new cluster."""
+        a, b = pairs
+        at = slice(self.n_merges, self.n_merges + len(a))
+        new = slice(self.n_leaves + at.start, self.n_leaves + at.stop)
         self.counts[new] = self.counts[a] + self.counts[b]
         self.sums[new] = self.sums[a] + self.sums[b]
-        self.values[new] = self.values[a] + self.values[b] - loss
-        self.active -= {a, b}
-        self.active.add(new)
-        self.pairs.append((a, b))
-        self.losses.append(loss)
-        return new
+        self.values[new] = self.values[a] + self.values[b] - losses
+        self.active[a] = self.active[b] = False
+        self.active[new] = True
+        self.pairs[at] = pairs.T
+        self.losses[at] = losses
+        self.n_merges = at.stop
+        return new.start
 
 
-def _join(neighbours: dict[int, set[int]], a: int, b: int, new: int) -> None:
-    """The new cluster takes the place of the two it was made of."""
-    neighbours[new] = (neighbours.pop(a) | neighbours.pop(b)) - {a, b}
-    for other in neighbours[new]:
-        neighbours[other] -= {a, b}
-        neighbours[other].add(new)
+def _distinct(first: NDArray[np.intp], second: NDArray[np.intp], size: int) -> NDArray[np.intp]:
+    """Pairs (2, m) of different numbers below `size`, each once and the smaller number first."""
+    apart = first != second
+    keys = np.sort((np.minimum(first, second) * size + np.maximum(first, second))[apart])
+    return np.array(np.divmod(keys[np.diff(keys, prepend=-1) > 0], size))
 
 
 def _cheapest_for_both(edges: NDArray[np.intp], losses: Array, most: int) -> NDArray[np.intp]:
     """Places of edges that are the cheapest of both their clusters, at most so many, the cheapest first."""
-    order = np.argsort(losses, kind="stable")
-    ends = edges[order].ravel()
-    cheapest = np.zeros(int(ends.max()) + 1, dtype=np.intp)
-    # Of what is written to one place more than once the last stays: here the cheapest edge.
-    cheapest[ends[::-1]] = np.arange(len(ends))[::-1] // 2
-    a, b = edges[order].T
-    places = np.arange(len(order))
-    return order[(cheapest[a] == places) & (cheapest[b] == places)][:most]
+    a, b = edges
+    least = np.full(int(edges.max()) + 1, np.inf)
+    np.minimum.at(least, a, losses)
+    np.minimum.at(least, b, losses)
+    places = np.flatnonzero((losses == least[a]) & (losses == least[b]))
+    places = places[np.argsort(losses[places], kind="stable")]
+    # On a tie a cluster may have several. Of what is written to one place the last stays: the first edge.
+    chosen = np.zeros(len(least), dtype=np.intp)
+    ends = edges[:, places].T.ravel()
+    chosen[ends[::-1]] = np.arange(len(ends))[::-1] // 2
+    order = np.arange(len(places))
+    return places[(chosen[a[places]] == order) & (chosen[b[places]] == order)][:most]
 
 
-def _near_among_all(
-    criterion: Criterion, counts: Array, mean: Array, slope: Array, n_near: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The nearest few of every cluster, all pairs compared block by block."""
+def _cheapest_of_each(owners: NDArray[np.intp], costs: Array) -> NDArray[np.bool_]:
+    """Which edges are among the cheapest PARTNERS of their owner."""
+    kept = np.ones(len(owners), dtype=bool)
+    many = np.flatnonzero(np.bincount(owners)[owners] > PARTNERS)
+    order = many[np.lexsort((costs[many], owners[many]))]
+    rank = np.arange(len(order)) - np.searchsorted(owners[order], owners[order])
+    kept[order[rank >= PARTNERS]] = False
+    return kept
+
+
+def _near_among_all(criterion: Criterion, counts: Array, mean: Array, slope: Array, n_near: int) -> NDArray[np.intp]:
+    """The nearest few of every cluster (K, n_near), all pairs compared block by block."""
     own = np.einsum("kd,kd->k", mean, slope)
     size = max(1, BLOCK_NUMBERS // len(counts))
     found = []
@@ -278,30 +296,28 @@ def _near_among_all(
         distance += criterion.share_loss(counts[rows, None], counts)
         distance[np.arange(len(rows)), rows] = np.inf
         found.append(np.argpartition(distance, n_near - 1, axis=1)[:, :n_near])
-    return np.repeat(np.arange(len(counts)), n_near), np.concatenate(found).ravel()
+    return np.concatenate(found)
 
 
-def _near_in_trees(
-    criterion: Criterion, counts: Array, mean: Array, slope: Array, n_near: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _near_in_trees(criterion: Criterion, counts: Array, mean: Array, slope: Array, n_near: int) -> NDArray[np.intp]:
     """The same among those that are near by their means or by their slopes, each scaled (k-d trees, Bentley, 1975)."""
-    wanted = min(TREE_CANDIDATES * n_near + 1, len(counts))
     from scipy.spatial import cKDTree  # it takes a tenth of a second to load
 
-    near = [cKDTree(points).query(points, wanted)[1].reshape(len(counts), -1) for points in map(_scaled, (mean, slope))]
-    first = np.repeat(np.arange(len(counts)), 2 * wanted)
-    keys = np.sort(first * len(counts) + np.concatenate(near, axis=1).ravel())
-    first, second = np.divmod(keys[np.diff(keys, prepend=-1) > 0], len(counts))
-    apart = first != second
-    first, second = first[apart], second[apart]
-    loss = 0.5 * np.einsum("ed,ed->e", mean[first] - mean[second], slope[first] - slope[second])
-    loss *= counts[first] * counts[second] / (counts[first] + counts[second])
-    loss += criterion.share_loss(counts[first], counts[second])
-    order = np.lexsort((loss, first))
-    owners = first[order]
-    rank = np.arange(len(order)) - np.searchsorted(owners, np.arange(len(counts)))[owners]
-    chosen = order[rank < n_near]
-    return first[chosen], second[chosen]
+    K, wanted = len(counts), min(TREE_CANDIDATES * n_near + 1, len(counts))
+    near = np.empty((K, 2 * wanted), dtype=np.intp)
+    for columns, points in zip((slice(0, wanted), slice(wanted, None)), map(_scaled, (mean, slope)), strict=True):
+        near[:, columns] = cKDTree(points).query(points, wanted, workers=available_threads())[1].reshape(K, wanted)
+    near.sort(axis=1)
+    loss = np.zeros(near.shape)
+    for m, s in zip(np.ascontiguousarray(mean.T), np.ascontiguousarray(slope.T), strict=True):
+        loss += (m[near] - m[:, None]) * (s[near] - s[:, None])
+    loss *= 0.5 * counts[:, None] * counts[near] / (counts[:, None] + counts[near])
+    loss += criterion.share_loss(counts[:, None], counts[near])
+    # Candidates that both trees found stand beside each other.
+    loss[:, 1:][near[:, 1:] == near[:, :-1]] = np.inf
+    loss[near == np.arange(K)[:, None]] = np.inf
+    chosen = np.argpartition(loss, n_near - 1, axis=1)[:, :n_near]
+    return np.take_along_axis(near, chosen, axis=1)
 
 
 def _scaled(points: Array) -> Array:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._kernels import shared_summaries
-from .engines.score import Scorer, scorer_of
+from ._kernels import ColumnSummary, shared_summaries, summarize_columns
+from .engines.score import Check, Scorer, scorer_of
 from .families import ExponentialFamily, resolve
 from .families.serialization import family_from_dict, family_to_dict
 from .families.sparse import check_sparse, issparse
+from .families.validation import check_shape, check_values
 from .numerics.arrays import Array
 from .numerics.threads import available_threads
 
@@ -121,9 +122,9 @@ class Mixture:
         """log(weights_j p(x_i; natural_j)), (n, k)."""
         return self._reported(X, "scores", n_threads)
 
-    def log_density(self, X: ArrayLike, n_threads: int | None = None) -> Array:
-        """log of the mixture's density at each row, (n,)."""
-        return self._reported(X, "log_sums", n_threads)
+    def log_density(self, X: ArrayLike, n_threads: int | None = None, columns: list[str] | None = None) -> Array:
+        """log of the mixture's density at each row, (n,); `columns` are names for messages."""
+        return self._reported(X, "log_sums", n_threads, columns)
 
     def complete_log_likelihood(
         self, X: ArrayLike, sample_weight: ArrayLike | None = None, n_threads: int | None = None
@@ -136,34 +137,40 @@ class Mixture:
         self, X: ArrayLike, sample_weight: ArrayLike | None = None, n_threads: int | None = None
     ) -> tuple[float, float]:
         """The sums over the rows, by their weights, of the log-density and of the largest log-joint, in one pass."""
-        rows, scorer = self._scorer(X, n_threads)
-        found = scorer.scores(rows, "log_sums", "tops")
+        rows, scorer, check = self._scorer(X, n_threads, None)
+        found = scorer.scores(rows, "log_sums", "tops", check=check)
         weights = np.ones(rows.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         assert found.log_sums is not None  # both were asked for
         assert found.tops is not None
         return float(weights @ found.log_sums), float(weights @ found.tops)
 
-    def posterior(self, X: ArrayLike, n_threads: int | None = None) -> Array:
-        """The probability of each component given the row, (n, k)."""
-        return self._reported(X, "shares", n_threads)
+    def posterior(self, X: ArrayLike, n_threads: int | None = None, columns: list[str] | None = None) -> Array:
+        """The probability of each component given the row, (n, k); `columns` are names for messages."""
+        return self._reported(X, "shares", n_threads, columns)
 
-    def predict(self, X: ArrayLike, n_threads: int | None = None) -> NDArray[np.intp]:
-        """The most probable component of each row, the lowest index on a tie."""
-        rows, scorer = self._scorer(X, n_threads)
-        return scorer.labels(rows).astype(np.intp)
+    def predict(self, X: ArrayLike, n_threads: int | None = None, columns: list[str] | None = None) -> NDArray[np.intp]:
+        """The most probable component of each row, the lowest index on a tie; `columns` are names for messages."""
+        rows, scorer, check = self._scorer(X, n_threads, columns)
+        return scorer.labels(rows, check).astype(np.intp)
 
-    def _scorer(self, X: ArrayLike, n_threads: int | None) -> tuple[Any, Scorer]:
-        """The rows, which must be legal, and the components ready to score them."""
+    def _scorer(self, X: ArrayLike, n_threads: int | None, columns: list[str] | None) -> tuple[Any, Scorer, Check]:
+        """The rows, the components ready to score them, and what refuses rows that are not legal."""
         threads = available_threads() if n_threads is None else n_threads
-        with shared_summaries(threads, nested=True):
-            rows = check_sparse(self.family, X) if issparse(X) else self.family.check(X)
+        rows: Any = check_sparse(self.family, X) if issparse(X) else check_shape(self.family, X)
+
+        def check(seen: ColumnSummary | None) -> None:
+            if issparse(X):
+                return
+            with shared_summaries(threads, nested=True):
+                check_values(self.family, rows, summarize_columns(rows) if seen is None else seen, columns)
+
         with np.errstate(divide="ignore"):
             log_weights = np.log(self.weights)
-        return rows, scorer_of(self.family, self.natural, log_weights, rows, threads)
+        return rows, scorer_of(self.family, self.natural, log_weights, rows, threads), check
 
-    def _reported(self, X: ArrayLike, name: str, n_threads: int | None) -> Array:
-        rows, scorer = self._scorer(X, n_threads)
-        return np.asarray(getattr(scorer.scores(rows, name), name))
+    def _reported(self, X: ArrayLike, name: str, n_threads: int | None, columns: list[str] | None = None) -> Array:
+        rows, scorer, check = self._scorer(X, n_threads, columns)
+        return np.asarray(getattr(scorer.scores(rows, name, check=check), name))
 
     # Samples ----------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from cases import CASES, case_id
 from kmle import Mixture
 from kmle.engines import score as scorer
 from kmle.engines.panels import coordinates
-from kmle.families import FixedCovarianceGaussian, Gamma, Gaussian, Poisson, Product
+from kmle.families import FixedCovarianceGaussian, Gamma, Gaussian, Multinomial, Poisson, Product
 from mixture.drawing import typical
 
 GAUSSIANS = ["gaussian", "diagonal-gaussian", "spherical-gaussian"]
@@ -145,3 +145,33 @@ def test_strided_and_transposed_tables():
     wide[:, 1::2] = X
     for table in (np.asfortranarray(X), wide[:, 1::2], X[::-1][::-1]):
         np.testing.assert_array_equal(mixture.log_density(table), mixture.log_density(X))
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "multinomial", "exponential"])
+def test_wide_rows_are_scored_where_they_lie(family, monkeypatch):
+    rng = np.random.default_rng(3)
+    d, weights = 45, rng.dirichlet(np.ones(4))
+    source = {
+        "bernoulli": {"probability": rng.uniform(0.05, 0.6, (4, d))},
+        "poisson": {"rate": rng.gamma(2.0, 2.0, (4, d))},
+        "multinomial": {"probabilities": rng.dirichlet(np.ones(d), 4)},
+        "exponential": {"rate": rng.gamma(2.0, 2.0, (4, d))},
+    }[family]
+    kind = Multinomial(trials=30) if family == "multinomial" else family
+    mixture = Mixture.from_source(kind, weights, **source)
+    X = mixture.sample(600, random_state=0)
+    check(mixture, X)
+    in_place = mixture.predict(X), mixture.log_density(X)
+    monkeypatch.setattr(scorer, "TABLE_FROM_COLUMNS", 1000)
+    assert np.array_equal(mixture.predict(X), in_place[0])
+    np.testing.assert_allclose(mixture.log_density(X), in_place[1], rtol=1e-12, atol=1e-11)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0, 0.5])
+def test_rows_in_place_are_refused_by_name(value):
+    mixture = Mixture.from_source("bernoulli", [0.5, 0.5], probability=[[0.2] * 40, [0.7] * 40])
+    X = mixture.sample(50, random_state=0)
+    X[7, 3] = value
+    for call in (mixture.predict, mixture.log_density, mixture.posterior):
+        with pytest.raises(ValueError, match="row 7, column 'third'"):
+            call(X, columns=["zeroth", "first", "second", "third", *map(str, range(4, 40))])

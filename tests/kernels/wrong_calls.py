@@ -304,6 +304,15 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
     functions = {
         "summarize_columns64": with_threads(table=x, lowest=np.zeros(D), highest=np.zeros(D), totals=np.zeros(D)),
         "tabulate64": with_threads(values=whole, low=0.0, weights=np.ones(N), counts=np.zeros(9)),
+        "score_table64": with_threads(
+            table=x,
+            shift=np.zeros(D),
+            **model(D),
+            labels=labels(),
+            **row_outputs(),
+            lowest=np.zeros(D),
+            highest=np.zeros(D),
+        ),
         "squares64": with_threads(table=x, center=np.zeros(D), totals=np.zeros(D)),
         "spatial_order64": with_threads(rows=x, leaf=64, places=np.zeros(N, np.int32)),
         "look_up64": with_threads(values=whole, low=0.0, table=np.arange(9, dtype=np.int32), out=np.zeros(N, np.int32)),

@@ -71,3 +71,17 @@ def test_moments_that_no_law_has(moment):
     legal = gamma_slope(np.array([[1.0, -1.0]]))[0]
     with pytest.raises(ValueError, match="component 1: no natural parameter has the mean statistic"):
         invert_gradient(gamma, np.array([legal, moment]), np.array([0.0, -1.0]))
+
+
+def test_many_moments_are_inverted_as_few_are():
+    """Those of many start from the answers of some of them."""
+    rng = np.random.default_rng(0)
+    theta = np.column_stack([rng.uniform(-0.5, 30, 2000), -rng.uniform(0.01, 100, 2000)])
+    moment = gamma_slope(theta)
+    found = invert_gradient(gamma, moment, np.array([0.0, -1.0]))
+    np.testing.assert_allclose(found, theta, rtol=1e-5, atol=1e-5)
+    few = [invert_gradient(gamma, moment[[i]], np.array([0.0, -1.0]))[0] for i in range(0, 2000, 100)]
+    np.testing.assert_allclose(found[::100], few, rtol=1e-6, atol=1e-6)
+    moment[1500] = [5.0, 1.0]  # the mean logarithm cannot exceed the logarithm of the mean
+    with pytest.raises(ValueError, match="component 1500"):
+        invert_gradient(gamma, moment, np.array([0.0, -1.0]))

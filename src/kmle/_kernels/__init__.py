@@ -11,6 +11,7 @@ from .gaussian import gaussian_has_spread, gaussian_log_normalizer, gaussian_nat
 from .packed import Clusters, PackedRows
 from .row_scores import RowScores
 from .sparse import CompressedRows
+from .table import score_table
 from .work import Meter, Work
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "instruction_set",
     "locate",
     "look_up",
+    "score_table",
     "shared_summaries",
     "side_by_side",
     "squares",

@@ -214,6 +214,34 @@ def spread_labels(
 def locate(
     values: NDArray[float64], firsts: NDArray[float64], owners: NDArray[int32], labels: NDArray[int32], threads: int
 ) -> None: ...
+def score_table32(
+    table: NDArray[float32],
+    shift: NDArray[float64],
+    natural: NDArray[float64],
+    bias: NDArray[float64],
+    labels: NDArray[int32] | None,
+    log_sums: NDArray[float64] | None,
+    tops: NDArray[float64] | None,
+    shares: NDArray[float64] | None,
+    scores: NDArray[float64] | None,
+    lowest: NDArray[float64],
+    highest: NDArray[float64],
+    threads: int,
+) -> tuple[bool, bool]: ...
+def score_table64(
+    table: NDArray[float64],
+    shift: NDArray[float64],
+    natural: NDArray[float64],
+    bias: NDArray[float64],
+    labels: NDArray[int32] | None,
+    log_sums: NDArray[float64] | None,
+    tops: NDArray[float64] | None,
+    shares: NDArray[float64] | None,
+    scores: NDArray[float64] | None,
+    lowest: NDArray[float64],
+    highest: NDArray[float64],
+    threads: int,
+) -> tuple[bool, bool]: ...
 def gaussian_natural(
     moments: NDArray[float64],
     spread: NDArray[float64],

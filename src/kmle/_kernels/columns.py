@@ -22,7 +22,8 @@ VALUES_A_PIECE = 1 << 17
 class ColumnSummary:
     """Lowest and highest value and total of each column (d,), and what holds for all values.
 
-    Where `finite` is False the numbers mean nothing. `whole` is True for whole numbers below 2**51.
+    Where `finite` is False the numbers mean nothing; totals that were not added up are NaN. `whole` is True for whole
+    numbers below 2**51.
     """
 
     lowest: Floats

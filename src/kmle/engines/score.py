@@ -2,14 +2,14 @@
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import Centered, CompressedRows, PackedRows, RowScores
+from .._kernels import Centered, ColumnSummary, CompressedRows, PackedRows, RowScores, score_table
 from ..families import ExponentialFamily
 from ..families.sparse import issparse
 from ..numerics.arrays import Array
@@ -34,6 +34,12 @@ ROWS_A_PIECE = 1 << 11
 PANELS_ROWS = 1 << 13
 # Scores whose rounding error may exceed so many nats are computed otherwise, where the family can.
 ROW_SCORE_ERROR = 1e-9
+# Rows of so many columns that are their own statistics are scored where they lie with up to so many components: packing
+# them would take longer than scoring them.
+TABLE_FROM_COLUMNS, TABLE_COMPONENTS = 32, 32
+
+Check = Callable[[ColumnSummary | None], None]
+"""Raises where rows are not legal; it is given what was seen of them, or None where nothing was."""
 
 
 class Scorer(ABC):
@@ -55,15 +61,36 @@ class Scorer(ABC):
     def score(self, X: Array, out: RowScores) -> None:
         """Fills in what is wanted of each row of a block."""
 
-    def labels(self, X: "Array | csr_array") -> NDArray[np.int32]:
-        """The best component of each row, (n,)."""
+    def score_in_place(
+        self, X: "Array | csr_array", labels: NDArray[np.int32] | None, out: RowScores | None
+    ) -> tuple[ColumnSummary | None, bool]:
+        """Labels and scores of all rows where they lie; what was seen of the rows, and if all is filled in.
+
+        Scores lack the carrier k(x).
+        """
+        return None, False
+
+    def lifted(self, X: "Array | csr_array", out: RowScores) -> RowScores:
+        """Scores of all rows with k(x) added, where they lack it."""
+        return out
+
+    def labels(self, X: "Array | csr_array", check: Check = lambda seen: None) -> NDArray[np.int32]:
+        """The best component of each row, (n,), after they have been checked."""
         labels = np.empty(X.shape[0], dtype=np.int32)
+        seen, done = self.score_in_place(X, labels, None)
+        check(seen)
+        if done:
+            return labels
         for_each(lambda block: self.label(_part(X, block), labels[block]), self.blocks(X.shape[0]), self.n_threads, 1)
         return labels
 
-    def scores(self, X: "Array | csr_array", *names: str) -> RowScores:
-        """What is named of each row; the scores are log(weight_j p_j(x))."""
+    def scores(self, X: "Array | csr_array", *names: str, check: Check = lambda seen: None) -> RowScores:
+        """What is named of each row, after they have been checked; the scores are log(weight_j p_j(x))."""
         out = RowScores.wanting(names, X.shape[0], self.n_components)
+        seen, done = self.score_in_place(X, None, out)
+        check(seen)
+        if done:
+            return self.lifted(X, out)
         blocks = self.blocks(X.shape[0])
         for_each(lambda block: self.score(_part(X, block), out.part(block)), blocks, self.n_threads, 1)
         return out
@@ -166,6 +193,34 @@ class PackedScorer(DenseScorer):
     def blocks(self, n_rows: int) -> Iterator[slice]:
         rows = max(FEWEST_ROWS, min(MOST_ROWS, BLOCK_BYTES // (8 * (self.family.n_features or 1))))
         return _slices(n_rows, rows // KERNEL_ROWS * KERNEL_ROWS)
+
+    def score_in_place(
+        self, X: "Array | csr_array", labels: NDArray[np.int32] | None, out: RowScores | None
+    ) -> tuple[ColumnSummary | None, bool]:
+        shift = self._shift_in_place(X)
+        if shift is None:
+            return None, False
+        seen = score_table(X, shift, self.natural, self.bias, labels, out, self.n_threads)
+        if seen is None or not seen.finite:
+            return seen, False
+        largest = np.maximum(np.abs(seen.lowest - shift), np.abs(seen.highest - shift))
+        return seen, bool(score_errors(largest, self.natural, self.bias).max(initial=0.0) <= ROW_SCORE_ERROR)
+
+    def lifted(self, X: "Array | csr_array", out: RowScores) -> RowScores:
+        if self.family.has_carrier and out.has_scores:
+            blocks = self.blocks(X.shape[0])
+            for_each(lambda rows: out.part(rows).lift(self.carriers(X[rows])), blocks, self.n_threads, 1)
+        return out
+
+    def _shift_in_place(self, X: Array) -> Array | None:
+        """What to take off rows that are scored where they lie; None where they are better packed."""
+        if X.shape[1] < TABLE_FROM_COLUMNS or self.n_components > TABLE_COMPONENTS:
+            return None
+        with np.errstate(all="ignore"):  # rows may not be legal
+            features = self.family.kernel_columns(X[:1].astype(float))[1]
+        if features != "identity":
+            return None
+        return np.zeros(X.shape[1]) if self._as_given(X) else self._shift()
 
     def label(self, X: Array, labels: NDArray[np.int32]) -> None:
         packed = self._pack(X)

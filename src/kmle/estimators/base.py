@@ -184,7 +184,8 @@ class MixtureEstimator:
             return (of_block(self.mixture_, method, chunk.X, chunk.first_row) for chunk in batches)
         n_threads = threads_of(self.n_jobs)
         with shared_summaries(n_threads):
-            return getattr(self.mixture_, method)(self._fitted_rows(X), n_threads=n_threads)
+            table = self._table(X, self.family_, reset=False)
+            return getattr(self.mixture_, method)(table, n_threads=n_threads, columns=self._names())
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """The most probable component of each row: a Dask array for Dask data, an array per batch for a stream."""

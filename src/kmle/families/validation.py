@@ -83,14 +83,27 @@ def _as_float(data: np.ndarray[Any, Any]) -> Array:
 
 def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None = None, first_row: int = 0) -> Array:
     """Legal rows, or one sentence naming the first row and column that are not."""
+    rows = check_shape(family, X)
+    check_values(family, rows, summarize_columns(rows), columns, first_row)
+    return rows
+
+
+def check_shape(family: FamilyContract, X: ArrayLike) -> Array:
+    """X as rows of as many columns as the family has."""
     rows = as_rows(family, X)
     if family.n_features is not None and rows.shape[1] != family.n_features:
         raise ValueError(f"{family.name} was set up for {family.n_features} columns but the data has {rows.shape[1]}")
-    # One pass usually tells that all is well; only if not is the offender sought.
-    summary = summarize_columns(rows)
+    return rows
+
+
+def check_values(
+    family: FamilyContract, rows: Array, summary: ColumnSummary, columns: list[str] | None = None, first_row: int = 0
+) -> None:
+    """Refuses rows that are not legal, after one examine all of them."""
+    # What was seen usually tells that all is well; only if not is the offender sought.
     if summary.finite and family.support.holds_all(summary):
         _check_size(family, summary, columns)
-        return rows
+        return
     if not summary.finite:
         finite = np.isfinite(rows)
         row, column = np.argwhere(~finite)[0]
@@ -105,7 +118,6 @@ def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None =
         value = _shown(rows[row]) if place is None else f"{rows[row, place]:.6g}"
         raise ValueError(f"{where} holds {value}; {family.name} accepts {family.support.description}")
     _check_size(family, summary, columns)
-    return rows
 
 
 def check_learnable(family: FamilyContract, X: Array, columns: list[str] | None = None) -> None:

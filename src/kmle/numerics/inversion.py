@@ -30,6 +30,8 @@ FACTORS = (1 / 256, 1 / 16, 1.0, 16.0, 256.0)
 FEW_COORDINATES = 3
 # Numbers of one stencil: moments are inverted in blocks of so many.
 BLOCK_NUMBERS = 1 << 20
+# Of more moments than this so many are inverted first: the others are close to one of them, and start from there.
+MANY_MOMENTS, SAMPLED_MOMENTS = 1024, 256
 
 
 def invert_gradient(log_normalizer: Function, moment: Array, start: Array, gradient: Function | None = None) -> Array:
@@ -40,7 +42,11 @@ def invert_gradient(log_normalizer: Function, moment: Array, start: Array, gradi
     """
     moment = np.asarray(moment, dtype=float)
     starts = _starts(log_normalizer, start)
-    size = max(1, BLOCK_NUMBERS // (max(len(starts), 8 * start.size) * start.size))
+    if len(moment) > MANY_MOMENTS:
+        sample = moment[:: len(moment) // SAMPLED_MOMENTS]
+        reached, off = _Newton(log_normalizer, gradient, sample).run(_nearest(log_normalizer, sample, starts))
+        starts = np.concatenate([starts, reached[~off]])
+    size = max(1, BLOCK_NUMBERS // (8 * start.size**2))
     natural, lost = np.empty(moment.shape), np.empty(len(moment), dtype=bool)
     for first in range(0, len(moment), size):
         block = slice(first, first + size)
@@ -74,7 +80,10 @@ def _starts(log_normalizer: Function, start: Array) -> Array:
 def _nearest(log_normalizer: Function, moment: Array, starts: Array) -> Array:
     """For each moment the start with the highest <theta, eta> - F(theta)."""
     with np.errstate(all="ignore"):
-        return starts[np.argmax(moment @ starts.T - log_normalizer(starts), axis=1)]
+        normalizer = log_normalizer(starts)
+        size = max(1, BLOCK_NUMBERS // len(starts))
+        blocks = (moment[first : first + size] for first in range(0, len(moment), size))
+        return starts[np.concatenate([np.argmax(block @ starts.T - normalizer, axis=1) for block in blocks])]
 
 
 class _Climb(NamedTuple):

@@ -6,45 +6,51 @@ draw gives each row the key E / divergence with E exponential, and takes the sma
 the divergences, chunks keep only their smallest keys, and the outcome does not depend on the chunks.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._kernels import PackedRows, RowScores
 from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..engines.statistics import ClusterStatistics
 from ..families import ExponentialFamily
 from ..numerics.arrays import Array
 from ..numerics.numbered_draws import uniforms
+from ..numerics.threads import for_each
 from ..problem.problem import LearningProblem, Parameters, Problem
 from .k_mle_plus_plus import spread_of
-from .shrinking import Candidates, drawn, seed_candidates, shrunk
+from .shrinking import SHRINKAGE, Candidates, drawn, seed_candidates, shrunk
 
 ROUNDS = 5
 OVERSAMPLING = 2
 # Divergences below this share of their terms are rounding.
 ROUNDING = 64 * np.finfo(float).eps
+# Blocks of rows are whole ones of the kernels, and have about so many statistics.
+KERNEL_ROWS, BLOCK_NUMBERS = 64, 1 << 16
 
 
 def k_mle_parallel(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Seeds spread by divergence over all rows, in six passes; fewer when there are no more distinct rows."""
     first = seed_candidates(problem, n_components, rng)
-    seeds = _Seeds.at(problem.family, first.moments[drawn(first.weights, rng)])
-    # Rows elsewhere are compared with all seeds in every pass; what is at hand is remembered.
-    memory = _Memory.of(len(problem.rows)) if isinstance(problem, Problem) else None
+    seeds, known = _Seeds.at(problem.family, first.moments[drawn(first.weights, rng)]), 0
+    mean = problem.prior_moment
+    # Rows elsewhere are compared with all seeds in every pass; of those at hand the highest scores are kept.
+    kept = _Scores.of(problem.rows, mean) if isinstance(problem, Problem) else None
     for _ in range(ROUNDS):
         key = int(rng.integers(2**63))
-        scoring = _Pass(seeds, problem.prior_moment, memory)
+        scoring = _Pass(seeds, known, mean, kept)
         new = problem.over_rows(partial(_drawn, scoring=scoring, key=key, size=OVERSAMPLING * n_components)).statistics
         if len(new) == 0:
             break
+        known = len(seeds)
         # In the order of their values, so that the seeds have the same order wherever the rows are.
-        seeds = seeds + _Seeds.at(problem.family, np.unique(shrunk(new, problem.prior_moment), axis=0))
-    nearest = problem.over_rows(partial(_gathered, scoring=_Pass(seeds, problem.prior_moment, memory)))
-    occupied = nearest.counts > 0
-    candidates = Candidates(np.flatnonzero(occupied), nearest.counts[occupied], seeds.moments[occupied])
+        seeds = seeds + _Seeds.at(problem.family, np.unique(shrunk(new, mean), axis=0))
+    nearest = problem.over_rows(partial(_gathered, seeds=seeds, mean=mean))
+    active = nearest.counts > 0
+    candidates = Candidates(np.flatnonzero(active), nearest.counts[active], seeds.moments[active])
     return spread_of(problem, candidates).parameters(problem, n_components, rng)
 
 
@@ -71,57 +77,91 @@ class _Seeds:
             np.concatenate([self.normalizer, other.normalizer]),
         )
 
-    def best_for(self, points: Array, first: int) -> tuple[Array, NDArray[np.intp]]:
-        """The highest <point, theta_j> - F(theta_j) of seeds from `first` on, and whose it is."""
-        scores = points @ self.natural[first:].T - self.normalizer[first:]
-        best = scores.argmax(axis=1)
-        return scores[np.arange(len(points)), best], best + first
+    def after(self, first: int) -> "_Seeds":
+        """Those from one on."""
+        return _Seeds(self.moments[first:], self.natural[first:], self.normalizer[first:])
+
+    def components(self, mean: Array) -> tuple[Array, Array]:
+        """Coefficients and biases: <t, coefficients_j> + bias_j = <y, theta_j> - F(theta_j) at the shrunk point y of t.
+
+        So rows need not be shrunk to be compared with seeds.
+        """
+        return (1 - SHRINKAGE) * self.natural, SHRINKAGE * (self.natural @ mean) - self.normalizer
 
 
 @dataclass(frozen=True)
-class _Memory:
-    """What earlier passes found for each row: F* of its shrunk point, its size, and the best seed so far."""
+class _Scores:
+    """For each row F* of its shrunk point, the size of its terms, and the highest score with a seed so far."""
 
     conjugate: Array
     size: Array
-    score: Array
-    nearest: NDArray[np.intp]
-    compared: dict[int, int] = field(default_factory=dict)
-    """How many seeds the block that begins at a row has been compared with."""
+    top: Array
 
     @classmethod
-    def of(cls, n: int) -> "_Memory":
-        return cls(np.empty(n), np.empty(n), np.full(n, -np.inf), np.zeros(n, dtype=np.intp))
+    def of(cls, rows: Rows | SparseRows, mean: Array) -> "_Scores":
+        """Those of rows that no seed has been compared with."""
+        scores = cls(np.empty(len(rows)), np.empty(len(rows)), np.full(len(rows), -np.inf))
+
+        def fill(block: slice) -> None:
+            points = shrunk(rows.take(block), mean)
+            own = _Seeds.at(rows.family, points)
+            scores.conjugate[block] = np.einsum("nd,nd->n", own.natural, points) - own.normalizer
+            scores.size[block] = np.abs(scores.conjugate[block]) + np.abs(own.normalizer)
+
+        for_each(fill, _blocks(rows), rows.n_threads)
+        return scores
+
+    def compare(self, rows: Rows | SparseRows, seeds: _Seeds, mean: Array) -> None:
+        """Takes some more seeds into account."""
+        out = RowScores.wanting(["tops"], len(rows), len(seeds))
+        natural, bias = seeds.components(mean)
+        if isinstance(rows, SparseRows):
+            rows.packed.row_scores(natural, bias, out)
+        else:
+            for_each(
+                lambda block: _packed(rows, block).row_scores(natural, bias, out.part(block)),
+                _blocks(rows),
+                rows.n_threads,
+            )
+        assert out.tops is not None  # it was asked for
+        np.maximum(self.top, out.tops, out=self.top)
 
 
 @dataclass(frozen=True)
 class _Pass:
-    """Seeds to compare rows with."""
+    """Seeds to compare rows with: those from `known` on are new. The scores are those of all rows, or None."""
 
     seeds: _Seeds
+    known: int
     mean: Array
-    memory: _Memory | None
+    scores: _Scores | None
 
-    def at(self, rows: Rows | SparseRows, block: slice, t: Array) -> tuple[Array, NDArray[np.intp]]:
-        """B_F* of the shrunk points of rows to their nearest seeds, and which these are.
+    def at(self, rows: Rows | SparseRows) -> _Scores:
+        """The scores of rows, all seeds taken into account."""
+        scores, known = (_Scores.of(rows, self.mean), 0) if self.scores is None else (self.scores, self.known)
+        scores.compare(rows, self.seeds.after(known), self.mean)
+        return scores
 
-        What rounding leaves of equal points is zero.
-        """
-        memory, here = (_Memory.of(len(t)), slice(None)) if self.memory is None else (self.memory, block)
-        known, points = memory.compared.get(block.start, 0), shrunk(t, self.mean)
-        if known == 0:
-            own = _Seeds.at(rows.family, points)
-            memory.conjugate[here] = np.einsum("nd,nd->n", own.natural, points) - own.normalizer
-            memory.size[here] = np.abs(memory.conjugate[here]) + np.abs(own.normalizer)
-        if known < len(self.seeds):
-            score, nearest = self.seeds.best_for(points, known)
-            better = score > memory.score[here]
-            memory.score[here] = np.where(better, score, memory.score[here])
-            memory.nearest[here] = np.where(better, nearest, memory.nearest[here])
-            memory.compared[block.start] = len(self.seeds)
-        divergence = memory.conjugate[here] - memory.score[here]
-        size = memory.size[here] + np.abs(self.seeds.normalizer).max()
-        return np.where(divergence > ROUNDING * size, divergence, 0.0), memory.nearest[here]
+    def divergences(self, scores: _Scores, block: slice) -> Array:
+        """B_F* of the shrunk points of rows to their nearest seeds; what rounding leaves of equal points is zero."""
+        divergence = scores.conjugate[block] - scores.top[block]
+        size = scores.size[block] + np.abs(self.seeds.normalizer).max()
+        return np.where(divergence > ROUNDING * size, divergence, 0.0)
+
+
+def _blocks(rows: Rows | SparseRows) -> Iterator[slice]:
+    """Blocks of rows whose statistics take little room, in their order."""
+    size = max(1, BLOCK_NUMBERS // rows.n_statistics // KERNEL_ROWS) * KERNEL_ROWS
+    for start in range(0, len(rows), size):
+        yield slice(start, min(start + size, len(rows)))
+
+
+def _packed(rows: Rows, block: slice) -> PackedRows:
+    """A block of rows as the kernels want it."""
+    columns, features = rows.kernel_columns(block)
+    packed = PackedRows(len(columns), columns.shape[1], features, None, columns.dtype)
+    packed.load(0, columns)
+    return packed
 
 
 @dataclass(frozen=True)
@@ -140,23 +180,30 @@ class _Draw:
 
 def _drawn(rows: Rows | SparseRows, first: int, scoring: _Pass, key: int, size: int) -> _Draw:
     """The rows with the smallest keys of some; those that are seeds already have none."""
-    draw = _Draw(size, np.zeros(0), np.zeros((0, rows.n_statistics)))
-    for block, t in rows.blocks():
-        weights = rows.weights_of(block)
-        divergence = scoring.at(rows, block, t)[0]
+    scores = scoring.at(rows)
+    smallest, places = np.zeros(0), np.zeros(0, dtype=np.intp)
+    for block in _blocks(rows):
+        weights, divergence = rows.weights_of(block), scoring.divergences(scores, block)
         divergence *= 1.0 if weights is None else weights
-        exponential = -np.log1p(-uniforms(key, first + block.start, len(t)))
-        far = divergence > 0
-        draw += _Draw(size, exponential[far] / divergence[far], t[far])
-    return draw
+        exponential = -np.log1p(-uniforms(key, first + block.start, len(divergence)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            keys = exponential / divergence
+        low = np.flatnonzero(keys < (smallest[-1] if len(smallest) == size else np.inf))
+        smallest, places = np.concatenate([smallest, keys[low]]), np.concatenate([places, block.start + low])
+        best = np.argsort(smallest, kind="stable")[:size]
+        smallest, places = smallest[best], places[best]
+    return _Draw(size, smallest, rows.take(places))
 
 
-def _gathered(rows: Rows | SparseRows, first: int, scoring: _Pass) -> ClusterStatistics:
+def _gathered(rows: Rows | SparseRows, first: int, seeds: _Seeds, mean: Array) -> ClusterStatistics:
     """How much is nearest to each seed; it does not matter where the rows begin."""
-    k = len(scoring.seeds)
-    total = ClusterStatistics.zeros(k, 0)
-    for block, t in rows.blocks():
-        nearest = scoring.at(rows, block, t)[1]
-        counts = np.bincount(nearest, rows.weights_of(block), k).astype(float)
-        total += ClusterStatistics(counts, np.zeros((k, 0)), 0.0)
-    return total
+    natural, bias = seeds.components(mean)
+    labels = np.empty(len(rows), dtype=np.int32)
+    if isinstance(rows, SparseRows):
+        rows.packed.label_rows(natural, bias, labels)
+    else:
+        for_each(
+            lambda block: _packed(rows, block).label_rows(natural, bias, labels[block]), _blocks(rows), rows.n_threads
+        )
+    counts = np.bincount(labels, rows.weights, len(seeds)).astype(float)
+    return ClusterStatistics(counts, np.zeros((len(seeds), 0)), 0.0)

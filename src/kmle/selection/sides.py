@@ -40,88 +40,105 @@ class Components:
         return len(self.weights)
 
 
-def divergences(first: Components, second: Components) -> Array:
-    """KL of every distribution of the first from every distribution of the second, (k, m): F*(eta) + F(theta') - <eta,
-    theta'>.
+@dataclass(frozen=True)
+class Groups:
+    """Distributions with labels 0, ..., k - 1, and what those of each label add up to: weights (k,), weighted points
+    (k, P).
     """
-    return np.maximum(first.conjugate[:, None] + second.normalizer - first.moment @ second.natural.T, 0.0)
 
+    components: Components
+    labels: NDArray[np.intp]
+    weights: Array
+    sums: Array
 
-def paired_divergences(first: Components, second: Components) -> Array:
-    """KL of each distribution of the first from the distribution of the second in its place, (k,)."""
-    products = np.einsum("kd,kd->k", first.moment, second.natural)
-    return np.maximum(first.conjugate + second.normalizer - products, 0.0)
+    @property
+    def means(self) -> Array:
+        """The mean points (k, P)."""
+        return np.asarray(self.sums / self.weights[:, None])
 
-
-def _means(points: Array, weights: Array, starts: NDArray[np.intp]) -> Array:
-    """Weighted means of groups of points that follow each other, each beginning at a start."""
-    return np.asarray(np.add.reduceat(weights[:, None] * points, starts) / np.add.reduceat(weights, starts)[:, None])
+    def members(self) -> list[Components]:
+        """The distributions of each label."""
+        order = np.argsort(self.labels, kind="stable")
+        ends = np.cumsum(np.bincount(self.labels, minlength=len(self.weights)))[:-1]
+        return [self.components[part] for part in np.split(order, ends)]
 
 
 class Side(Protocol):
-    """How far distributions are from the distribution that stands for them, and which that best is."""
+    """How far distributions are from the distribution that stands for them, and which that best is.
+
+    A distribution is at the distance own + bias - <point, direction> from a center: its own part and its point are
+    those of the distribution, direction and bias those of the center. So the nearest center is the one of the highest
+    score, as in a fit.
+    """
 
     def points(self, components: Components) -> Array:
         """What is added up when distributions merge, (K, P)."""
+        ...
+
+    def own(self, components: Components) -> Array:
+        """The part of the distances that depends on the distribution alone, (K,)."""
+        ...
+
+    def scoring(self, family: ExponentialFamily, natural: Array) -> tuple[Array, Array]:
+        """Directions (k, P) of centers and the part of the distances that depends on the center alone, (k,)."""
         ...
 
     def criterion(self, family: ExponentialFamily) -> Criterion:
         """The value of merged distributions, from their weight and sum of points."""
         ...
 
-    def centroids(self, components: Components, starts: NDArray[np.intp]) -> Array:
-        """The natural parameters (k, D) of the distributions that stand for groups of these; groups begin at starts."""
-        ...
-
-    def paired(self, components: Components, centers: Components) -> Array:
-        """What it costs each distribution to be stood for by the center in its place, (K,)."""
-        ...
-
-    def distances(self, components: Components, centers: Components) -> Array:
-        """What it costs each distribution to be stood for by each center, (K, k)."""
+    def centroids(self, groups: Groups) -> Array:
+        """The natural parameters (k, D) of the distributions that stand for groups."""
         ...
 
 
 @dataclass(frozen=True)
 class Right:
-    """KL(f_j : center): the center has the mean moment, so the mixture keeps its moments."""
+    """KL(f_j : center) = F*(eta_j) + F(theta) - <eta_j, theta>.
+
+    The center has the mean moment, so the mixture keeps its moments.
+    """
 
     def points(self, components: Components) -> Array:
         return components.moment
 
+    def own(self, components: Components) -> Array:
+        return components.conjugate
+
+    def scoring(self, family: ExponentialFamily, natural: Array) -> tuple[Array, Array]:
+        return natural, family.log_normalizer(natural)
+
     def criterion(self, family: ExponentialFamily) -> Criterion:
         return Likelihood(family)
 
-    def centroids(self, components: Components, starts: NDArray[np.intp]) -> Array:
+    def centroids(self, groups: Groups) -> Array:
         # As `family.right_centroid` has it, but the moments are known already.
-        return components.family.natural_from_moment(_means(components.moment, components.weights, starts))
-
-    def paired(self, components: Components, centers: Components) -> Array:
-        return paired_divergences(components, centers)
-
-    def distances(self, components: Components, centers: Components) -> Array:
-        return divergences(components, centers)
+        return groups.components.family.natural_from_moment(groups.means)
 
 
 @dataclass(frozen=True)
 class Left:
-    """KL(center : f_j): the center has the mean natural parameter, and keeps what the distributions share."""
+    """KL(center : f_j) = F*(eta) + F(theta_j) - <eta, theta_j>.
+
+    The center has the mean natural parameter, and keeps to what the distributions have in common.
+    """
 
     def points(self, components: Components) -> Array:
         return components.natural
 
+    def own(self, components: Components) -> Array:
+        return components.normalizer
+
+    def scoring(self, family: ExponentialFamily, natural: Array) -> tuple[Array, Array]:
+        centers = Components.of(family, np.ones(len(natural)), natural)
+        return centers.moment, centers.conjugate
+
     def criterion(self, family: ExponentialFamily) -> Criterion:
         return _NaturalMean(family)
 
-    def centroids(self, components: Components, starts: NDArray[np.intp]) -> Array:
+    def centroids(self, groups: Groups) -> Array:
         # As `family.left_centroid` has it.
-        return _means(components.natural, components.weights, starts)
-
-    def paired(self, components: Components, centers: Components) -> Array:
-        return paired_divergences(centers, components)
-
-    def distances(self, components: Components, centers: Components) -> Array:
-        return divergences(centers, components).T
+        return groups.means
 
 
 @dataclass(frozen=True)
@@ -134,15 +151,18 @@ class Symmetric:
     def points(self, components: Components) -> Array:
         return np.concatenate([components.moment, components.natural], axis=1)
 
+    def own(self, components: Components) -> Array:
+        return 0.5 * (components.conjugate + components.normalizer)
+
+    def scoring(self, family: ExponentialFamily, natural: Array) -> tuple[Array, Array]:
+        (right, normalizer), (left, conjugate) = Right().scoring(family, natural), Left().scoring(family, natural)
+        return 0.5 * np.concatenate([right, left], axis=1), 0.5 * (normalizer + conjugate)
+
     def criterion(self, family: ExponentialFamily) -> Criterion:
         return _Both(Likelihood(family), _NaturalMean(family))
 
-    def centroids(self, components: Components, starts: NDArray[np.intp]) -> Array:
-        ends = np.append(starts[1:], len(components))
-        return np.array([self._centroid(components[start:end]) for start, end in zip(starts, ends, strict=True)])
-
-    def paired(self, components: Components, centers: Components) -> Array:
-        return 0.5 * (paired_divergences(components, centers) + paired_divergences(centers, components))
+    def centroids(self, groups: Groups) -> Array:
+        return np.array([self._centroid(members) for members in groups.members()])
 
     def _centroid(self, components: Components) -> Array:
         if len(components) == 1:
@@ -151,9 +171,6 @@ class Symmetric:
         if key not in self.known:
             self.known[key] = components.family.symmetrised_centroid(components.natural, components.weights)
         return self.known[key]
-
-    def distances(self, components: Components, centers: Components) -> Array:
-        return 0.5 * (divergences(components, centers) + divergences(centers, components).T)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ..merging import Merges, agglomerate
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from .component_clustering import Clustering, affordable, clustered, clustering_of, clusterings, nearest
-from .sides import SIDES, Components, Side
+from .component_clustering import Clustering, ComponentRows, affordable, clustered, clustering_of, clusterings
+from .sides import SIDES, Components
 
 METHODS = ("clustering", "hierarchical")
 
@@ -64,24 +64,24 @@ def simplify(
     # Components without weight have no say; they are assigned in the end.
     active = np.flatnonzero(mixture.weights > 0)
     components = all_components[active]
-    merges, _ = agglomerate(
-        side.criterion(family), components.weights, components.weights[:, None] * side.points(components)
-    )
+    rows = ComponentRows(side, components)
+    merges, _ = agglomerate(side.criterion(family), components.weights, components.weights[:, None] * rows.points)
     linkage = merges.linkage() if method == "hierarchical" else None
     if enough:
         return replace(unchanged, linkage=linkage)
     rng = np.random.default_rng(random_state)
-    found = _found(side, components, merges, n_components, tolerance, method, n_init, rng)
+    found = _found(rows, merges, n_components, tolerance, method, n_init, rng)
     if len(found.centers) == K:
         return replace(unchanged, linkage=linkage)
-    assignment = nearest(side, all_components, found.centers)[0]
-    assignment[active] = found.labels
+    assignment = found.labels
+    if len(active) < K:
+        assignment = ComponentRows(side, all_components).nearest(found.centers)
+        assignment[active] = found.labels
     return Simplification(_mixture(mixture, center, assignment, active, found), assignment, found.loss, linkage)
 
 
 def _found(
-    side: Side,
-    components: Components,
+    rows: ComponentRows,
     merges: Merges,
     n_components: int | None,
     tolerance: float | None,
@@ -90,20 +90,20 @@ def _found(
     rng: np.random.Generator,
 ) -> Clustering:
     def merged(k: int) -> Clustering:
-        return clustering_of(side, components, merges.labels(k))
+        return clustering_of(rows, merges.labels(k))
 
     if tolerance is None:
-        k = min(n_components or 1, len(components))
+        k = min(n_components or 1, len(rows))
     else:
         # The loss of the merges falls with k: the first k at which it is small enough.
-        k = 1 + bisect_left(range(1, len(components)), True, key=lambda at: merged(at).loss <= tolerance)
-    if method == "hierarchical" or k == len(components):
+        k = 1 + bisect_left(range(1, len(rows)), True, key=lambda at: merged(at).loss <= tolerance)
+    if method == "hierarchical" or k == len(rows):
         return merged(k)
-    if tolerance is not None and affordable(side, components, k):
+    if tolerance is not None and affordable(rows, k):
         # Clustering may do with fewer.
-        found = next(found for found in clusterings(side, components, merges, n_init, rng) if found.loss <= tolerance)
+        found = next(found for found in clusterings(rows, merges, n_init, rng) if found.loss <= tolerance)
     else:
-        found = clustered(side, components, merges, k, n_init, rng)
+        found = clustered(rows, merges, k, n_init, rng)
     return _by_first_member(found)
 
 

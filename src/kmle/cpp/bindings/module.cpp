@@ -17,6 +17,7 @@
 #include "bindings/sorted_module.hpp"
 #include "bindings/packed_rows.hpp"
 #include "bindings/sparse_module.hpp"
+#include "bindings/table_module.hpp"
 #include "bindings/panels_module.hpp"
 
 namespace kmle {
@@ -186,6 +187,7 @@ NB_MODULE(_compiled, module) {
     define_gaussian(module);
     define_sorted(module);
     define_sparse(module);
+    define_table(module);
     module.def("add_drift", &add_drift, nb::arg("moved").noconvert(), nb::arg("lifted").noconvert(),
                nb::arg("centers").noconvert(), nb::arg("scale").noconvert(), nb::arg("rounding"),
                nb::arg("change").noconvert(), nb::arg("apart").noconvert(), nb::arg("gained").noconvert(),

@@ -12,19 +12,6 @@ namespace {
 
 constexpr std::size_t width = lanes<double>;
 
-inline Vec<double> in_double(const double* from) {
-    Vec<double> value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
-}
-
-inline Vec<double> in_double(const float* from) {
-    typedef float Narrow __attribute__((vector_size(4 * width)));
-    Narrow narrow;
-    std::memcpy(&narrow, from, sizeof narrow);
-    return __builtin_convertvector(narrow, Vec<double>);
-}
-
 // Extremes and totals of the values at one place of a register; what they say of all values is gathered too.
 struct Tally {
     Vec<double> low = broadcast(std::numeric_limits<double>::infinity());

@@ -29,8 +29,10 @@ void own_scores(const Packed<T>&, const Centered&, std::size_t, OwnTask&);
 template <class T>
 void summarize(const T*, std::size_t, std::size_t, Summary&);
 void locate(const double*, std::size_t, const double*, std::size_t, std::int32_t*);
-// In products.cpp, sparse.cpp and wide.cpp.
+// In products.cpp, sparse.cpp, table.cpp and wide.cpp.
 void products(const CentredRows&, const Member*, std::size_t, std::size_t, double*);
+template <class T>
+void score_table(const Table<T>&, TableTask&);
 extern const SparsePasses sparse_passes;
 extern const PanelsPasses panels_passes;
 
@@ -61,6 +63,8 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &summarize<float>,
         &locate,
         &products,
+        &score_table<double>,
+        &score_table<float>,
         &sparse_passes,
         &panels_passes,
     };

@@ -242,6 +242,9 @@ struct CentredRows;  // see products.hpp
 struct Member;
 struct SparsePasses;  // see sparse.hpp
 struct PanelsPasses;    // see wide.hpp
+template <class T>
+struct Table;  // see table.hpp
+struct TableTask;
 
 struct Passes {
     const char* name;
@@ -278,6 +281,8 @@ struct Passes {
     // Adds the products of members to the bands of one task, from band task * bands_at_once on. `sums` are the
     // component's.
     void (*products)(const CentredRows& rows, const Member* members, std::size_t count, std::size_t task, double* sums);
+    void (*table64)(const Table<double>&, TableTask&);
+    void (*table32)(const Table<float>&, TableTask&);
     const SparsePasses* sparse;
     const PanelsPasses* wide;
 };

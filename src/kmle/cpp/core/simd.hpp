@@ -153,6 +153,20 @@ inline void store_chosen(float* to, Vec<double> from, unsigned bits) {
     write_chosen<lanes<double>>(to, values, bits);
 }
 
+// Values of a table, which need not be aligned, in double precision.
+inline Vec<double> in_double(const double* from) {
+    Vec<double> value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+inline Vec<double> in_double(const float* from) {
+    typedef float Narrow __attribute__((vector_size(4 * lanes<double>)));
+    Narrow narrow;
+    std::memcpy(&narrow, from, sizeof narrow);
+    return __builtin_convertvector(narrow, Vec<double>);
+}
+
 // How e^x is taken apart: x is a whole number of `parts`-ths of log(2), and a small rest r with e^r = 1 + r P(r). Then
 // e^x = 2^(whole / parts) e^r, and powers of two of fractions stand in a table where registers can hold it.
 #if KMLE_VECTOR_BYTES == 64

@@ -1,0 +1,126 @@
+// The Python face of passes over rows of a table where they lie, beside module.cpp and under its rules.
+
+#include "bindings/table_module.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/chosen.hpp"
+#include "boxes/grouped_model.hpp"
+#include "core/pool.hpp"
+#include "columns/table.hpp"
+
+namespace kmle {
+namespace {
+
+constexpr std::size_t fewest_rows_a_task = 512, most_tasks = 64;
+
+// The model with columns and components padded.
+struct PaddedModel {
+    PaddedModel(const GroupedModel<double>& grouped, const Vector<const double>& given_shift)
+        : model(grouped.view()), stride(rounded_up(model.n_statistics, table_padding)),
+          natural(zeros<double>(rounded_up(model.components, table_padding) * stride)),
+          single(zeros<float>(rounded_up(model.components, table_padding) * stride)), sizes(zeros<double>(stride)),
+          shift(zeros<double>(stride)) {
+        for (std::size_t j = 0; j < model.components; ++j)
+            for (std::size_t a = 0; a < model.n_statistics; ++a) {
+                natural[j * stride + a] = model.natural[j * model.n_statistics + a];
+                single[j * stride + a] = static_cast<float>(natural[j * stride + a]);
+            }
+        std::copy_n(model.largest, model.n_statistics, sizes.get());
+        std::copy_n(given_shift.data(), model.n_statistics, shift.get());
+    }
+
+    template <class S>
+    static Aligned<S> zeros(std::size_t size) {
+        Aligned<S> values = aligned<S>(size);
+        std::fill_n(values.get(), size, S(0));
+        return values;
+    }
+
+    Model<double> model;
+    std::size_t stride;
+    Aligned<double> natural;
+    Aligned<float> single;
+    Aligned<double> sizes, shift;
+};
+
+// Labels of the rows, or what is wanted of each of them, their statistics being their columns less the shift; extremes
+// of the columns; and whether all values are finite and whole. Where scores overflow, finite is false too.
+template <class T>
+std::pair<bool, bool> score_table(const Matrix<const T>& table, const Vector<const double>& shift,
+                                  const Natural& natural, const Bias& bias,
+                                  const std::optional<Vector<std::int32_t>>& labels,
+                                  const std::optional<Vector<double>>& log_sums,
+                                  const std::optional<Vector<double>>& tops,
+                                  const std::optional<Matrix<double>>& shares,
+                                  const std::optional<Matrix<double>>& scores, const Vector<double>& lowest,
+                                  const Vector<double>& highest, std::size_t threads) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t rows = table.shape(0), columns = table.shape(1);
+    require(columns > 0, "the table must have at least one column.");
+    require_components(natural, bias, columns);
+    require_shape("shift", shift, {columns});
+    if (labels) require_shape("labels", *labels, {rows});
+    require_outputs(log_sums, tops, shares, scores, rows, natural.shape(0));
+    require_shape("lowest", lowest, {columns});
+    require_shape("highest", highest, {columns});
+    const GroupedModel<double> grouped(natural, bias);
+    const PaddedModel padded(grouped, shift);
+    const Table<T> whole_table = {
+        table.data(),       columns,     padded.shift.get(), padded.natural.get(), padded.single.get(),
+        padded.sizes.get(), padded.model};
+    const RowScores out = {log_sums ? log_sums->data() : nullptr, tops ? tops->data() : nullptr,
+                           shares ? shares->data() : nullptr, scores ? scores->data() : nullptr, false};
+    const std::size_t count = std::min(most_tasks, rows / fewest_rows_a_task + 1);
+    std::vector<double> seen(2 * columns * count);
+    std::vector<TableTask> tasks(count);
+    Pool::run(count, threads, [&](std::size_t t) {
+        double* own = seen.data() + 2 * columns * t;
+        tasks[t] = {rows * t / count,
+                    rows * (t + 1) / count,
+                    labels ? labels->data() : nullptr,
+                    log_sums || tops || shares || scores ? &out : nullptr,
+                    own,
+                    own + columns,
+                    true,
+                    true};
+        if constexpr (sizeof(T) == 8)
+            chosen->table64(whole_table, tasks[t]);
+        else
+            chosen->table32(whole_table, tasks[t]);
+    });
+    bool finite = true, whole = true;
+    for (const TableTask& task : tasks) {
+        finite &= task.finite;
+        whole &= task.whole;
+        for (std::size_t a = 0; a < columns; ++a) {
+            lowest.data()[a] = std::min(lowest.data()[a], task.lowest[a]);
+            highest.data()[a] = std::max(highest.data()[a], task.highest[a]);
+        }
+    }
+    return {finite, whole};
+}
+
+template <class T>
+void define_for(nb::module_& module, const char* name) {
+    module.def(name, &score_table<T>, nb::arg("table").noconvert(), nb::arg("shift").noconvert(),
+               nb::arg("natural").noconvert(), nb::arg("bias").noconvert(), nb::arg("labels").noconvert().none(),
+               nb::arg("log_sums").noconvert().none(), nb::arg("tops").noconvert().none(),
+               nb::arg("shares").noconvert().none(), nb::arg("scores").noconvert().none(),
+               nb::arg("lowest").noconvert(), nb::arg("highest").noconvert(), nb::arg("threads"));
+}
+
+}  // namespace
+
+void define_table(nb::module_& module) {
+    define_for<double>(module, "score_table64");
+    define_for<float>(module, "score_table32");
+}
+
+}  // namespace kmle

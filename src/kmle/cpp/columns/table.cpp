@@ -1,0 +1,324 @@
+// Rows of a table scored where they lie: each is examined once, as it comes from memory.
+//
+// Rows of many columns are their own statistics in many families. Packing such rows takes longer than scoring them with
+// a few components, so here columns lie along the lanes and products are added up across them in the end. Labels are
+// found in single precision; rows that are uncertain after that are scored again in double precision.
+
+#include "columns/table.hpp"
+
+#include "dense/tile.hpp"
+
+#include <cmath>
+
+namespace kmle {
+namespace KMLE_INSTRUCTION_SET {
+
+namespace {
+
+// So many components at a time share what is loaded of the rows.
+constexpr std::size_t abreast = vector_bytes == 64 ? 4 : 2;
+constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+
+inline double added_up(Vec<double> values) {
+#if KMLE_VECTOR_BYTES == 64
+    return _mm512_reduce_add_pd((__m512d)values);
+#else
+    return sum_of_lanes(values);
+#endif
+}
+
+inline float added_up(Vec<float> values) {
+#if KMLE_VECTOR_BYTES == 64
+    return _mm512_reduce_add_ps((__m512)values);
+#else
+    float total = 0.0f;
+    for (std::size_t lane = 0; lane < lanes<float>; ++lane) total += values[lane];
+    return total;
+#endif
+}
+
+inline void put(double* to, Vec<double> value) { store(to, value); }
+
+inline void put(float* to, Vec<double> value) {
+    typedef float Narrow __attribute__((vector_size(4 * lanes<double>)));
+    const Narrow narrow = __builtin_convertvector(value, Narrow);
+    std::memcpy(to, &narrow, sizeof narrow);
+}
+
+// The second one where the first is no number.
+inline Vec<double> lower_of(Vec<double> a, Vec<double> b) {
+#if KMLE_VECTOR_BYTES == 64
+    return (Vec<double>)_mm512_min_pd((__m512d)a, (__m512d)b);
+#else
+    return a < b ? a : b;
+#endif
+}
+
+inline Vec<double> higher_of(Vec<double> a, Vec<double> b) {
+#if KMLE_VECTOR_BYTES == 64
+    return (Vec<double>)_mm512_max_pd((__m512d)a, (__m512d)b);
+#else
+    return a > b ? a : b;
+#endif
+}
+
+// What rows have shown so far: extremes of the columns, and whether values are whole and scores are numbers.
+struct Seen {
+    explicit Seen(std::size_t stride) : low(stride), high(stride) {
+        std::fill_n(low.get(), stride, std::numeric_limits<double>::infinity());
+        std::fill_n(high.get(), stride, minus_infinity);
+    }
+
+    Buffer<double> low, high;
+    IntVec<double> broken{};  // has bits where a value is not whole
+    bool numbers = true;
+};
+
+// The best of a row's scores: whose it is, and by how much.
+struct Found {
+    std::int32_t label;
+    double margin;
+};
+
+// A few rows in the precision S, each column less its shift and padded by zeros, and their scores.
+template <class T, class S>
+class Few {
+public:
+    Few(const Table<T>& table, const S* natural)
+        : table_(table), natural_(natural), stride_(table.stride()), values_(table_rows * stride_),
+          scores_(table_rows * table.padded()) {}
+
+    // Takes up to `table_rows` rows from `first` on; what is left of the few keeps the last ones.
+    void take(std::size_t first, std::size_t count, Seen& seen) {
+        if (count == table_rows)
+            take_rows<table_rows>(first, 0, seen);
+        else
+            for (std::size_t r = 0; r < count; ++r) take_rows<1>(first + r, r, seen);
+    }
+
+    void take_row(std::size_t row, std::size_t place, Seen& seen) { take_rows<1>(row, place, seen); }
+
+    // Scores of the rows taken with all components.
+    void score() {
+        const std::size_t components = table_.model.components;
+        for (std::size_t j = 0; j < components; j += abreast) {
+            Vec<S> sums[abreast][table_rows] = {};
+            const S* natural = natural_ + j * stride_;
+            for (std::size_t a = 0; a < stride_; a += lanes<S>) {
+                Vec<S> x[table_rows];
+                for (std::size_t r = 0; r < table_rows; ++r) x[r] = load(values_.get() + r * stride_ + a);
+#pragma GCC unroll 4
+                for (std::size_t g = 0; g < abreast; ++g) {
+                    const Vec<S> coefficient = load(natural + g * stride_ + a);
+#pragma GCC unroll 4
+                    for (std::size_t r = 0; r < table_rows; ++r) sums[g][r] += coefficient * x[r];
+                }
+            }
+            for (std::size_t g = 0; g < abreast; ++g)
+                for (std::size_t r = 0; r < table_rows; ++r) {
+                    const double bias = j + g < components ? table_.model.bias[j + g] : minus_infinity;
+                    scores_of(r)[j + g] = added_up(sums[g][r]) + static_cast<S>(bias);
+                }
+        }
+        for (std::size_t r = 0; r < table_rows; ++r)
+            std::fill(scores_of(r) + components, scores_of(r) + table_.padded(), static_cast<S>(minus_infinity));
+    }
+
+    // The best component of a row, the lowest index on a tie.
+    Found best(std::size_t r) {
+        const S* scores = scores_of(r);
+        S top = static_cast<S>(minus_infinity), second = top;
+        std::int32_t label = 0;
+        for (std::size_t j = 0; j < table_.model.components; ++j) {
+            const bool better = scores[j] > top;
+            second = better ? top : scores[j] > second ? scores[j] : second;
+            top = better ? scores[j] : top;
+            label = better ? static_cast<std::int32_t>(j) : label;
+        }
+        return {label, static_cast<double>(top - second)};
+    }
+
+    // The label of a row whose best scores nearly tie.
+    std::int32_t exact(std::size_t r) {
+        const Model<double>& model = table_.model;
+        return exact_label(values_.get() + r * stride_, model.natural, model.bias, model.components, model.n_statistics);
+    }
+
+    // Scores are numbers unless a value is none, or infinite, or too large.
+    bool is_number(std::size_t r) { return scores_of(r)[0] == scores_of(r)[0]; }
+
+    // What is wanted of rows from `first` on.
+    void report(std::size_t first, std::size_t count, const RowScores& out) {
+        const std::size_t k = table_.model.components;
+        double tops[table_rows], totals[table_rows];
+        for (std::size_t r = 0; r < count; ++r) tops[r] = *std::max_element(scores_of(r), scores_of(r) + k);
+        for (std::size_t r = 0; r < count; ++r) {
+            if (out.scores) std::copy_n(scores_of(r), k, out.scores + (first + r) * k);
+            if (out.tops) out.tops[first + r] = tops[r];
+        }
+        if (!out.log_sums && !out.shares) return;
+        exponentials(count, tops, totals);
+        for (std::size_t r = 0; r < count; ++r) {
+            if (out.log_sums) out.log_sums[first + r] = tops[r] + std::log(totals[r]);
+            if (!out.shares) continue;
+            for (std::size_t j = 0; j < k; ++j) out.shares[(first + r) * k + j] = scores_of(r)[j] / totals[r];
+        }
+    }
+
+private:
+    S* scores_of(std::size_t r) { return scores_.get() + r * table_.padded(); }
+
+    // Rows from `first` on as those from `place` on.
+    template <std::size_t count>
+    void take_rows(std::size_t first, std::size_t place, Seen& seen) {
+        constexpr std::size_t width = lanes<double>;
+        const std::size_t columns = table_.columns, whole = columns / width * width, stride = stride_;
+        const T* rows = table_.values + first * columns;
+        const double* shifts = table_.shift;
+        double *lows = seen.low.get(), *highs = seen.high.get();
+        S* to = values_.get() + place * stride;
+        const Vec<double> shifter = broadcast(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to a whole number
+        IntVec<double> broken = seen.broken;
+        for (std::size_t a = 0; a < whole; a += width) {
+            const Vec<double> shift = load(shifts + a);
+            Vec<double> low = load(lows + a), high = load(highs + a);
+#pragma GCC unroll 4
+            for (std::size_t r = 0; r < count; ++r) {
+                const T* place_of = rows + r * columns + a;
+                __builtin_prefetch(place_of + count * columns);  // of the rows that come next
+                const Vec<double> x = in_double(place_of);
+                low = lower_of(x, low);
+                high = higher_of(x, high);
+                broken |= (IntVec<double>)(((x + shifter) - shifter) - x);
+                put(to + r * stride + a, x - shift);
+            }
+            store(lows + a, low);
+            store(highs + a, high);
+        }
+        for (std::size_t r = 0; r < count; ++r)
+            for (std::size_t a = whole; a < columns; ++a) {
+                const double x = static_cast<double>(rows[r * columns + a]);
+                lows[a] = std::min(lows[a], x);
+                highs[a] = std::max(highs[a], x);
+                if (std::floor(x) != x) broken[0] = -1;
+                to[r * stride + a] = static_cast<S>(x - shifts[a]);
+            }
+        seen.broken = broken;
+    }
+
+    // Scores become their exponentials, seen from the highest.
+    void exponentials(std::size_t count, const double* tops, double* totals) {
+        Vec<double> sums[table_rows] = {};
+        for (std::size_t j = 0; j < table_.padded(); j += lanes<double>) {
+            Vec<double> e[table_rows] = {};
+            for (std::size_t r = 0; r < count; ++r) e[r] = load(scores_of(r) + j) - broadcast(tops[r]);
+            exp_negative(e);
+            for (std::size_t r = 0; r < count; ++r) {
+                sums[r] += e[r];
+                store(scores_of(r) + j, e[r]);
+            }
+        }
+        for (std::size_t r = 0; r < count; ++r) totals[r] = sum_of_lanes(sums[r]);
+    }
+
+    const Table<T>& table_;
+    const S* natural_;
+    std::size_t stride_;
+    Buffer<S> values_, scores_;
+};
+
+// Bounds on the rounding of differences of scores of rows with these extremes, as for packed rows (see near_tie).
+struct Doubts {
+    template <class T>
+    Doubts(const Table<T>& table, const Seen& seen) {
+        double magnitude = table.model.largest_bias, column = 0.0, top = 0.0;
+        for (std::size_t a = 0; a < table.columns; ++a) {
+            const double low = std::abs(seen.low.get()[a] - table.shift[a]),
+                         high = std::abs(seen.high.get()[a] - table.shift[a]);
+            magnitude += std::max(low, high) * table.sizes[a];
+            column = std::max({column, low, high});
+            top = std::max(top, table.sizes[a]);
+        }
+        const double roundings = static_cast<double>(table.model.n_statistics + 5) * magnitude;
+        in_double = 2.5 * roundings * std::numeric_limits<double>::epsilon();
+        in_single = column > largest_column || top > largest_coefficient
+                        ? std::numeric_limits<double>::infinity()
+                        : 1.25 * roundings * static_cast<double>(std::numeric_limits<float>::epsilon()) +
+                              2 * lost_in_single(table.model.n_statistics, column, top);
+    }
+
+    double in_single, in_double;
+};
+
+// Labels of rows in single precision, and of those that are uncertain then in double precision.
+template <class T>
+void label_all(const Table<T>& table, const TableTask& task, Seen& seen) {
+    Few<T, float> few(table, table.single);
+    Buffer<float> margins(task.last - task.first);
+    for (std::size_t first = task.first; first < task.last; first += table_rows) {
+        const std::size_t count = std::min(table_rows, task.last - first);
+        few.take(first, count, seen);
+        few.score();
+        for (std::size_t r = 0; r < count; ++r) {
+            const Found found = few.best(r);
+            task.labels[first + r] = found.label;
+            margins.get()[first + r - task.first] = static_cast<float>(found.margin);
+            seen.numbers &= few.is_number(r);
+        }
+    }
+    const Doubts error_bounds(table, seen);
+    Few<T, double> again(table, table.natural);
+    std::size_t places[table_rows], waiting = 0;
+    const auto flush = [&] {
+        again.score();
+        for (std::size_t r = 0; r < waiting; ++r) {
+            const Found found = again.best(r);
+            task.labels[places[r]] = found.margin > error_bounds.in_double ? found.label : again.exact(r);
+        }
+        waiting = 0;
+    };
+    for (std::size_t i = task.first; i < task.last; ++i) {
+        if (margins.get()[i - task.first] > error_bounds.in_single) continue;  // no number is uncertain too
+        places[waiting] = i;
+        again.take_row(i, waiting++, seen);
+        if (waiting == table_rows) flush();
+    }
+    flush();
+}
+
+template <class T>
+void report_all(const Table<T>& table, const TableTask& task, Seen& seen) {
+    Few<T, double> few(table, table.natural);
+    for (std::size_t first = task.first; first < task.last; first += table_rows) {
+        const std::size_t count = std::min(table_rows, task.last - first);
+        few.take(first, count, seen);
+        few.score();
+        for (std::size_t r = 0; r < count; ++r) seen.numbers &= few.is_number(r);
+        few.report(first, count, *task.out);
+    }
+}
+
+}  // namespace
+
+template <class T>
+void score_table(const Table<T>& table, TableTask& task) {
+    constexpr double largest_whole = 2251799813685248.0;  // 2^51
+    Seen seen(table.stride());
+    if (task.labels) label_all(table, task, seen);
+    if (task.out) report_all(table, task, seen);
+    task.finite = seen.numbers;
+    task.whole = !any(seen.broken != IntVec<double>{});
+    for (std::size_t a = 0; a < table.columns; ++a) {
+        const double low = seen.low.get()[a], high = seen.high.get()[a];
+        task.lowest[a] = low;
+        task.highest[a] = high;
+        task.finite &= std::isfinite(low) && std::isfinite(high);
+        task.whole &= std::abs(low) < largest_whole && std::abs(high) < largest_whole;
+    }
+}
+
+template void score_table(const Table<double>&, TableTask&);
+template void score_table(const Table<float>&, TableTask&);
+
+}  // namespace KMLE_INSTRUCTION_SET
+}  // namespace kmle

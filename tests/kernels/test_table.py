@@ -1,0 +1,85 @@
+"""Rows scored where they lie, in every version this machine can run, against packed rows and plain scores."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp, softmax
+
+from kmle._kernels import PackedRows, RowScores, backend, score_table, summarize_columns
+
+NAMES = ["log_sums", "tops", "shares", "scores"]
+
+
+def packed_labels(x, shift, natural, bias):
+    rows = PackedRows(*x.shape, "identity")
+    rows.load_shifted(x, shift)
+    labels = np.empty(len(x), np.int32)
+    rows.label_rows(natural, bias, labels)
+    return labels
+
+
+def skip_without_compiler():
+    if backend() != "compiled":
+        pytest.skip("rows are packed where there is no compiler")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("n", "d", "k"), [(1, 1, 1), (5, 7, 3), (31, 16, 9), (2003, 37, 5), (700, 130, 20)])
+def test_labels_and_scores_are_those_of_packed_rows(dtype, n, d, k):
+    skip_without_compiler()
+    rng = np.random.default_rng(n + d)
+    x, shift = (rng.normal(size=(n, d)) + 3).astype(dtype), rng.normal(size=d)
+    natural, bias = rng.normal(size=(k, d)), rng.normal(size=k)
+    bias[k // 2] = -np.inf if k > 2 else bias[k // 2]
+    scores = (x.astype(float) - shift) @ natural.T + bias
+    for n_threads in (1, 2):
+        labels, out = np.empty(n, np.int32), RowScores.wanting(NAMES, n, k)
+        seen = score_table(x, shift, natural, bias, labels, out, n_threads)
+        assert labels.tolist() == packed_labels(x, shift, natural, bias).tolist()
+        np.testing.assert_allclose(out.scores, scores, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(out.tops, scores.max(axis=1), rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(out.log_sums, logsumexp(scores, axis=1), rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(out.shares, softmax(scores, axis=1), rtol=1e-9, atol=1e-12)
+        plain = summarize_columns(x)
+        assert seen.lowest.tolist() == plain.lowest.tolist()
+        assert seen.highest.tolist() == plain.highest.tolist()
+        assert (seen.finite, seen.whole) == (plain.finite, plain.whole) == (True, False)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-40, 1e8, 1e30, 1e200])
+def test_ties_and_near_ties_have_the_label_of_a_hard_pass(scale):
+    skip_without_compiler()
+    rng = np.random.default_rng(0)
+    x = rng.integers(-2, 3, (500, 33)).astype(float) * scale
+    natural = rng.integers(-1, 2, (6, 33)) / 8
+    natural[3] = natural[1]
+    natural[5] = natural[0] * (1 + np.finfo(float).eps)
+    labels = np.empty(500, np.int32)
+    assert score_table(x, np.zeros(33), natural, np.zeros(6), labels).finite
+    assert labels.tolist() == packed_labels(x, np.zeros(33), natural, np.zeros(6)).tolist()
+
+
+def test_rows_are_looked_at():
+    skip_without_compiler()
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 5, (300, 41)).astype(float)
+    natural, labels = rng.normal(size=(2, 41)), np.empty(300, np.int32)
+
+    def seen(row, column, value):
+        table = x.copy()
+        table[row, column] = value
+        return score_table(table, np.zeros(41), natural, np.zeros(2), labels)
+
+    assert seen(0, 0, 1.0).whole
+    for row, column in ((0, 0), (299, 40), (150, 37)):
+        assert not seen(row, column, 0.5).whole
+        assert not seen(row, column, 2.0**52 + 1).whole
+        assert seen(row, column, -7.0).lowest[column] == -7.0
+        assert seen(row, column, 9.0).highest[column] == 9.0
+        for value in (np.nan, np.inf, -np.inf):
+            assert not seen(row, column, value).finite
+
+
+def test_rows_that_do_not_lie_together_are_left_to_others():
+    x, labels = np.ones((6, 40)), np.empty(6, np.int32)
+    assert score_table(x.T.copy().T, np.zeros(40), np.ones((1, 40)), np.zeros(1), labels) is None
+    assert score_table(x.astype(int), np.zeros(40), np.ones((1, 40)), np.zeros(1), labels) is None
