@@ -61,3 +61,18 @@ def test_long_vectors_are_not_remembered(monkeypatch):
     assert seen.residuals.shape == (3, 3, 18)
     monkeypatch.setattr(module, "NUMBERS", 17)
     assert replace(empty).observed(problem, parameters, parameters).residuals is None
+
+
+def test_a_point_that_goes_too_far_is_tried_at_a_shorter_way(monkeypatch):
+    rng = np.random.default_rng(1)
+    labels = rng.integers(4, size=2000)
+    X = rng.normal(size=2000) * np.array([0.8, 0.3, 0.75, 0.8])[labels] + np.array([-1.2, -1.9, -2.5, 0.77])[labels]
+    problem = Problem(Gaussian().for_data(X[:, None]), X[:, None], None, 1e-3, n_components=4)
+    quarters = (np.argsort(np.argsort(X)) * 4 // len(X)).astype(np.int32)
+    start = problem.first_parameters(problem.gather(quarters, 4))
+    found = run(SoftEM(), problem, start, max_iter=5000)
+    monkeypatch.setattr(module, "SHORTER", 1.0)
+    without = run(SoftEM(), problem, start, max_iter=5000)
+    assert found.n_iter < 0.5 * without.n_iter
+    assert found.objective > without.objective - 0.1
+    assert (np.diff(found.objectives) >= -1e-9).all()

@@ -17,12 +17,20 @@ def starts_of(model, rows=X):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_by_default_starts_of_several_kinds_are_tried_and_moves_made(kind):
-    starts = starts_of(kind(3, random_state=0))
+    starts = starts_of(kind(6, random_state=0))
     assert kind().init == kind().n_init == kind().tol == "auto"
     assert len(starts.kinds) > 2
     assert starts.n > 3
+    assert starts.agreeing < 0.4 * starts.n
     assert starts.moves > 0
     assert str(starts).startswith(f"{starts.agreeing} of {starts.n} starts agree")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_moves_are_made_where_most_starts_agree(kind):
+    starts = starts_of(kind(2, random_state=0), np.concatenate([X, X + 40.0]))
+    assert starts.agreeing >= 0.4 * starts.n
+    assert starts.moves == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

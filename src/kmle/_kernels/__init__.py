@@ -7,7 +7,8 @@ log-density plus log-weight, up to a term of x alone.
 from .backend import backend, instruction_set, use, versions
 from .centered import Centered, side_by_side
 from .columns import ColumnSummary, locate, look_up, shared_summaries, squares, summarize_columns, tabulate
-from .gaussian import gaussian_has_spread, gaussian_log_normalizer, gaussian_natural
+from .gaussian import gaussian_has_spread, gaussian_log_normalizer, gaussian_natural, gaussian_step
+from .mixture_step import MixtureStep, StepSetting
 from .packed import Clusters, PackedRows
 from .row_scores import RowScores
 from .sparse import CompressedRows
@@ -20,13 +21,16 @@ __all__ = [
     "ColumnSummary",
     "CompressedRows",
     "Meter",
+    "MixtureStep",
     "PackedRows",
     "RowScores",
+    "StepSetting",
     "Work",
     "backend",
     "gaussian_has_spread",
     "gaussian_log_normalizer",
     "gaussian_natural",
+    "gaussian_step",
     "instruction_set",
     "locate",
     "look_up",

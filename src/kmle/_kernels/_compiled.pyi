@@ -254,6 +254,31 @@ def gaussian_has_spread(
     natural: NDArray[float64], spread: NDArray[float64], rounding: float, wide: NDArray[uint8]
 ) -> None: ...
 def gaussian_log_normalizer(natural: NDArray[float64], columns: int, values: NDArray[float64]) -> None: ...
+def gaussian_step(
+    counts: NDArray[float64],
+    sums: NDArray[float64],
+    before: NDArray[float64],
+    weights_before: NDArray[float64],
+    factors: NDArray[float64],
+    prior_moment: NDArray[float64],
+    prior_strength: float,
+    prior_top: float,
+    largest: NDArray[float64],
+    spread: NDArray[float64],
+    center: NDArray[float64],
+    smallest: float,
+    rounding: float,
+    spread_rounding: float,
+    far: float,
+    threads: int,
+    natural: NDArray[float64],
+    log_weights: NDArray[float64],
+    beyond: NDArray[float64],
+    weights_beyond: NDArray[float64],
+    bias: NDArray[float64],
+    penalty: NDArray[float64],
+    size: NDArray[float64],
+) -> bool: ...
 def leaks() -> list[str] | None: ...
 def instruction_sets() -> list[str]: ...
 def instruction_set() -> str: ...

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .backend import compiled_module
+from .mixture_step import MixtureStep, StepSetting
 
 Floats = NDArray[np.float64]
 
@@ -52,3 +53,60 @@ def gaussian_log_normalizer(natural: NDArray[Any], n_columns: int) -> Floats | N
     flat = np.ascontiguousarray(natural, dtype=float).reshape(-1, natural.shape[-1])
     compiled.gaussian_log_normalizer(flat, n_columns, values.reshape(-1))
     return values
+
+
+def gaussian_step(
+    counts: NDArray[Any],
+    sums: NDArray[Any],
+    before: NDArray[Any],
+    weights_before: NDArray[Any],
+    factors: NDArray[Any],
+    setting: StepSetting,
+    *,
+    smallest: float,
+    rounding: float,
+    spread_rounding: float,
+    far: float,
+) -> MixtureStep | None:
+    """The step of mixtures with counts (S, k) and sums (S, k, D), and points by `factors` (S,) of its change beyond it.
+
+    `before` and `weights_before` are the estimates that the change is measured from. `smallest` and `rounding` are
+    those of `gaussian_natural`, `spread_rounding` that of `gaussian_has_spread`. None where there is no such kernel,
+    where an estimate is not safe, or where one divided by `far` is narrower than the center.
+    """
+    compiled = compiled_module(warn=False)
+    mixtures, k, order = sums.shape
+    if compiled is None or len(setting.spread) > MOST_COLUMNS or mixtures == 0:
+        return None
+    natural, beyond = np.empty((mixtures * k, order)), np.empty((mixtures * k, order))
+    log_weights, weights_beyond, bias = np.empty((3, mixtures, k))
+    penalty, size = np.empty((2, mixtures))
+    every = compiled.gaussian_step(
+        np.ascontiguousarray(counts),
+        np.ascontiguousarray(sums).reshape(mixtures * k, order),
+        np.ascontiguousarray(before).reshape(mixtures * k, order),
+        np.ascontiguousarray(weights_before),
+        factors,
+        setting.prior_moment,
+        setting.prior_strength,
+        setting.prior_top,
+        setting.largest,
+        setting.spread,
+        setting.center,
+        smallest,
+        rounding,
+        spread_rounding,
+        far,
+        setting.n_threads,
+        natural,
+        log_weights,
+        beyond,
+        weights_beyond,
+        bias,
+        penalty,
+        size,
+    )
+    if not every:
+        return None
+    shape = mixtures, k, order
+    return MixtureStep(natural.reshape(shape), log_weights, beyond.reshape(shape), weights_beyond, bias, penalty, size)

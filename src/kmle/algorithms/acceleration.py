@@ -27,6 +27,10 @@ LARGEST = 0.995
 FIRST_MOMENTUM = 3
 # After a point of Anderson's was refused, momentum takes over for so many steps, and twice as many each further time.
 PAUSE, LONGEST_PAUSE = 4, 16
+# A point of Anderson's that is refused is tried once more at this share of its way beyond the plain estimate: on curved
+# ridges the way is right but too long. The next ones begin there, and each accepted one may go further by a factor.
+SHORTER, LONGER = 0.25, 2.0
+SHORTEST = 0.01
 # Estimates of what is left to gain are believed if so many in a row agree, each from at least two residuals.
 ESTIMATES = 3
 # No estimate is believed to be less than the gain of so many plain steps.
@@ -51,6 +55,8 @@ class Acceleration:
     refused: int = 0
     left: tuple[float, ...] = ()
     """The latest estimates of what is left to gain, in nats."""
+    reach: float = 1.0
+    """The share of the way beyond the plain estimate that Anderson's points go."""
 
     @property
     def expected_gain(self) -> float:
@@ -69,11 +75,19 @@ class Acceleration:
     def without_residuals(self) -> "Acceleration":
         """The same after a point of Anderson's was refused."""
         pause = min(PAUSE * 2**self.refused, LONGEST_PAUSE)
-        return Acceleration(self.plain, self.streak, pause=pause, refused=self.refused + 1)
+        return Acceleration(self.plain, self.streak, pause=pause, refused=self.refused + 1, reach=self.reach)
+
+    def with_shorter_reach(self) -> "Acceleration":
+        """The same after a point of Anderson's was refused that is to be tried at a shorter way."""
+        return replace(self, reach=max(SHORTER * self.reach, SHORTEST), left=())
+
+    def with_longer_reach(self) -> "Acceleration":
+        """The same after a point of Anderson's was accepted."""
+        return replace(self, reach=min(LONGER * self.reach, 1.0))
 
     def restarted(self) -> "Acceleration":
         """The same without anything to build on."""
-        return Acceleration(self.plain, pause=self.pause, refused=self.refused)
+        return Acceleration(self.plain, pause=self.pause, refused=self.refused, reach=self.reach)
 
     def observed(self, problem: LearningProblem, point: Parameters, plain: Parameters) -> "Acceleration":
         """The same with one more residual: that of a point with this plain estimate. Long ones are not kept."""
@@ -91,7 +105,7 @@ class Acceleration:
         return replace(self, residuals=np.concatenate([self.residuals, new], axis=1)[:, -kept:])
 
     def anderson(self, problem: LearningProblem, plain: Parameters) -> tuple[Parameters | None, float]:
-        """The point where the combined residuals cancel, and half the gain its way promises.
+        """The point where the combined residuals cancel, or on the way to it, and half the gain the whole way promises.
 
         There is none if residuals are few or point back: where the objective is not concave along the latest steps the
         point of no residual is a saddle.
@@ -107,7 +121,7 @@ class Acceleration:
         promised = 0.5 * float(dual @ way)
         if not promised >= 0.5 * float(dual @ residual) >= 0:
             return None, np.inf
-        return _moved(problem, plain, point + way), promised
+        return _moved(problem, plain, point + residual + self.reach * (way - residual)), promised
 
     def momentum(self, problem: LearningProblem, plain: Parameters) -> Parameters | None:
         """The point beyond the plain estimate; None where that is no legal mixture, or too early."""

@@ -81,17 +81,27 @@ class SoftEM:
     ) -> tuple[State | None, Acceleration]:
         """The state beyond the plain step, None where there is no legal one that gains enough; and what to carry on."""
         acceleration = acceleration.observed(problem, state.parameters, plain)
-        trial, promised = acceleration.anderson(problem, plain)
-        combined = trial is not None
-        if trial is None:
-            trial = acceleration.momentum(problem, plain)
+        enough = state.objective + (sure := sure_gain(problem, state, plain))
+        for shorter in (False, True):
+            acceleration = acceleration.with_shorter_reach() if shorter else acceleration
+            trial, promised = acceleration.anderson(problem, plain)
+            if trial is None:
+                break
+            following = self._expected(problem, trial, ACCELERATED)
+            if following.objective >= enough:
+                left = max(promised, PLAIN_STEPS * sure)
+                return following, acceleration.after(plain, left).with_longer_reach()
+        else:
+            return None, acceleration.without_residuals()
+        trial = acceleration.momentum(problem, plain)
         if trial is None:
             return None, acceleration
         following = self._expected(problem, trial, ACCELERATED)
-        sure = sure_gain(problem, state, plain)
-        if following.objective >= state.objective + sure:
-            return following, acceleration.after(plain, max(promised, PLAIN_STEPS * sure) if combined else None)
-        return None, acceleration.without_residuals() if combined else acceleration.without_momentum()
+        return (
+            (following, acceleration.after(plain, None))
+            if following.objective >= enough
+            else (None, acceleration.without_momentum())
+        )
 
     def _expected(self, problem: LearningProblem, parameters: Parameters, kind: str) -> State:
         statistics = problem.soften(parameters, self.n_responsibilities)

@@ -24,7 +24,7 @@ from .support import Support
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from .._kernels import Centered
+    from .._kernels import Centered, MixtureStep, StepSetting
     from .resolution import Resolution
 
 
@@ -217,6 +217,21 @@ class FamilyContract(ABC):
     def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
         """Which distributions (k,) have at least this spread (d,), up to rounding."""
         return np.ones(natural.shape[:-1], dtype=bool)
+
+    def mixture_step(
+        self,
+        counts: Array,
+        sums: Array,
+        before: Array,
+        weights_before: Array,
+        factors: Array,
+        setting: "StepSetting",
+    ) -> "MixtureStep | None":
+        """A step of S mixtures with counts (S, k) and sums (S, k, D) in one call; None to use the other formulas.
+
+        The points beyond lie by `factors` (S,) of the change from `before` and `weights_before` beyond the estimates.
+        """
+        return None
 
     def conjugate_growth(self, fit: Array, share: Array) -> Array | None:
         """An upper bound on F*(eta + share (t - eta)) - F*(eta), for a row t and a distribution with moment eta.

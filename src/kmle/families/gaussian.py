@@ -6,7 +6,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import Centered, gaussian_has_spread, gaussian_log_normalizer, gaussian_natural
+from .._kernels import (
+    Centered,
+    MixtureStep,
+    StepSetting,
+    gaussian_has_spread,
+    gaussian_log_normalizer,
+    gaussian_natural,
+    gaussian_step,
+)
 from .._kernels.columns import center_of_columns
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import (
@@ -35,6 +43,8 @@ SMALLEST_CORRELATION = 1e-10
 # Far from the center a standard deviation below this fraction of the mean is lost in the rounding of the mean, which
 # costs a row half the square of EPSILON / RESOLUTION, in nats.
 RESOLUTION = 1024 * EPSILON
+# Components whose center is nearer than this, in their standard deviations, are resolved.
+CLEARLY_RESOLVABLE = SMALLEST_CORRELATION / (10 * EPSILON)
 # A covariance at its bound may miss it by this share: rounding of the conversions.
 ROUNDING = 1e-6
 # Rows are whitened in blocks that stay in the cache, but never so few at a time that products of matrices get slow.
@@ -102,7 +112,7 @@ class Gaussian(ExponentialFamily):
     def resolvable(self, natural: Array, center: Array) -> Array:
         # Estimates have correlations with eigenvalues above the smallest, and standard deviations above 1 / sqrt(P_cc).
         away = np.abs(center) * np.sqrt(-2 * natural[..., center.size + diagonal_places(center.size)])
-        near = 10 * EPSILON * away.sum(axis=-1) < SMALLEST_CORRELATION
+        near = away.sum(axis=-1) < CLEARLY_RESOLVABLE
         return natural if np.all(near) else _resolvable(natural, center)
 
     def natural_at_center(self, natural: Array, center: Array) -> Array:
@@ -135,6 +145,22 @@ class Gaussian(ExponentialFamily):
         if not good.all():
             good[~good] = np.linalg.eigvalsh(scaled[~good])[..., -1] <= 1 + ROUNDING
         return good
+
+    def mixture_step(
+        self, counts: Array, sums: Array, before: Array, weights_before: Array, factors: Array, setting: StepSetting
+    ) -> MixtureStep | None:
+        return gaussian_step(
+            counts,
+            sums,
+            before,
+            weights_before,
+            factors,
+            setting,
+            smallest=10 * SMALLEST_CORRELATION,
+            rounding=ROUNDING_VARIANCE,
+            spread_rounding=ROUNDING,
+            far=CLEARLY_RESOLVABLE,
+        )
 
     def locations(self, natural: Array) -> Array:
         return _mean_factors(natural)[0]

@@ -87,7 +87,7 @@ def resolution_of(X: Array, asked: Asked = "auto") -> Resolution:
     some = np.sort(X[:: max(1, len(X) // ENOUGH)].astype(float, copy=False), axis=0)
     repeats = (some[1:] == some[:-1]).any(axis=0)
     scales = np.array(
-        [_scale(np.unique(column) if again else column) for column, again in zip(some.T, repeats, strict=True)]
+        [_scale(distinct_of(column) if again else column) for column, again in zip(some.T, repeats, strict=True)]
     )
     varying = (X[0] != X).any(axis=0)
     scales[varying & (scales == 0)] = 1.0
@@ -114,9 +114,14 @@ def typical_rows(X: Array) -> NDArray[np.bool_]:
     return np.asarray((np.abs(X - middle) <= reach).all(axis=1))
 
 
+def distinct_of(values: Array) -> Array:
+    """Sorted values (n,), each once."""
+    return values[np.append(True, values[1:] != values[:-1])]
+
+
 def _scale(distinct: Array) -> float:
-    """The standard deviation of distinct values, or that of the central ones if it is smaller and not zero."""
-    low, high = np.quantile(distinct, CENTRAL)
-    central = (high - low) / CENTRAL_SPAN
+    """The standard deviation of distinct values in order, or that of the central ones if it is smaller and not zero."""
+    low, high = np.interp(np.multiply(CENTRAL, len(distinct) - 1), np.arange(len(distinct)), distinct)
+    central = float(high - low) / CENTRAL_SPAN
     deviation = float(distinct.std())
     return min(central, deviation) if central > 0 else deviation

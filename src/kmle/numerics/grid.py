@@ -1,11 +1,15 @@
 """The grid that values were rounded to: found exactly where it is decimal, else as an approximate common divisor."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arrays import Array
 
 # Decimals are tried from steps of a million down to these.
 COARSEST, FINEST = -6, 12
+# What values are multiplied by and divided by for each of them: one of the two is one, so there is one rounding.
+MULTIPLIERS = np.array([[10.0 ** max(decimals, 0)] for decimals in range(COARSEST, FINEST + 1)])
+DIVISORS = np.array([[10.0 ** max(-decimals, 0)] for decimals in range(COARSEST, FINEST + 1)])
 # A decimal is stored to half a unit of rounding; computing with it adds as much again and more.
 DECIMAL_UNITS, GRID_UNITS = 2, 1000
 # Where rounding could hide more than this share of a step, values cannot tell whether they are on the grid.
@@ -43,11 +47,16 @@ def _step(values: Array, epsilon: float) -> float:
 
 
 def _decimal_step(values: Array, epsilon: float) -> float:
-    largest, some = float(np.abs(values).max()), values[:FEW]
-    for decimals in range(COARSEST, FINEST + 1):
+    largest = float(np.abs(values).max())
+    # A few values rule out most decimals.
+    scaled_some = values[:FEW] * MULTIPLIERS / DIVISORS
+    possible = _whole(scaled_some, epsilon).all(axis=1)
+    for decimals in np.flatnonzero(possible).tolist():
+        decimals += COARSEST
         if largest * 10.0**decimals * DECIMAL_UNITS * epsilon > HIDDEN:
             break
-        if _whole(_scaled(some, decimals), epsilon) and _whole(scaled := _scaled(values, decimals), epsilon):
+        scaled = _scaled(values, decimals)
+        if _whole(scaled, epsilon).all():
             whole = np.unique(np.rint(scaled).astype(np.int64))
             divisor = float(np.gcd.reduce(np.diff(whole))) if len(whole) >= ENOUGH else 1.0
             return float(_scaled(divisor, -decimals))
@@ -59,8 +68,9 @@ def _scaled(values: Array | float, decimals: int) -> Array:
     return np.asarray(values * 10.0**decimals if decimals >= 0 else values / 10.0**-decimals)
 
 
-def _whole(scaled: Array, epsilon: float) -> bool:
-    return bool(np.all(np.abs(scaled - np.rint(scaled)) <= DECIMAL_UNITS * epsilon * np.abs(scaled)))
+def _whole(scaled: Array, epsilon: float) -> NDArray[np.bool_]:
+    """Which values are whole, up to rounding."""
+    return np.asarray(np.abs(scaled - np.rint(scaled)) <= DECIMAL_UNITS * epsilon * np.abs(scaled))
 
 
 def _common_divisor(distinct: Array, epsilon: float) -> float:

@@ -6,10 +6,12 @@ one (see `kernels.PackedRows.soft_passes`).
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._kernels import MixtureStep, StepSetting
 from ..algorithms.acceleration import DELAY, LARGEST
 from ..data.table import Rows
 from ..engines.panels.engine import PanelsEngine
@@ -91,29 +93,38 @@ class Learner:
 
     def expected(self, natural: Array, log_weights: Array) -> Batch:
         """The mixtures with what a pass over the rows finds."""
+        return self._seen(natural, log_weights, *self._terms(natural, log_weights))
+
+    def _terms(self, natural: Array, log_weights: Array) -> tuple[Array, Array, Array]:
+        """What a pass with mixtures needs: `bias`, `penalty` and `size` of a MixtureStep."""
         problem = self.problem
-        mixtures, k, order = natural.shape
-        flat = natural.reshape(-1, order)
-        with np.errstate(all="ignore"):
-            normalizer = problem.family.log_normalizer(flat).reshape(mixtures, k)
-            bias = log_weights - normalizer
-            penalty = np.minimum(
-                (flat @ problem.prior_moment).reshape(mixtures, k) - normalizer - problem.prior_top, 0.0
-            )
+        shape = log_weights.shape
+        flat = natural.reshape(-1, problem.n_statistics)
         active = np.isfinite(log_weights)
-        if not active.all():
-            bias, penalty = np.where(active, bias, -np.inf), np.where(active, penalty, 0.0)
+        with np.errstate(all="ignore"):
+            normalizer = problem.family.log_normalizer(flat).reshape(shape)
+            bias = np.where(active, log_weights - normalizer, -np.inf)
+            fit = (flat @ problem.prior_moment).reshape(shape) - normalizer - problem.prior_top
+            penalty = np.where(active, np.minimum(fit, 0.0), 0.0).sum(axis=1)
+            size = np.abs(natural) @ problem.largest_statistic + np.abs(bias)
+        return bias, penalty, np.where(np.isfinite(bias), size, 0.0).max(axis=1)
+
+    def _seen(self, natural: Array, log_weights: Array, bias: Array, penalty: Array, size: Array) -> Batch:
+        """The mixtures with what a pass over the rows finds, given what it needs."""
+        problem = self.problem
+        mixtures, k = log_weights.shape
         broken = np.isnan(bias).any(axis=1)
         bias[broken] = -np.inf
-        counts, sums, scores = self._passes(natural, log_weights, bias)
-        objective = scores + (problem.sum_log_carrier + problem.prior_strength * penalty.sum(axis=1))
+        counts, sums, scores = self._passes(natural, log_weights, bias, EPSILON * size)
+        objective = scores + (problem.sum_log_carrier + problem.prior_strength * penalty)
         objective[broken | np.isnan(objective)] = -np.inf
         self.work += mixtures * self.cost(k)
         self.ascent.append(max([*self.ascent[-1:], float(objective.max())]))
         streak, gain = np.zeros(mixtures, dtype=np.intp), np.full(mixtures, np.inf)
         return Batch(natural, log_weights, counts, sums, objective, natural, log_weights, streak, gain)
 
-    def _passes(self, natural: Array, log_weights: Array, bias: Array) -> tuple[Array, Array, Array]:
+    def _passes(self, natural: Array, log_weights: Array, bias: Array, errors: Array) -> tuple[Array, Array, Array]:
+        """Counts, sums and scores; `errors` (S,) are bounds on the rounding errors of packed scores, in nats."""
         kept = 1 if self.hard else None
         rows, engine = self.problem.rows, self.problem.engine
         if isinstance(engine, PanelsEngine):
@@ -124,16 +135,10 @@ class Learner:
             )
         counts, sums, scores = rows.packed.soft_passes(natural, bias, kept)
         if self.problem.has_direct:
-            for s in np.flatnonzero(self._errors(natural, bias) > SEARCH_ERROR):
+            for s in np.flatnonzero(errors > SEARCH_ERROR):
                 found = PreciseEngine(rows).soft_pass(natural[s], bias[s], log_weights[s], kept)
                 counts[s], sums[s], scores[s] = found.counts, found.sums, found.score
         return counts, sums, scores
-
-    def _errors(self, natural: Array, bias: Array) -> Array:
-        """Bounds on the rounding errors of packed scores, in nats (S,)."""
-        with np.errstate(invalid="ignore"):
-            size = np.abs(natural) @ self.problem.largest_statistic + np.abs(bias)
-        return EPSILON * np.where(np.isfinite(bias), size, 0.0).max(axis=1)
 
     def maximized(self, counts: Array, sums: Array) -> tuple[Array, Array]:
         """Natural parameters and log-weights that are best for statistics (S, k) and (S, k, D)."""
@@ -153,40 +158,59 @@ class Learner:
 
     def stepped(self, batch: Batch) -> Batch:
         """One step of every mixture, with momentum where that gains at least as much as it did last time."""
-        natural, log_weights = self.maximized(batch.counts, batch.sums)
-        ahead = np.flatnonzero(batch.streak > 0) if not self.hard else np.zeros(0, dtype=np.intp)
-        following = self._beyond(batch, ahead, natural, log_weights) if len(ahead) else None
-        if following is None:
-            following = self.expected(natural, log_weights)
-            following.streak[:] = 1
-        else:
-            lost = np.flatnonzero((following.objective < batch.objective) | (following.streak == 0))
-            if len(lost):
-                plain = self.expected(natural[lost], log_weights[lost])
-                plain.streak[:] = 1
-                following.put(lost, plain)
-        following.before, following.weights_before = natural, log_weights
+        factors = np.zeros(len(batch)) if self.hard else np.minimum(batch.streak / (batch.streak + DELAY), LARGEST)
+        step = self._step(batch, factors)
+        following = self._seen(step.beyond, step.weights_beyond, step.bias, step.penalty, step.size)
+        following.streak = np.where(factors > 0, batch.streak + 1, 1)
+        lost = np.flatnonzero((factors > 0) & ~(following.objective >= batch.objective))
+        if len(lost):
+            plain = self.expected(step.natural[lost], step.log_weights[lost])
+            plain.streak[:] = 1
+            following.put(lost, plain)
+        following.before, following.weights_before = step.natural, step.log_weights
         following.gain = following.objective - batch.objective
         return following
 
-    def _beyond(self, batch: Batch, ahead: NDArray[np.intp], natural: Array, log_weights: Array) -> Batch:
-        """A pass with points beyond the plain estimates where there is momentum, and with those elsewhere."""
-        streak = batch.streak[ahead]
-        factor = np.minimum(streak / (streak + DELAY), LARGEST)[:, np.newaxis]
-        beyond, weights = natural.copy(), log_weights.copy()
-        beyond[ahead] += factor[:, :, np.newaxis] * (natural[ahead] - batch.before[ahead])
-        beyond = self.problem.confined(beyond, natural)
-        if self.problem.weights is None:
-            with np.errstate(invalid="ignore"):
-                moved = log_weights[ahead] + factor * (log_weights[ahead] - batch.weights_before[ahead])
-            moved = np.where(np.isnan(moved), -np.inf, moved)
-            moved -= moved.max(axis=1, keepdims=True)
-            weights[ahead] = moved - np.log(np.exp(moved).sum(axis=1, keepdims=True))
-        following = self.expected(beyond, weights)
-        following.streak[:] = 1
-        following.streak[ahead] = streak + 1
-        following.streak[~np.isfinite(following.objective)] = 0
-        return following
+    def _step(self, batch: Batch, factors: Array) -> MixtureStep:
+        """Estimates, and the points beyond them by some factors (S,) of their change."""
+        given = batch.counts, batch.sums, batch.before, batch.weights_before, factors
+        fast = None if self._setting is None else self.problem.family.mixture_step(*given, self._setting)
+        return self.step_by_formulas(batch, factors) if fast is None else fast
+
+    @cached_property
+    def _setting(self) -> StepSetting | None:
+        """What steps in one call need; None where weights are prescribed or rows are sparse."""
+        problem = self.problem
+        if problem.weights is not None or not isinstance(problem.rows, Rows):
+            return None
+        none = np.zeros(problem.family.n_features or 1)
+        return StepSetting(
+            problem.prior_moment,
+            problem.prior_strength,
+            problem.prior_top,
+            problem.largest_statistic,
+            none if problem.spread is None else problem.spread,
+            none if problem.center is None else problem.center,
+            problem.rows.n_threads,
+        )
+
+    def step_by_formulas(self, batch: Batch, factors: Array) -> MixtureStep:
+        """The same by the family's formulas."""
+        natural, log_weights = self.maximized(batch.counts, batch.sums)
+        ahead = np.flatnonzero(factors > 0)
+        beyond, weights = natural, log_weights
+        if len(ahead):
+            beyond, weights = natural.copy(), log_weights.copy()
+            share = factors[ahead, np.newaxis]
+            beyond[ahead] += share[:, :, np.newaxis] * (natural[ahead] - batch.before[ahead])
+            beyond = self.problem.confined(beyond, natural)
+            if self.problem.weights is None:
+                with np.errstate(invalid="ignore"):
+                    moved = log_weights[ahead] + share * (log_weights[ahead] - batch.weights_before[ahead])
+                moved = np.where(np.isnan(moved), -np.inf, moved)
+                moved -= moved.max(axis=1, keepdims=True)
+                weights[ahead] = moved - np.log(np.exp(moved).sum(axis=1, keepdims=True))
+        return MixtureStep(natural, log_weights, beyond, weights, *self._terms(beyond, weights))
 
     def run(self, batch: Batch, steps: int, later: int = 0, limit: float = np.inf) -> Batch:
         """The mixtures after at most so many steps, or until so much work is done.

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import Clusters, PackedRows
+from .._kernels import PackedRows
 from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..numerics.arrays import Array, Labels
@@ -100,7 +100,9 @@ def spread_seeds(table: Table, k: int, count: int, rng: np.random.Generator, can
 
 def random_seeds(table: Table, k: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Places of k seeds for each of `count` starts, drawn by weight."""
-    return np.stack([_drawn(np.tile(table.weights, (k, 1)), rng) for _ in range(count)])
+    cumulative = np.cumsum(table.weights)
+    places = np.searchsorted(cumulative, rng.random((count, k)) * cumulative[-1], side="right")
+    return np.minimum(places, len(cumulative) - 1)
 
 
 def _drawn(weights: Array, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -113,7 +115,6 @@ def _drawn(weights: Array, rng: np.random.Generator) -> NDArray[np.intp]:
 
 def partitions_at(table: Table, seeds: NDArray[np.intp], steps: int) -> list[Labels]:
     """Labels of the rows after a few Lloyd steps from seeds (count, k), all starts together."""
-    k = seeds.shape[1]
     centers = table.columns[seeds]
     for _ in range(steps):
         bias = -0.5 * np.einsum("skd,skd->sk", centers, centers)
@@ -124,9 +125,8 @@ def partitions_at(table: Table, seeds: NDArray[np.intp], steps: int) -> list[Lab
         centers = moved
     labels = []
     for own in centers:
-        clusters = Clusters.empty(len(table.columns), k, table.columns.shape[1])
-        table.packed.hard_pass(own, -0.5 * np.einsum("kd,kd->k", own, own), clusters)
-        labels.append(clusters.labels)
+        labels.append(np.empty(len(table.columns), dtype=np.int32))
+        table.packed.label_rows(own, -0.5 * np.einsum("kd,kd->k", own, own), labels[-1])
     return labels
 
 
@@ -148,10 +148,12 @@ def quantile_partitions(table: Table, k: int, count: int, rng: np.random.Generat
 def cut(line: Array, weights: Array, shares: Array) -> Labels:
     """Labels by the shares of weight at or below each value; equal values stay together."""
     order = np.argsort(line, kind="stable")
-    below = np.cumsum(weights[order]) - weights[order]
     values = line[order]
-    first = np.searchsorted(values, line)
-    return np.searchsorted(shares * weights.sum(), below[first], side="right").astype(np.int32)
+    below = np.cumsum(weights[order]) - weights[order]
+    first = np.maximum.accumulate(np.where(np.append(True, values[1:] != values[:-1]), np.arange(len(line)), 0))
+    labels = np.empty(len(line), dtype=np.int32)
+    labels[order] = np.searchsorted(shares * weights.sum(), below[first], side="right")
+    return labels
 
 
 def principal_axis(table: Table) -> Array:

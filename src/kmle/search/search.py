@@ -49,12 +49,12 @@ TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 # Rounds in a row that may bring nothing: hard optima are many.
 FAILURES, HARD_FAILURES = 2, 4
 # Shares of agreeing starts from which one round is enough, and none is needed.
-CLEAR, CERTAIN = 1 / 3, 1 / 2
+CLEAR, CERTAIN = 0.25, 0.4
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
 FULL_STEPS = 10
-# Hard searches end with Hartigan's moves of single rows, where scores of all rows take so many products at most, for at
-# most so many sweeps.
+# Hard searches end with Hartigan's moves of single rows, where the sample is all of them and their scores take so many
+# products at most, for at most so many sweeps. On a part of the rows they would gain what is only true of that part.
 FEW_PRODUCTS, SWEEPS = 2e6, 30
 # The winner goes on on samples that grow by this factor, as long as all rows are so many times more, for some steps.
 GROWTH, REFINING_STEPS = 5, 100
@@ -82,7 +82,7 @@ def search(
     learner = Learner(sample, hard)
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
     found = Search(learner, tables(sample), n_components, budget, rng).run(kind)
-    if hard and len(sample.rows) * n_components * problem.n_statistics <= FEW_PRODUCTS:
+    if hard and problem.total <= size and len(sample.rows) * n_components * problem.n_statistics <= FEW_PRODUCTS:
         found = replace(found, parameters=_without_gainful_moves(sample, found.parameters))
     while (size := GROWTH * size) * GROWTH <= problem.total and len(sample.rows) * GROWTH == size:
         sample = _comparable(representative(problem, size, key))

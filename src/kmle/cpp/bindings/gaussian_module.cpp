@@ -6,12 +6,16 @@
 
 #include "bindings/gaussian_module.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "core/chosen.hpp"
+#include "gaussian/gaussian_step.hpp"
+#include "core/pool.hpp"
 #include "gaussian/widening.hpp"
 
 namespace kmle {
@@ -153,6 +157,83 @@ void log_normalizer(const Matrix<const double>& natural, std::size_t d, const Ve
     }
 }
 
+// One thread where there are fewer products than this.
+constexpr std::size_t fewest_products = 50'000;
+
+// Log-weights of one mixture: of its counts, and beyond those by a share of their change. All are -inf without counts.
+void weigh(const double* counts, const double* before, double factor, std::size_t k, double* log_weights,
+           double* beyond) {
+    double total = 0.0, most = -std::numeric_limits<double>::infinity(), sum = 0.0;
+    for (std::size_t j = 0; j < k; ++j) total += counts[j];
+    for (std::size_t j = 0; j < k; ++j) {
+        beyond[j] = log_weights[j] = std::log(counts[j] / std::max(total, 1e-300));
+        if (factor > 0.0) beyond[j] += factor * (log_weights[j] - before[j]);
+        if (std::isnan(beyond[j])) beyond[j] = -std::numeric_limits<double>::infinity();
+        most = std::max(most, beyond[j]);
+    }
+    if (!(factor > 0.0)) return;
+    for (std::size_t j = 0; j < k; ++j) sum += std::exp(beyond[j] - most);
+    for (std::size_t j = 0; j < k; ++j) beyond[j] -= most + std::log(sum);
+}
+
+// A step of mixtures of k components each, [mixture][component]: estimates of their counts and sums, points beyond them
+// by a factor for each mixture, and what a pass with those asks: biases, what the prior says of them, and bounds on the
+// rounding of scores but for the factor epsilon. Returns whether all estimates could be made.
+bool step(const Matrix<const double>& counts, const Matrix<const double>& sums, const Matrix<const double>& before,
+          const Matrix<const double>& weights_before, const Vector<const double>& factors,
+          const Vector<const double>& prior_moment, double prior_strength, double prior_top,
+          const Vector<const double>& largest, const Vector<const double>& spread, const Vector<const double>& center,
+          double smallest, double rounding, double spread_rounding, double far, std::size_t threads,
+          const Matrix<double>& natural, const Matrix<double>& log_weights, const Matrix<double>& beyond,
+          const Matrix<double>& weights_beyond, const Matrix<double>& bias, const Vector<double>& penalty,
+          const Vector<double>& size) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t mixtures = counts.shape(0), k = counts.shape(1), m = mixtures * k, d = spread.shape(0);
+    const std::size_t n_statistics = n_statistics_of(d);
+    for (const auto& table : {sums, before}) require_shape("sums and before", table, {m, n_statistics});
+    for (const auto& table : {natural, beyond}) require_shape("natural and beyond", table, {m, n_statistics});
+    require_shape("weights_before", weights_before, {mixtures, k});
+    for (const auto& table : {log_weights, weights_beyond, bias})
+        require_shape("log_weights, weights_beyond and bias", table, {mixtures, k});
+    require_shape("factors", factors, {mixtures});
+    for (const auto& line : {prior_moment, largest}) require_shape("prior_moment and largest", line, {n_statistics});
+    require_shape("center", center, {d});
+    for (const auto& line : {penalty, size}) require_shape("penalty and size", line, {mixtures});
+    std::vector<double> each(4 * m);
+    std::vector<std::uint8_t> safe(m);
+    double *own = each.data(), *normalizers = own + m, *fits = normalizers + m, *sizes = fits + m;
+    for (std::size_t j = 0; j < m; ++j) own[j] = factors.data()[j / k];
+    const GaussianStep all{d, n_statistics, m, counts.data(), sums.data(), before.data(), own, prior_moment.data(),
+                           largest.data(), spread.data(), center.data(), prior_strength, smallest, rounding,
+                           spread_rounding, far, natural.data(), beyond.data(), normalizers, fits, sizes,
+                           safe.data()};
+    constexpr std::size_t at_once = 16;
+    Pool::run((m + at_once - 1) / at_once, m * d * d * d < fewest_products ? 1 : threads, [&](std::size_t t) {
+        chosen->gaussian_step(all, t * at_once, std::min((t + 1) * at_once, m));
+    });
+    for (std::size_t s = 0; s < mixtures; ++s) {
+        const std::size_t first = s * k;
+        weigh(counts.data() + first, weights_before.data() + first, factors.data()[s], k, log_weights.data() + first,
+              weights_beyond.data() + first);
+        double low = 0.0, large = 0.0;
+        for (std::size_t j = first; j < first + k; ++j) {
+            const double weight = weights_beyond.data()[j];
+            bias.data()[j] = weight - normalizers[j];
+            if (weight == -std::numeric_limits<double>::infinity()) {
+                bias.data()[j] = weight;
+                continue;
+            }
+            // NaN is not below zero: a mixture with such a component is one by its bias.
+            const double fit = fits[j] - normalizers[j] - prior_top;
+            if (fit < 0.0) low += fit;
+            large = std::max(large, sizes[j] + std::abs(bias.data()[j]));
+        }
+        penalty.data()[s] = low;
+        size.data()[s] = large;
+    }
+    return std::all_of(safe.begin(), safe.end(), [](std::uint8_t good) { return good != 0; });
+}
+
 }  // namespace
 
 void define_gaussian(nb::module_& module) {
@@ -162,6 +243,14 @@ void define_gaussian(nb::module_& module) {
                nb::arg("rounding"), nb::arg("wide").noconvert());
     module.def("gaussian_log_normalizer", &log_normalizer, nb::arg("natural").noconvert(), nb::arg("columns"),
                nb::arg("values").noconvert());
+    module.def("gaussian_step", &step, nb::arg("counts").noconvert(), nb::arg("sums").noconvert(),
+               nb::arg("before").noconvert(), nb::arg("weights_before").noconvert(), nb::arg("factors").noconvert(),
+               nb::arg("prior_moment").noconvert(), nb::arg("prior_strength"), nb::arg("prior_top"),
+               nb::arg("largest").noconvert(), nb::arg("spread").noconvert(), nb::arg("center").noconvert(),
+               nb::arg("smallest"), nb::arg("rounding"), nb::arg("spread_rounding"), nb::arg("far"), nb::arg("threads"),
+               nb::arg("natural").noconvert(), nb::arg("log_weights").noconvert(), nb::arg("beyond").noconvert(),
+               nb::arg("weights_beyond").noconvert(), nb::arg("bias").noconvert(), nb::arg("penalty").noconvert(),
+               nb::arg("size").noconvert());
 }
 
 }  // namespace kmle

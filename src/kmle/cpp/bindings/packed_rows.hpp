@@ -19,8 +19,10 @@ namespace kmle {
 constexpr std::size_t partial_bytes = 64 << 20;
 constexpr std::size_t most_tasks = 64, fewest_boxes_tasks = 16;
 constexpr std::size_t fewest_rows_a_task = 2048, fewest_visits = 32;
+// Components of several mixtures that are scored together: as many as stay in the cache.
+constexpr std::size_t at_once = 24;
 // Waking a thread takes as long as so many products.
-constexpr std::size_t fewest_products = 1 << 22;
+constexpr std::size_t fewest_products = 1 << 21;
 
 template <class T>
 class PackedRows : public Packing<T> {
@@ -286,29 +288,40 @@ public:
         // As many mixtures at a time as their partial results leave room for.
         const std::size_t at_once =
             std::clamp<std::size_t>(partial_bytes / (sizeof(double) * cells * pieces), 1, mixtures);
+        // Some of them share the statistics of a row and groups of components, which changes no result. With few
+        // statistics that saves less than it costs to leave the nearest cache.
+        const std::size_t shared =
+            centered || n_statistics() < 2 * components ? 1 : std::max<std::size_t>(1, at_once / components);
         for (std::size_t first = 0; first < mixtures; first += at_once) {
             const std::size_t count = std::min(at_once, mixtures - first);
+            const std::size_t busy = threads > 1 ? std::min(count, 2 * threads) : 1;
+            const std::size_t bundles = std::max(rounded_up(count, shared) / shared, busy);
+            const auto edge = [&](std::size_t bundle) { return first + count * bundle / bundles; };
             std::vector<GroupedModel<double>> models;
-            models.reserve(count);
+            models.reserve(bundles);
             std::vector<BoundedForm> forms;
-            forms.reserve(count);
-            for (std::size_t m = first; m < first + count; ++m) {
-                models.emplace_back(natural, bias, m * components, components);
-                forms.emplace_back(centered, m * components, models.back().view());
+            forms.reserve(bundles);
+            for (std::size_t b = 0; b < bundles; ++b) {
+                models.emplace_back(natural, bias, edge(b) * components, (edge(b + 1) - edge(b)) * components);
+                forms.emplace_back(centered, edge(b) * components, models.back().view());
             }
-            std::vector<double> partial(count * pieces * cells, 0.0);
-            std::vector<SoftTask> work(count * pieces);
+            std::vector<double> partial(count * pieces * (cells + 1), 0.0);
+            std::vector<SoftTask> work(bundles * pieces);
             Pool::run(work.size(), threads, [&](std::size_t t) {
-                double* own = partial.data() + t * cells;
-                work[t] = {edges[t % pieces], edges[t % pieces + 1], kept, own, own + components, 0.0, 0.0, 0};
-                soft(models[t / pieces].view(forms[t / pieces].view()), work[t]);
+                const std::size_t b = t / pieces, piece = t % pieces, begin = edge(b), members = edge(b + 1) - begin;
+                double* own = partial.data() + ((begin - first) * pieces + piece * members) * (cells + 1);
+                double *sums_of = own + members * components, *scores_of = own + members * cells;
+                work[t] = {edges[piece], edges[piece + 1], kept,    own,    sums_of, 0.0, 0.0, 0,
+                           nullptr,      members,          scores_of};
+                soft(models[b].view(forms[b].view()), work[t]);
             });
             for (std::size_t t = 0; t < work.size(); ++t) {
-                const std::size_t m = first + t / pieces;
-                scores.data()[m] += work[t].score;
-                for (std::size_t j = 0; j < components; ++j) counts.data()[m * components + j] += work[t].counts[j];
-                double* total = sums.data() + m * components * n_statistics();
-                for (std::size_t c = 0; c < components * n_statistics(); ++c) total[c] += work[t].sums[c];
+                const std::size_t begin = edge(t / pieces), members = work[t].mixtures;
+                for (std::size_t m = 0; m < members; ++m) scores.data()[begin + m] += work[t].scores[m];
+                double* count_of = counts.data() + begin * components;
+                for (std::size_t j = 0; j < members * components; ++j) count_of[j] += work[t].counts[j];
+                double* total = sums.data() + begin * components * n_statistics();
+                for (std::size_t c = 0; c < members * components * n_statistics(); ++c) total[c] += work[t].sums[c];
             }
         }
     }

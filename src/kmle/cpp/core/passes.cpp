@@ -29,10 +29,11 @@ void own_scores(const Packed<T>&, const Centered&, std::size_t, OwnTask&);
 template <class T>
 void summarize(const T*, std::size_t, std::size_t, Summary&);
 void locate(const double*, std::size_t, const double*, std::size_t, std::int32_t*);
-// In products.cpp, sparse.cpp, table.cpp and wide.cpp.
+// In products.cpp, gaussian_step.cpp, sparse.cpp, table.cpp and panels.cpp.
 void products(const CentredRows&, const Member*, std::size_t, std::size_t, double*);
 template <class T>
 void score_table(const Table<T>&, TableTask&);
+void gaussian_step(const GaussianStep&, std::size_t, std::size_t);
 extern const SparsePasses sparse_passes;
 extern const PanelsPasses panels_passes;
 
@@ -65,6 +66,7 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &products,
         &score_table<double>,
         &score_table<float>,
+        &gaussian_step,
         &sparse_passes,
         &panels_passes,
     };

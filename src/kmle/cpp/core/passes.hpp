@@ -230,6 +230,9 @@ struct SoftTask {
     double entropy;         // sum of weight * entropy of the responsibilities; only where counts are not wanted
     std::int64_t rescored;  // scores that were computed by differences to means
     const RowScores* rows = nullptr;  // where rows are reported one by one, and nothing is added up
+    // The components are those of so many mixtures of equal size, one after the other, each with a score of its own.
+    std::size_t mixtures = 1;
+    double* scores = nullptr;  // [mixture]; null where there is one mixture
 };
 
 // What one pass over a table finds; all columns of a row lie together.
@@ -241,6 +244,7 @@ struct Summary {
 struct CentredRows;  // see products.hpp
 struct Member;
 struct SparsePasses;  // see sparse.hpp
+struct GaussianStep;  // see gaussian_step.hpp
 struct PanelsPasses;    // see wide.hpp
 template <class T>
 struct Table;  // see table.hpp
@@ -283,6 +287,8 @@ struct Passes {
     void (*products)(const CentredRows& rows, const Member* members, std::size_t count, std::size_t task, double* sums);
     void (*table64)(const Table<double>&, TableTask&);
     void (*table32)(const Table<float>&, TableTask&);
+    // For the components from one to another.
+    void (*gaussian_step)(const GaussianStep&, std::size_t first, std::size_t last);
     const SparsePasses* sparse;
     const PanelsPasses* wide;
 };

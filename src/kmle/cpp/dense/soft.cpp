@@ -45,20 +45,21 @@ void find_best(const double* scores, std::size_t components, std::int32_t* label
     }
 }
 
-// Adds rows to the counts and sums of their best components, and their best scores, too low by `lifts` where there are
-// any, to the log-likelihood.
+// Adds rows to the counts and sums, where these are wanted, of their best components, and their best scores, too low by
+// `lifts` where there are any, to the log-likelihood.
 void add_to_best(const double* scores, const double* statistics, std::size_t components, std::size_t n_statistics,
-                 const double* weights, std::size_t count, const double* lifts, LogLikelihood& log_likelihood, SoftTask& task) {
+                 const double* weights, std::size_t count, const double* lifts, LogLikelihood& log_likelihood, double* counts,
+                 double* sums) {
     alignas(64) double tops[soft_rows];
     std::int32_t labels[soft_rows];
     find_best(scores, components, labels, tops);
     for (std::size_t r = 0; r < count; ++r) {
         const double weight = weights ? weights[r] : 1.0;
         log_likelihood.add_best(weight, lifts ? tops[r] + lifts[r] : tops[r]);
-        if (!task.counts) continue;
+        if (!counts) continue;
         const std::size_t j = static_cast<std::size_t>(labels[r]);
-        task.counts[j] += weight;
-        double* own = task.sums + j * n_statistics;
+        counts[j] += weight;
+        double* own = sums + j * n_statistics;
         for (std::size_t f = 0; f < n_statistics; ++f) own[f] += weight * statistics[f * soft_rows + r];
     }
 }
@@ -192,13 +193,15 @@ template <class T>
 void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
     const std::size_t n_statistics = packed.n_statistics, components = model.components;
     const std::size_t features = n_statistics + 1;  // one more statistic, always one, gathers the counts
+    const std::size_t mixtures = task.mixtures, each = components / mixtures;
     const bool wanted = task.counts != nullptr, best_only = task.kept == 1 && !task.rows;
     Buffer<double> statistics(tiles_at_once * features * soft_rows), scores(tiles_at_once * components * soft_rows);
     Buffer<double> scratch(components), sums(wanted && !best_only ? components * features * lanes<double> : 0);
     for (std::size_t tile = 0; tile < tiles_at_once; ++tile)
         std::fill_n(statistics.get() + (tile * features + n_statistics) * soft_rows, soft_rows, 1.0);
     Tiles tiles{scores.get(), statistics.get(), components, features, 0};
-    LogLikelihood log_likelihood;
+    List<LogLikelihood> log_likelihood;
+    for (std::size_t m = 0; m < mixtures; ++m) log_likelihood.push_back(LogLikelihood());
     const bool by_differences = task.rows && task.rows->centered;
     Rescoring<T> rescoring(packed, model, task.rows ? row_score_error : score_error, by_differences);
     Fetching next;
@@ -221,25 +224,34 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
         const double* lifts = rescoring.improve(t, s, task.rescored);
         const double* weights = packed.weights ? packed.weights + first : nullptr;
         if (best_only) {
-            add_to_best(s, t, components, n_statistics, weights, count, lifts, log_likelihood, task);
+            for (std::size_t m = 0; m < mixtures; ++m)
+                add_to_best(s + m * each * soft_rows, t, each, n_statistics, weights, count, lifts, log_likelihood[m],
+                            wanted ? task.counts + m * each : nullptr,
+                            wanted ? task.sums + m * each * n_statistics : nullptr);
             continue;
         }
-        if (task.kept < components)
-            for (std::size_t r = 0; r < count; ++r) keep_largest(s + r, components, task.kept, scratch.get());
+        if (task.kept < each)
+            for (std::size_t m = 0; m < mixtures; ++m)
+                for (std::size_t r = 0; r < count; ++r)
+                    keep_largest(s + m * each * soft_rows + r, each, task.kept, scratch.get());
         if (task.rows) {
             report(s, components, first, count, lifts, *task.rows);
             continue;
         }
         if (!wanted) {
-            add_log_likelihood(s, components, weights, count, log_likelihood, lifts);
+            add_log_likelihood(s, components, weights, count, log_likelihood[0], lifts);
             continue;
         }
-        to_responsibilities(s, components, weights, count, lifts, log_likelihood);
+        for (std::size_t m = 0; m < mixtures; ++m)
+            to_responsibilities(s + m * each * soft_rows, each, weights, count, lifts, log_likelihood[m]);
         if (++tiles.count < tiles_at_once && first + soft_rows < last) continue;
         add_products(tiles, sums.get());
         tiles.count = 0;
     }
-    log_likelihood.finish(task);
+    for (std::size_t m = 0; m < mixtures; ++m) {
+        log_likelihood[m].finish(task);
+        if (task.scores) task.scores[m] = task.score;
+    }
     if (!wanted || best_only) return;
     for (std::size_t j = 0; j < components; ++j)
         for (std::size_t f = 0; f <= n_statistics; ++f)
