@@ -205,7 +205,7 @@ WORKLOADS = {
     workload.name: workload
     for workload in (
         Workload(
-            "W1", "pixels of a picture (x, y, red, green, blue), full Gaussians", "gaussian", 32,
+            "W1", "pixels of an image (x, y, red, green, blue), full Gaussians", "gaussian", 32,
             (262_144, 5), (16_384, 5), pixel_rows, GAUSSIAN_PEERS, KMLE_AND_TWIN,
         ),
         Workload(

@@ -22,8 +22,19 @@ FORMAT, VERSION = "kmle-mixture", 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mixture:
-    """sum_j weights_j p(x; natural_j): density, posterior, samples, files. It never changes.
+    """A mixture sum_j weights_j p(x; natural_j): an immutable value with density, posterior, samples and a file format.
 
+    Parameters
+    ----------
+    family : ExponentialFamily
+        The family of the components.
+    weights : array (k,)
+        The weights, which sum to one.
+    natural : array (k, D)
+        The natural parameters.
+
+    Examples
+    --------
     >>> mixture = Mixture.from_source("poisson", [0.25, 0.75], rate=[1.0, 8.0])
     >>> mixture.predict([[0], [9]])
     array([0, 1])
@@ -61,7 +72,22 @@ class Mixture:
 
     @staticmethod
     def from_source(family: str | ExponentialFamily, weights: ArrayLike, **source: ArrayLike) -> "Mixture":
-        """A mixture from the usual parameters, whose first axis counts components; no fit needed."""
+        """Makes a mixture from the usual parameters, without a fit.
+
+        Parameters
+        ----------
+        family : str or ExponentialFamily
+            The family.
+        weights : array (k,)
+            The weights.
+        **source
+            The usual parameters by name; their first axis counts components.
+
+        Returns
+        -------
+        Mixture
+            The mixture.
+        """
         members = resolve(family).member(**source)
         return Mixture(members.family, np.asarray(weights, dtype=float), members.natural)
 
@@ -69,7 +95,7 @@ class Mixture:
 
     @property
     def n_components(self) -> int:
-        """k."""
+        """The number of components k."""
         return len(self.weights)
 
     @property
@@ -78,7 +104,7 @@ class Mixture:
         return self.count_parameters()
 
     def count_parameters(self, prescribed_weights: bool = False) -> int:
-        """Free parameters; weights that were prescribed are none."""
+        """Returns the number of free parameters; prescribed weights are not free."""
         free_weights = 0 if prescribed_weights else self.n_components - 1
         return self.n_components * self.family.n_parameters + free_weights
 
@@ -119,24 +145,82 @@ class Mixture:
     # `n_threads` is how many threads to use at most; None is as many as this process may use.
 
     def log_joint(self, X: ArrayLike, n_threads: int | None = None) -> Array:
-        """log(weights_j p(x_i; natural_j)), (n, k)."""
+        """Returns log(weights_j p(x_i; natural_j)).
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+        n_threads : int, default=None
+            The maximum number of threads; None is all that this process may use.
+
+        Returns
+        -------
+        array (n, k)
+            The logarithms.
+        """
         return self._reported(X, "scores", n_threads)
 
     def log_density(self, X: ArrayLike, n_threads: int | None = None, columns: list[str] | None = None) -> Array:
-        """log of the mixture's density at each row, (n,); `columns` are names for messages."""
+        """Returns the log-density of each row.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+        n_threads : int, default=None
+            The maximum number of threads; None is all that this process may use.
+        columns : list of str, default=None
+            The names of the columns, for error messages.
+
+        Returns
+        -------
+        array (n,)
+            The log-densities.
+        """
         return self._reported(X, "log_sums", n_threads, columns)
 
     def complete_log_likelihood(
         self, X: ArrayLike, sample_weight: ArrayLike | None = None, n_threads: int | None = None
     ) -> float:
-        """The sum over the rows, by their weights, of the largest log(weights_j p(x; natural_j))."""
+        """Returns the weighted sum over the rows of the largest log(weights_j p(x; natural_j)).
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows.
+        n_threads : int, default=None
+            The maximum number of threads.
+
+        Returns
+        -------
+        float
+            The complete log-likelihood.
+        """
         largest = self._reported(X, "tops", n_threads)
         return float(largest.sum() if sample_weight is None else np.asarray(sample_weight, dtype=float) @ largest)
 
     def log_likelihoods(
         self, X: ArrayLike, sample_weight: ArrayLike | None = None, n_threads: int | None = None
     ) -> tuple[float, float]:
-        """The sums over the rows, by their weights, of the log-density and of the largest log-joint, in one pass."""
+        """Returns the log-likelihood and the complete log-likelihood, computed in one pass.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows.
+        n_threads : int, default=None
+            The maximum number of threads.
+
+        Returns
+        -------
+        (float, float)
+            The two log-likelihoods.
+        """
         rows, scorer, check = self._scorer(X, n_threads, None)
         found = scorer.scores(rows, "log_sums", "tops", check=check)
         weights = np.ones(rows.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
@@ -145,11 +229,41 @@ class Mixture:
         return float(weights @ found.log_sums), float(weights @ found.tops)
 
     def posterior(self, X: ArrayLike, n_threads: int | None = None, columns: list[str] | None = None) -> Array:
-        """The probability of each component given the row, (n, k); `columns` are names for messages."""
+        """Returns the probability of each component given the row.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+        n_threads : int, default=None
+            The maximum number of threads.
+        columns : list of str, default=None
+            The names of the columns, for error messages.
+
+        Returns
+        -------
+        array (n, k)
+            The probabilities.
+        """
         return self._reported(X, "shares", n_threads, columns)
 
     def predict(self, X: ArrayLike, n_threads: int | None = None, columns: list[str] | None = None) -> NDArray[np.intp]:
-        """The most probable component of each row, the lowest index on a tie; `columns` are names for messages."""
+        """Returns the most probable component of each row, the lowest index on a tie.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+        n_threads : int, default=None
+            The maximum number of threads.
+        columns : list of str, default=None
+            The names of the columns, for error messages.
+
+        Returns
+        -------
+        array of int (n,)
+            The labels.
+        """
         rows, scorer, check = self._scorer(X, n_threads, columns)
         return scorer.labels(rows, check).astype(np.intp)
 
@@ -175,11 +289,37 @@ class Mixture:
     # Samples ----------------------------------------------------------------------------------------------------------
 
     def sample(self, n: int, random_state: Any = None) -> Array:
-        """n independent rows."""
+        """Draws n independent rows.
+
+        Parameters
+        ----------
+        n : int
+            The number of rows.
+        random_state : int, Generator or None, default=None
+            The seed.
+
+        Returns
+        -------
+        array (n, d)
+            The rows.
+        """
         return self.sample_joint(n, random_state)[0]
 
     def sample_joint(self, n: int, random_state: Any = None) -> tuple[Array, NDArray[np.intp]]:
-        """n independent rows and the component each was drawn from."""
+        """Draws n independent rows with the component of each.
+
+        Parameters
+        ----------
+        n : int
+            The number of rows.
+        random_state : int, Generator or None, default=None
+            The seed.
+
+        Returns
+        -------
+        (array (n, d), array of int (n,))
+            The rows and their components.
+        """
         if n < 1:
             raise ValueError(f"n is {n}: at least one row must be drawn")
         rng = np.random.default_rng(random_state)
@@ -195,7 +335,7 @@ class Mixture:
     # Files ------------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and words, ready for JSON; every float keeps all its digits."""
+        """Returns plain numbers and strings, ready for JSON; every float keeps all its digits."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -205,19 +345,21 @@ class Mixture:
         }
 
     def to_json(self) -> str:
-        """The mixture as JSON text."""
+        """Returns the mixture as JSON text."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> "Mixture":
-        """The inverse of `to_dict`; anything else gives a ValueError that says what is wrong."""
+        """Reads the output of `to_dict`; other content is a ValueError that names the problem."""
         if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-            raise ValueError(f"this is not a {FORMAT} file: it does not say so under 'format'")
+            raise ValueError(f"not a {FORMAT} file: its 'format' is different or missing")
         version = content.get("version")
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise ValueError("the model file has no version number")
         if version > VERSION:
-            raise ValueError(f"the model file has version {version}; this kmle reads up to {VERSION}: update kmle")
+            raise ValueError(
+                f"the model file has version {version}; this version of kmle reads up to {VERSION}: update kmle"
+            )
         missing = [key for key in ("family", "weights", "natural") if key not in content]
         if missing:
             raise ValueError(f"the model file lacks {', '.join(missing)}")
@@ -229,14 +371,14 @@ class Mixture:
                 legal = np.isfinite(family.log_normalizer(mixture.natural)).all()
                 family.source_from_natural(mixture.natural)
         except (TypeError, OverflowError, RecursionError) as error:
-            raise ValueError(f"the family in the model file is not one kmle can build: {error}") from None
+            raise ValueError(f"the family in the model file cannot be built: {error}") from None
         if not legal:
             raise ValueError(f"the natural parameters in the model file are outside those of {family.name}")
         return mixture
 
     @staticmethod
     def from_json(text: str) -> "Mixture":
-        """The mixture in JSON text; nothing in it is ever executed."""
+        """Reads the output of `to_json`; it never executes anything."""
         try:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -81,7 +81,7 @@ def test_restarts_are_those_of_the_library(faithful):
 def test_restarts_that_are_none_are_refused(command, restarts):
     result = run(command, FAITHFUL, "--restarts", restarts)
     assert result.exit_code == 2
-    assert f"--restarts is {restarts}: write auto, or a whole number from 1 on" in " ".join(result.stderr.split())
+    assert f"--restarts is {restarts}: write auto or a whole number of at least 1" in " ".join(result.stderr.split())
 
 
 def test_doubts_about_a_fit_are_told(tmp_path):
@@ -211,7 +211,7 @@ def test_wide_and_many_components_stay_legible(tmp_path):
     np.save(many, rng.normal(size=500) + 100 * rng.integers(0, 30, 500))
     shown = run("fit", wide, "-k", 1, "--family", "gaussian")
     assert "... 30 more" in shown.stdout
-    assert "--json prints all" in shown.stderr
+    assert "--json prints everything" in shown.stderr
     assert len(shown.stdout.splitlines()) < 30
     shown = run("fit", many, "-k", 30, "--family", "gaussian", "--algorithm", "swap")
     assert "lighter components" in shown.stderr

@@ -89,7 +89,7 @@ def test_giant_files_are_not_read_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(models, "LARGEST_BYTES", 1 << 20)
     path = tmp_path / "model.json"
     path.write_bytes(b" " * (2 << 20))
-    assert "is larger than 1 MB: that is no model file" in refusal(run("show", path))
+    assert "is larger than 1 MB and cannot be a model file" in refusal(run("show", path))
 
 
 def test_a_good_model_is_read_and_unknown_entries_do_no_harm(tmp_path):

@@ -38,14 +38,17 @@ def test_one_sheet(image, tmp_path):
     ("options", "sentence"),
     [
         (["--rates", "8,many"], "--rates is '8,many': give whole numbers"),
-        (["--family", "rayleigh", "--patch", 2], "leave out patch"),
-        (["--restarts", "many"], "--restarts is many: write auto, or a whole number from 1 on"),
-        (["--restarts", 3], "leave out restarts, which are for amplitudes"),
-        (["--family", "poisson"], "--family poisson is not for images: there are gaussian, diagonal-gaussian"),
+        (["--family", "rayleigh", "--patch", 2], "cannot be combined with patch"),
+        (["--restarts", "many"], "--restarts is many: write auto or a whole number of at least 1"),
+        (["--restarts", 3], "cannot be combined with restarts"),
+        (
+            ["--family", "poisson"],
+            "--family poisson does not apply to images: choose one of gaussian, diagonal-gaussian",
+        ),
         (["--family", "gausian"], "did you mean 'gaussian'?"),
-        (["--algorithm", "exact"], "--algorithm exact is not for images: there are em, sparse-em"),
-        (["--superpixels", 2401], "--superpixels is 2401: an image of 2400 pixels is cut into 1 to 2400 pieces"),
-        (["--patch", 41], "--patch is 41 but the image has 60 x 40 pixels: give less"),
+        (["--algorithm", "exact"], "--algorithm exact does not apply to images: choose one of em, sparse-em"),
+        (["--superpixels", 2401], "--superpixels is 2401: an image of 2400 pixels has 1 to 2400 segments"),
+        (["--patch", 41], "--patch is 41 but the image has 60 x 40 pixels: give a smaller patch"),
         (["--scale", 0], "--scale is 0: give a positive number"),
         (["--window", 2], "--window is 2: give an odd number of pixels"),
     ],
@@ -63,9 +66,9 @@ def test_no_picture(tmp_path):
 def test_refused_before_anything_is_learned(image, tmp_path, monkeypatch):
     monkeypatch.setattr("kmle.images.run", lambda *_, **__: pytest.fail("something was learned"))
     assert "is a directory: name a file in it" in refusal(run("image", tmp_path, "--out", tmp_path / "out"))
-    assert "there is no file" in refusal(run("image", tmp_path / "none.png", "--out", tmp_path / "out"))
+    assert "not found" in refusal(run("image", tmp_path / "none.png", "--out", tmp_path / "out"))
     assert "is a file: give a directory" in refusal(run("image", image, "--out", image))
-    assert "is where" in refusal(run("image", image, "--out", tmp_path, "--force"))
+    assert "is the directory of" in refusal(run("image", image, "--out", tmp_path, "--force"))
     assert "--superpixels is 9999" in refusal(run("image", image, "--out", tmp_path / "o", "--superpixels", 9999))
 
 

@@ -41,7 +41,7 @@ def test_plot_writes_beside_and_does_not_overwrite(model, tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     assert "wrote faithful.png" in run("plot", model, FAITHFUL).stderr
     assert (tmp_path / "faithful.png").read_bytes().startswith(b"\x89PNG")
-    assert "the file exists already" in refusal(run("plot", model, FAITHFUL))
+    assert "the file exists" in refusal(run("plot", model, FAITHFUL))
     assert run("plot", model, FAITHFUL, "--force").exit_code == 0
 
 
@@ -75,9 +75,9 @@ def test_what_cannot_be_done_is_said_before_it_is_tried(model, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     np.savetxt(tmp_path / "other.csv", rows()[:, :1], header="length", comments="")
     assert "no column 'eruptions'" in refusal(run(command, model, "other.csv"))
-    assert "does not go to standard output" in refusal(run(command, model, FAITHFUL, "--out", "-"))
+    assert "cannot be written to standard output" in refusal(run(command, model, FAITHFUL, "--out", "-"))
     assert not list(tmp_path.glob("*.png")) + list(tmp_path.glob("*.html"))
 
 
 def test_a_format_no_plot_has_is_refused(model):
-    assert "there is no format .html" in refusal(run("plot", model, FAITHFUL, "--out", "plot.html"))
+    assert "unknown format .html" in refusal(run("plot", model, FAITHFUL, "--out", "plot.html"))

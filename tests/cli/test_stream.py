@@ -75,7 +75,7 @@ def test_dropped_rows_are_told(tmp_path, data):
     pl.DataFrame({"a": [1.0, None, 3.0], "b": [1.0, 2.0, 3.0]}).write_csv(tmp_path / "gaps.csv")
     result = run("predict", data[0], tmp_path / "gaps.csv", "--stream", "--drop-missing")
     assert len(result.stdout.splitlines()) == 3
-    assert "1 of 3 rows with missing values was left out" in result.stderr
+    assert "1 of 3 rows with missing values was dropped" in result.stderr
 
 
 # Fits -----------------------------------------------------------------------------------------------------------------
@@ -277,19 +277,19 @@ REFUSED = {
     "no k": (["--stream"], "--stream needs -k"),
     "an algorithm that moves single rows": (
         ["--stream", "-k", 2, "-a", "hartigan"],
-        "--algorithm hartigan needs the data in memory: with --stream there are k-mle, hard-em, swap, em",
+        "--algorithm hartigan needs the data in memory: with --stream use one of k-mle, hard-em, swap, em",
     ),
     "a checkpoint of one pass": (
         ["--stream", "-k", 2, "-a", "online", "--checkpoint", "c.npz"],
-        "--checkpoint is of no use here",
+        "--checkpoint cannot be combined with --algorithm online",
     ),
     "a picture": (["--stream", "-k", 2, "--plot", "p.png"], "--plot cannot be combined with --stream"),
     "a report": (["--stream", "-k", 2, "--report", "r.html"], "--report cannot be combined with --stream"),
     "labels in an archive": (["--stream", "-k", 2, "--labels", "l.npz"], "NPZ cannot be written batch by batch"),
     "resume from nothing": (["-k", 2, "--resume"], "--resume needs --checkpoint"),
     "a checkpoint of a selection": (["--checkpoint", "c.npz"], "--checkpoint needs -k"),
-    "a checkpoint to standard output": (["-k", 2, "--checkpoint", "-"], "does not go to standard output"),
-    "a checkpoint nowhere": (["-k", 2, "--checkpoint", "nowhere/c.npz"], "there is no directory nowhere"),
+    "a checkpoint to standard output": (["-k", 2, "--checkpoint", "-"], "cannot be written to standard output"),
+    "a checkpoint nowhere": (["-k", 2, "--checkpoint", "nowhere/c.npz"], "the directory nowhere does not exist"),
 }
 
 

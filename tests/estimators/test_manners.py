@@ -70,7 +70,7 @@ def test_checkpoints_are_arguments_of_fit(tmp_path):
     first = KMLE(3, family="poisson", random_state=0).fit(X, checkpoint=path)
     again = KMLE(3, family="poisson", random_state=1).fit(X, checkpoint=path, resume=True)
     assert again.objective_ == first.objective_
-    with pytest.raises(ValueError, match="resume needs to know from where"):
+    with pytest.raises(ValueError, match="resume needs checkpoint"):
         KMLE(3, family="poisson").fit(X, resume=True)
     assert "checkpoint" not in KMLE().get_params()
 

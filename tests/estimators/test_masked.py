@@ -66,7 +66,7 @@ def test_masked_matrices_are_refused():
 
 def test_masked_weights_are_refused():
     weights = np.ma.MaskedArray(np.ones(40), mask=np.arange(40) == 3)
-    sentence = r"^sample_weight\[{}\] is masked: give every row a weight, zero to leave it out$"
+    sentence = r"^sample_weight\[{}\] is masked: give every row a weight, zero to ignore it$"
     with pytest.raises(ValueError, match=sentence.format(3)):
         fitted(sample_weight=weights)
     with pytest.raises(ValueError, match=sentence.format(3)):

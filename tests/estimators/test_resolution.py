@@ -101,7 +101,7 @@ def test_columns_without_news_decide_nothing(extra):
     )
     assert more.left_out == ("2",)
     assert more.best_estimator.mixture_.family.n_features == 3
-    assert "no part in the comparison" in str(more)
+    assert "excluded from the comparison" in str(more)
 
 
 def test_a_constant_column_changes_no_label():

@@ -82,7 +82,9 @@ def test_where_more_components_explain_less_a_note_says_so(algorithm, likelihood
         values = [getattr(c.criteria, likelihood) for c in selection.candidates if c.name == name]
         assert len(values) == 5
         falls = bool(np.any(np.diff(values) < -0.5))
-        assert falls == any(note.startswith(f"{name} with") and "is less likely" in note for note in selection.notes)
+        assert falls == any(
+            note.startswith(f"{name} with") and "has a lower likelihood" in note for note in selection.notes
+        )
 
 
 def test_components_that_gain_nothing_are_told():
@@ -193,7 +195,7 @@ def test_the_words():
     assert lines[0].split() == ["family", "k", "log-likelihood", "parameters", "bic", "behind"]
     assert lines[1].split()[:2] == ["gamma", "2"]
     assert lines[11] == f"... and {len(selection.ranking) - 10} more"
-    assert lines[12].startswith("beta was left out: row 0, column 0 holds")
+    assert lines[12].startswith("beta is omitted: row 0, column 0 holds")
     second = selection.ranking[1]
     lead = second.criteria.bic - selection.best.criteria.bic
     message = (
@@ -286,7 +288,7 @@ def test_the_usual_families_hold_the_data_and_compare(X):
     ],
 )
 def test_likelihoods_that_do_not_compare_are_refused(families):
-    assert "do not compare: select among families of one kind" in refusal(X=COUNTS, families=families)
+    assert "are not comparable: select among families of one kind" in refusal(X=COUNTS, families=families)
 
 
 def test_what_compares_is_let_through():
@@ -299,7 +301,7 @@ def test_what_compares_is_let_through():
     ("arguments", "words"),
     [
         ({"criterion": "dic"}, "criterion is 'dic': it must be one of aic, aicc, bic, icl"),
-        ({"algorithm": "exact"}, "algorithm is 'exact': select has k-mle"),
+        ({"algorithm": "exact"}, "algorithm is 'exact': it must be one of k-mle"),
         ({"n_components": 0}, "n_components is 0"),
         ({"n_components": [2, 2.5]}, "n_components is 2.5"),
         ({"n_components": []}, "n_components is empty"),
@@ -311,11 +313,11 @@ def test_what_compares_is_let_through():
         ({"progress": 3}, "progress is 3"),
         ({"families": ()}, "families is empty"),
         ({"families": ("gamma", "gama")}, "did you mean 'gamma'?"),
-        ({"families": ("gamma", "gamma")}, "families has gamma twice"),
-        ({"families": ("weibull",)}, "needs to know its shape"),
+        ({"families": ("gamma", "gamma")}, "families names gamma twice"),
+        ({"families": ("weibull",)}, "needs its shape"),
         ({"sample_weight": [1.0]}, "sample_weight has shape (1,)"),
         ({"X": [[1.0], [np.nan]], "families": ("gamma", "gaussian")}, "row 1, column 0 is missing (NaN)"),
-        ({"X": [[-1.0]], "families": ("gamma", "beta")}, "none of the families can hold the data (gamma: row 0"),
+        ({"X": [[-1.0]], "families": ("gamma", "beta")}, "no family supports the data (gamma: row 0"),
         ({"X": GAMMAS[:2], "criterion": "aicc", "n_components": 2}, "aicc is infinite for every candidate"),
     ],
 )

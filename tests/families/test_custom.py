@@ -83,7 +83,7 @@ def test_a_normalizer_that_overflows_is_noticed():
     naive = from_functions("coin", lambda X: X, lambda n: np.log1p(np.exp(n[..., 0])), support=Integers(0, 1))
     found = failures(naive)
     assert set(found) == {FAR}
-    assert found[FAR] == "F ends at natural [709.783] without getting steep there: a term overflows or vanishes"
+    assert found[FAR] == "F ends at natural [709.783] without becoming steep there: a term overflows or vanishes"
     safe = from_functions("coin", lambda X: X, lambda n: np.logaddexp(0, n[..., 0]), support=Integers(0, 1))
     assert check_family(safe).ok
 
@@ -215,7 +215,7 @@ def test_moments_outside_their_space_name_the_component():
     legal, outside = [1.0, 3.0], [2.0, 3.0]  # log of the mean is 1.0986, so a mean log of 2 is impossible
     with pytest.raises(ValueError, match="component 1: no natural parameter has the mean statistic"):
         gamma().natural_from_moment(np.array([legal, outside]))
-    with pytest.raises(ValueError, match=r"component 0: .* more varied, rows would help"):
+    with pytest.raises(ValueError, match=r"component 0: .* more varied, rows"):
         gamma().mle([[2.0], [2.0]])
 
 

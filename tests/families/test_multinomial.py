@@ -75,5 +75,5 @@ def test_a_column_needs_a_category(levels):
 
 
 def test_columns_are_counted_once():
-    with pytest.raises(ValueError, match="n_categories names 2 columns, n_features 3"):
+    with pytest.raises(ValueError, match="n_categories has 2 columns, n_features is 3"):
         Categorical((2, 2), n_features=3)

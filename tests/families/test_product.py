@@ -109,9 +109,9 @@ def test_a_wrong_block_of_columns_is_named_by_its_first():
 
 
 def test_widths():
-    with pytest.raises(ValueError, match="the blocks of this product are 4 columns wide; the data has 3"):
+    with pytest.raises(ValueError, match="the blocks of this product have 4 columns; the data has 3"):
         MIXED.family.mle(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="the blocks are 4 columns wide, n_features says 5"):
+    with pytest.raises(ValueError, match="the blocks have 4 columns, n_features is 5"):
         Product(BLOCKS, n_features=5)
     with pytest.raises(ValueError, match="at least one family"):
         Product(())

@@ -121,7 +121,7 @@ def test_zeros_stand_for_the_documented_bounds():
 )
 def test_what_cannot_be_held_is_refused_by_name(family, source, named):
     weights = np.full(len(next(iter(source.values()))), 1.0)
-    with pytest.raises(ValueError, match=named + ": .* cannot hold it"):
+    with pytest.raises(ValueError, match=named + ": .* cannot represent it"):
         Mixture.from_source(family, weights / weights.sum(), **source)
 
 

@@ -172,7 +172,7 @@ def test_rounding_is_forgiven():
 @pytest.mark.parametrize(
     ("weights", "sentence"),
     [
-        ([1.0], r"sample_weight has shape (1,); one weight a row is needed, shape (3,)"),
+        ([1.0], r"sample_weight has shape (1,); one weight per row is needed, shape (3,)"),
         ([1.0, -2.0, 1.0], "sample_weight[1] is -2: weights must be finite and not negative"),
         ([1.0, np.nan, 1.0], "sample_weight[1] is nan: weights must be finite and not negative"),
         ([0.0, 0.0, 0.0], "all sample weights are zero: at least one must be positive"),

@@ -67,7 +67,7 @@ def test_a_family_object_is_taken_as_it_is():
 
 
 def test_colours_become_grey_with_a_note():
-    assert segment_amplitude(scene(), 2).notes == ("Colours were turned into grey.",)
+    assert segment_amplitude(scene(), 2).notes == ("Colours were converted to grey.",)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0])

@@ -112,7 +112,7 @@ def test_the_same_seed_gives_the_same_model():
 
 def test_a_part_of_the_points_with_a_note():
     model = ImageMixture.fit(scene(), 4, max_points=500)
-    assert model.notes == ("Learned from 500 of 4096 points, drawn at random.",)
+    assert model.notes == ("Fitted to 500 of 4096 points, drawn at random.",)
     assert model.score(scene()) > ImageMixture.fit(scene(), 1).score(scene())
 
 
@@ -127,7 +127,7 @@ def test_a_single_colour(level):
 def test_a_single_pixel():
     model = ImageMixture.fit([[0.25]], 1)
     assert model.labels([[0.25]]).tolist() == [[0]]
-    with pytest.raises(ValueError, match="ask for fewer components"):
+    with pytest.raises(ValueError, match="use fewer components"):
         ImageMixture.fit([[0.25]], 2)
 
 
@@ -150,7 +150,7 @@ def test_files_that_are_no_models(tmp_path):
     path = tmp_path / "model.npz"
     for content in (b"", b"words", b"PK\x03\x04"):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="not a picture model"):
+        with pytest.raises(ValueError, match="not a valid image model"):
             ImageMixture.load(path)
     with path.open("wb") as file:
         np.savez(file, facts=np.array([1.0, 4, 4, 3, 1, 1]), laws=np.ones((2, 3)))
@@ -167,10 +167,10 @@ def test_files_that_are_no_models(tmp_path):
     [
         ({"n_components": 0}, "n_components is 0"),
         ({"patch": 0}, "patch is 0"),
-        ({"patch": 100}, "patch is 100, the picture has 64 x 64"),
+        ({"patch": 100}, "patch is 100, but the image has 64 x 64"),
         ({"scale": 0.0}, "scale is 0"),
         ({"family": "poisson"}, "family is 'poisson'"),
-        ({"algorithm": "magic"}, "algorithm is 'magic': choose em, "),
+        ({"algorithm": "magic"}, "algorithm is 'magic': it must be one of em, "),
         ({"stride": 0}, "stride is 0"),
         ({"max_points": 1}, "max_points is 1"),
     ],
@@ -182,7 +182,7 @@ def test_bad_arguments(arguments, message):
 
 def test_another_picture_is_refused():
     model = ImageMixture.fit(scene(), 2)
-    with pytest.raises(ValueError, match="64 x 64 pixels with 3 channels, the picture has 32 x 32"):
+    with pytest.raises(ValueError, match="64 x 64 pixels with 3 channels, but the image has 32 x 32"):
         model.labels(scene(32))
 
 

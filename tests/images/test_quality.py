@@ -49,5 +49,5 @@ def test_the_plot_shows_every_rate():
     with mpl.rc_context():
         ax = plot_rate_distortion(rate_distortion(quarters(), (1, 4)))
     assert [text.get_text() for text in ax.texts] == ["k = 1", "k = 4"]
-    with pytest.raises(ValueError, match="no rates"):
+    with pytest.raises(ValueError, match="rates is empty"):
         plot_rate_distortion([])

@@ -156,8 +156,8 @@ def test_contact_sheet(model, count):
     assert len(shown) == count
     sheet = contact_sheet(shown, cell=64)
     assert sheet.shape[1] >= 3 * 64
-    assert (sheet[8 + 26 : 8 + 26 + 64, 8 : 8 + 64] == shown["picture"]).all()
-    with pytest.raises(ValueError, match="at least one picture"):
+    assert (sheet[8 + 26 : 8 + 26 + 64, 8 : 8 + 64] == shown["image"]).all()
+    with pytest.raises(ValueError, match="at least one image"):
         contact_sheet({})
 
 
@@ -173,4 +173,4 @@ def test_the_figure_of_a_large_picture_is_drawn_small():
     large = np.tile(scene(), (1, 20, 1))
     shown = panels(ImageMixture.fit(large, 3), large, size=(512, 26))
     assert shown["sample"].shape == shown["Voronoi diagram"].shape == (26, 512, 3)
-    assert shown["picture"].shape == (64, 1280, 3)
+    assert shown["image"].shape == (64, 1280, 3)

@@ -20,7 +20,7 @@ def names(outcome):
 
 def test_single_pictures(path, tmp_path):
     outcome = run(path, tmp_path / "out" / "deep", 6)
-    images = {"picture", "ellipses", "hard_segmentation", "sample", "posterior_mean", "voronoi_diagram"}
+    images = {"image", "ellipses", "hard_segmentation", "sample", "posterior_mean", "voronoi_diagram"}
     assert names(outcome) == {"model.npz"} | {f"{name}.png" for name in images}
     assert all(file.stat().st_size > 0 for file in outcome.files)
     assert outcome.n_components == 6
@@ -42,12 +42,12 @@ def test_amplitudes(path, tmp_path, family):
     assert names(outcome) == {"segmentation.png", "figure.png", "labels.npy", "model.json"}
     assert Mixture.from_json((tmp_path / "out" / "model.json").read_text()).family.name == family
     assert np.load(tmp_path / "out" / "labels.npy").shape == (64, 64)
-    with pytest.raises(ValueError, match="leave out patch"):
+    with pytest.raises(ValueError, match="cannot be combined with patch"):
         run(path, tmp_path / "out", 2, family=family, patch=4)
 
 
 def test_a_file_where_the_folder_should_be(path):
-    with pytest.raises(ValueError, match="give a folder"):
+    with pytest.raises(ValueError, match="give a directory"):
         run(path, path, 2)
 
 

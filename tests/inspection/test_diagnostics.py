@@ -88,7 +88,7 @@ def test_the_summary_takes_estimators_and_many_columns():
     for model in (KMLE(2, random_state=0), ExponentialFamilyMixture(2, random_state=0)):
         found = diagnose(model.fit(X), X)
         assert found.distance is None
-        assert "are well apart" in str(found)
+        assert "are well separated" in str(found)
         assert_allclose(found.separation.rows, 100)
 
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_looked_at_is_said():
     model = KMLE(2, family="multinomial", random_state=0).fit(csr_array(X))
     found = diagnose(model, csr_array(X))
     assert found.improbable is None
-    assert "Improbable rows were not looked for: these rows had different totals" in str(found)
+    assert "Improbable rows are not available: these rows had different totals" in str(found)
 
 
 def test_a_single_component_has_no_neighbour():

@@ -47,7 +47,7 @@ def test_few_rows_are_named():
 
 def test_well_apart_is_not_said_of_an_overfitted_model():
     X = three_clusters(60)
-    assert "The components are well apart" in str(diagnose(KMLE(3, random_state=0).fit(X), X))
+    assert "The components are well separated" in str(diagnose(KMLE(3, random_state=0).fit(X), X))
     message = str(diagnose(KMLE(14, random_state=0).fit(X), X))
-    assert "well apart" not in message
+    assert "well separated" not in message
     assert "There may be too many components" in message

@@ -64,7 +64,7 @@ def test_errors_have_the_shape_of_what_they_are_errors_of(case):
     X = mixture.sample(500, random_state=0)
     labels = mixture.predict(X)
     if len(np.unique(labels)) < 2:
-        with pytest.raises(ValueError, match="has no rows of its own"):
+        with pytest.raises(ValueError, match="has no rows, so it has no standard errors"):
             standard_errors(mixture, X, method="complete")
         return
     found = standard_errors(mixture, X, method="complete")
@@ -186,7 +186,7 @@ def test_what_cannot_be_told_is_refused():
         standard_errors(same, [[2], [3], [4]])
     with pytest.raises(ValueError, match="method is 'guess'"):
         standard_errors(same, [[2]], method="guess")
-    with pytest.raises(TypeError, match="a Mixture or a fitted estimator is needed, not a KMLE"):
+    with pytest.raises(TypeError, match="model must be a Mixture or a fitted estimator, not a KMLE"):
         standard_errors(KMLE(), [[2]])
 
 

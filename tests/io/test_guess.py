@@ -112,7 +112,7 @@ def test_positive_columns_stay_positive_where_correlations_cannot_be_kept():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.gamma(1.0, size=20) + 0.01, rng.uniform(40, 90, 20), rng.gamma(1.0, size=20) + 0.01])
     assert isinstance(guess_family(X).family, f.Gamma)
-    assert "taken as positive numbers together" in guess_family(X).reason
+    assert "treated together as positive numbers" in guess_family(X).reason
 
 
 def test_categories_are_categorical():

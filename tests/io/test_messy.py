@@ -28,7 +28,7 @@ def test_numeric_names_are_data_unless_they_are_called_names(tmp_path):
     path = file(tmp_path, "2019,2020\n1,2\n3,4\n")
     found = read_table(path)
     assert len(found) == 3
-    assert "--header takes the first line for their names" in found.notes[0]
+    assert "with --header the first line names them" in found.notes[0]
     message = read_table(path, text=TextOptions(has_header=True))
     assert message.columns == ("2019", "2020")
     assert message.rows.tolist() == [[1, 2], [3, 4]]
@@ -67,7 +67,7 @@ def test_marked_encodings_are_read(tmp_path, encoding):
 def test_latin_1_is_read_and_told(tmp_path):
     table = read_table(file(tmp_path, "größe,b\n1,2\n3,4\n".encode("latin-1")))
     assert table.columns == ("größe", "b")
-    assert "is not UTF-8 and is read as windows-1252 (--encoding names another)" in table.notes[0]
+    assert "is not UTF-8 and is read as windows-1252 (--encoding sets another)" in table.notes[0]
     assert read_table(table.source, text=TextOptions(encoding="latin-1")).notes == ()
 
 
@@ -82,7 +82,7 @@ def test_encodings_by_name(tmp_path):
         assert sum(len(batch) for batch in stream) == 200_000
     wide = file(tmp_path, "a,b\n1,2\n".encode("utf-16-le"))
     assert "looks like UTF-16-LE text without a byte-order mark: use --encoding utf-16-le" in refused(read_table, wide)
-    assert "--encoding klingon is not known" in refused(read_table, wide, text=TextOptions(encoding="klingon"))
+    assert "--encoding klingon is unknown" in refused(read_table, wide, text=TextOptions(encoding="klingon"))
     assert "is not utf-16 text" in refused(
         read_table, file(tmp_path, b"a,b\n1\n2"), text=TextOptions(encoding="utf-16")
     )
@@ -123,7 +123,7 @@ KINDS = {
     "euros": (["5.20 €", "1.10 €"], "holds amounts with a currency sign, not numbers"),
     "percentages": (["5%", "7.5 %"], "holds percentages, not numbers"),
     "grouped": (['"1,200"', '"3,400"'], "holds numbers with their digits grouped, not numbers"),
-    "text": (["tall", "small"], "take them as categories with --categorical x"),
+    "text": (["tall", "small"], "read them as categories with --categorical x"),
 }
 
 
@@ -159,7 +159,7 @@ def test_categories_are_codes_in_the_order_of_their_names(tmp_path, suffix):
     assert batch.tolist() == table.rows.tolist()
     unknown = refused(read_table, str(path), categories={"kind": ("blue", "red")})
     assert "row 3" in unknown
-    assert "holds 'green', which the model does not know: its categories are 'blue', 'red'" in unknown
+    assert "holds 'green', which is not in the model: its categories are 'blue', 'red'" in unknown
     assert "cannot be combined with --stream" in refused(open_stream, str(path), categories={"kind": None})
 
 
@@ -221,7 +221,7 @@ def test_excel(tmp_path):
     path = workbook(tmp_path / "t.xlsx", [["a", "kind", "b"], [1.5, "x", 2], [3, "y", 4]])
     assert read_table(path, ignore_text=True).rows.tolist() == [[1.5, 2], [3, 4]]
     assert read_table(path, categories={"kind": None}).rows.tolist() == [[1.5, 0, 2], [3, 1, 4]]
-    assert "is a spreadsheet, which is not read in pieces" in refused(open_stream, path)
+    assert "is a spreadsheet, which cannot be read in pieces" in refused(open_stream, path)
 
 
 def test_excel_without_its_engine(tmp_path, monkeypatch):
@@ -236,7 +236,7 @@ def test_a_damaged_spreadsheet(tmp_path):
     path = tmp_path / "t.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("xl/workbook.xml", "<no")
-    assert "is not a spreadsheet that can be read" in refused(read_table, str(path))
+    assert "cannot be read as a spreadsheet" in refused(read_table, str(path))
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.ndjson", "t.txt"])
@@ -245,7 +245,7 @@ def test_json_lines(tmp_path, name):
     table = read_table(path, ["a"], drop_missing=True)
     assert table.rows.ravel().tolist() == [1, 2.5]
     assert read_table(path, ["kind"], categories={"kind": None}).rows.ravel().tolist() == [0, 1, 0]
-    assert "is in JSON lines, which is not read in pieces" in refused(open_stream, path)
+    assert "is in JSON lines, which cannot be read in pieces" in refused(open_stream, path)
 
 
 def test_one_json_line_is_a_table_by_its_name_only(tmp_path):
@@ -267,7 +267,7 @@ def test_rows_keep_their_numbers_and_lines(tmp_path):
     table = read_table(path, drop_missing=True)
     assert table.row_numbers().tolist() == [0, 2]
     assert table.row_name(1) == "row 2 (line 4)"
-    assert table.notes == ("1 of 3 rows with missing values was left out",)
+    assert table.notes == ("1 of 3 rows with missing values was dropped",)
     assert [part.row_numbers().tolist() for part in open_stream(path, drop_missing=True, batch_rows=1).parts()] == [
         [0],
         [2],

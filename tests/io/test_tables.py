@@ -62,7 +62,7 @@ def test_standard_input(monkeypatch, tmp_path, columns, kind):
 
 TEXTS = {
     "semicolons": ("a;b\n1;2\n3;4\n", "semicolons"),
-    "decimal commas": ("a;b\n1,0;2,0\n3;4\n", "decimals have a comma"),
+    "decimal commas": ("a;b\n1,0;2,0\n3;4\n", "the decimal mark is a comma"),
     "tabs": ("a\tb\n1\t2\n3\t4\n", "tabs"),
     "bars": ("a|b\n1|2\n3|4\n", "bars"),
     "spaces": ("a b\n1 2\n3 4\n", "spaces"),
@@ -119,7 +119,7 @@ def test_missing_values_can_be_dropped(tmp_path):
     table = read_table(str(tmp_path / "t.csv"), ["a", "b"], "w", drop_missing=True)
     np.testing.assert_array_equal(table.rows, [[1, 2], [7, 8]])
     np.testing.assert_array_equal(table.weights, [1, 2])
-    assert table.notes == ("2 of 4 rows with missing values were left out",)
+    assert table.notes == ("2 of 4 rows with missing values were dropped",)
     with pytest.raises(ValueError, match=r"row 2 \(line 4\), the weights"):
         read_table(str(tmp_path / "t.csv"), ["b"], "w")
 

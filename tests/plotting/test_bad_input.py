@@ -37,8 +37,8 @@ def test_rows(draw, rows, sentence):
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        (["height"], "columns names 'height'; there are 0 to 1: 'column 0', 'column 1'"),
-        ([2], "columns names 2; there are 0 to 1"),
+        (["height"], "columns names 'height'; it must be one of 0 to 1: 'column 0', 'column 1'"),
+        ([2], "columns names 2; it must be one of 0 to 1"),
         ([], "name at least one column"),
         ([0, 0], "each only once"),
     ],
@@ -66,10 +66,10 @@ def test_an_unfitted_estimator_has_no_history():
         (lambda: plot_fit(PLANE, ROWS, max_points=0), "max_points is 0"),
         (lambda: plot_fit(PLANE, ROWS, ax=3), "ax is int: plot_fit draws on plain Axes"),
         (lambda: plot_history(PLANE), "plot_history draws a Fit or a fitted estimator, not a Mixture"),
-        (lambda: plot_cells(SPACE), "plot_cells draws two columns; there are 3: pick two"),
+        (lambda: plot_cells(SPACE), "plot_cells draws two columns; there are 3: select two"),
         (lambda: plot_cells(CIRCLE), "von-mises-fisher rows do not fill the plane"),
-        (lambda: plot_cells(PLANE, xlim=(3, 1)), r"xlim is \(3, 1\): give the lower end and the upper end"),
-        (lambda: plot_qq(PLANE, ROWS), r"plot_qq draws one column; there are 2: choose one with columns=\[...\]"),
+        (lambda: plot_cells(PLANE, xlim=(3, 1)), r"xlim is \(3, 1\): give the lower and the upper end"),
+        (lambda: plot_qq(PLANE, ROWS), r"plot_qq draws one column; there are 2: select one with columns=\[...\]"),
         (lambda: plot_qq(CIRCLE, [[1.0, 0.0]], columns=[0]), "have no quantiles"),
         (lambda: plot_selection(PLANE), "plot_selection draws a selection of candidates, not a Mixture"),
         (lambda: plot_dendrogram(PLANE), "this Mixture has none"),
@@ -82,7 +82,7 @@ def test_arguments(call, sentence):
 
 
 def test_one_axes_are_not_enough_for_a_pair_plot():
-    with pytest.raises(ValueError, match="give ax as an array of 3 x 3 Axes, leave it out, or draw one or two columns"):
+    with pytest.raises(ValueError, match="give ax as an array of 3 x 3 Axes, omit it, or draw one or two columns"):
         plot_fit(SPACE, SPACE.sample(9, 0), ax=plt.figure().subplots())
 
 

@@ -168,7 +168,7 @@ def test_many_rows_are_thinned_the_same_way_every_time_and_said_so():
     offsets = [next(c for c in ax.collections if isinstance(c, PathCollection)).get_offsets() for ax in (first, second)]
     assert len(offsets[0]) == 500
     np.testing.assert_array_equal(*offsets)
-    assert "500 of them drawn" in note_of(first)
+    assert "500 of them shown" in note_of(first)
 
 
 # More columns ---------------------------------------------------------------------------------------------------------

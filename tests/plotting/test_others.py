@@ -76,7 +76,7 @@ def test_a_history_is_drawn_whole(algorithm):
     kinds = [half.kind for half in model.result_.history]
     marks = [line for line in ax.lines[1:] if line.get_linestyle() != "--"]
     assert [len(line.get_xdata()) for line in marks] == [kinds.count(kind) for kind in dict.fromkeys(kinds)]
-    assert ax.get_title(loc="left") == "How the objective rose"
+    assert ax.get_title(loc="left") == "Objective of the fit"
     assert model.result_.stop_reason in note_of(ax)
     if ax.get_legend() is not None:
         shown = [text.get_text() for text in ax.get_legend().get_texts() if text.get_text() != "search"]
@@ -155,7 +155,7 @@ def test_a_dendrogram_has_a_leaf_for_every_component_and_a_colour_for_every_grou
     assert sorted(tick.get_text() for tick in ax.get_xticklabels()) == list("abcdef")
     drawn = {tuple(np.round(c.get_colors()[0][:3], 3)) for c in ax.collections}
     assert tuple(np.round(to_rgb(PALETTE[0]), 3)) in drawn
-    assert ax.get_title(loc="left") == "How 6 components merge"
+    assert ax.get_title(loc="left") == "Merges of 6 components"
 
 
 # Style ----------------------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def test_cells_of_two_of_many_columns_are_those_of_their_own_distribution():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("column 2", "column 0")
     expected = plot_cells(pair, X[:, [2, 0]])
     np.testing.assert_array_equal(ax.images[0].get_array(), expected.images[0].get_array())
-    with pytest.raises(ValueError, match="there are 4: pick two with columns="):
+    with pytest.raises(ValueError, match="there are 4: select two with columns="):
         plot_cells(wide, X)
     assert plot_cells(wide, columns=[1, 3], xlim=(0, 1), ylim=(0, 1)).get_xlabel() == "column 1"
 

@@ -131,7 +131,7 @@ def test_other_data_is_refused(tmp_path):
     X = rows_of("gaussian", 500)
     path = tmp_path / "fit.checkpoint"
     model_of("hard", "gaussian").fit(X, checkpoint=path)
-    with pytest.raises(ValueError, match="is of other data"):
+    with pytest.raises(ValueError, match="belongs to other data"):
         model_of("hard", "gaussian").fit(X[:-1], checkpoint=path, resume=True)
 
 
@@ -160,7 +160,7 @@ def test_other_data_of_the_same_mean_is_refused(family, change, parts, tmp_path)
         return rows if parts is None else Batches(np.array_split(rows, parts))
 
     model_of("hard", family).fit(given(X), checkpoint=path)
-    with pytest.raises(ValueError, match=r"is of other data: give the same data, or another checkpoint$"):
+    with pytest.raises(ValueError, match=r"belongs to other data: give the same data, or another checkpoint$"):
         model_of("hard", family).fit(given(change(X)), checkpoint=path, resume=True)
     model_of("hard", family).fit(given(X.copy()), checkpoint=path, resume=True)
 
@@ -171,7 +171,7 @@ def test_other_weights_of_the_same_mean_are_refused(tmp_path):
     path = tmp_path / "fit.checkpoint"
     settings = {"family": "poisson", "engine": "dense", "n_init": 1, "random_state": 0}
     KMLE(2, **settings).fit(X, sample_weight=weights, checkpoint=path)
-    with pytest.raises(ValueError, match="is of other data"):
+    with pytest.raises(ValueError, match="belongs to other data"):
         KMLE(2, **settings).fit(X, sample_weight=weights[::-1], checkpoint=path, resume=True)
     KMLE(2, **settings).fit(X.astype(np.float32), sample_weight=weights, checkpoint=path, resume=True)
 
@@ -182,7 +182,7 @@ def test_sparse_data_is_known_by_its_content(tmp_path):
     path = tmp_path / "fit.checkpoint"
     settings = {"family": "poisson", "init": "random", "n_init": 1, "random_state": 0}
     KMLE(2, **settings).fit(X, checkpoint=path)
-    with pytest.raises(ValueError, match="is of other data"):
+    with pytest.raises(ValueError, match="belongs to other data"):
         KMLE(2, **settings).fit(X[::-1], checkpoint=path, resume=True)
     KMLE(2, **settings).fit(X.tocsc(), checkpoint=path, resume=True)
 
@@ -200,7 +200,7 @@ def test_the_starts_are_remembered(tmp_path):
 def test_what_is_no_checkpoint_is_refused(content, tmp_path):
     path = tmp_path / "fit.checkpoint"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="no checkpoint of kmle, or not a whole one"):
+    with pytest.raises(ValueError, match="is not a valid checkpoint"):
         ExponentialFamilyMixture(2).fit(rows_of("gaussian", 500), checkpoint=path, resume=True)
 
 
@@ -208,7 +208,7 @@ def test_a_pickle_is_not_opened(tmp_path):
     path = tmp_path / "fit.checkpoint"
     with path.open("wb") as file:
         np.savez(file, header=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(ValueError, match="no checkpoint of kmle"):
+    with pytest.raises(ValueError, match="is not a valid checkpoint"):
         ExponentialFamilyMixture(2).fit(rows_of("gaussian", 500), checkpoint=path, resume=True)
 
 

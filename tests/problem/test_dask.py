@@ -124,7 +124,7 @@ def test_bad_data_is_named_by_its_row(client):
     X[2900, 0] = np.nan
     with pytest.raises(ValueError, match="row 1234, column 1 is missing"):
         model_of("hard", "gaussian").fit(blocks(X))
-    with pytest.raises(ValueError, match="so all must be in memory"):
+    with pytest.raises(ValueError, match="needs all rows in memory"):
         KMLE(2, algorithm="hartigan").fit(blocks(X))
 
 

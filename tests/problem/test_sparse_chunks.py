@@ -92,7 +92,7 @@ def test_what_is_wrong_is_said_in_one_sentence():
         model("hard", "multinomial").fit(Batches(parts(bad, 3)))
     with pytest.raises(ValueError, match="gaussian does not take sparse rows"):
         KMLE(2).fit(Batches(parts(X)))
-    with pytest.raises(ValueError, match="begins at row 100 is dense, those before are sparse"):
+    with pytest.raises(ValueError, match="begins at row 100 is dense, earlier ones are sparse"):
         model("hard", "multinomial").fit(Batches([X[:100], X[100:].toarray()]))
 
 

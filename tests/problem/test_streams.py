@@ -118,7 +118,7 @@ def test_one_pass_of_online_learning():
     np.testing.assert_array_equal(model.mixture_.natural, again.mixture_.natural)
     best = KMLE(3, random_state=0).fit(X)
     assert model.score(X) > best.score(X) - 0.2
-    assert any("before it was learned" in note for note in model.notes_)
+    assert any("before its update" in note for note in model.notes_)
 
 
 def test_several_starts_of_a_stream_read_once():
@@ -129,7 +129,7 @@ def test_several_starts_of_a_stream_read_once():
 
 
 def test_a_stream_read_once_leaves_no_checkpoint(tmp_path):
-    with pytest.raises(ValueError, match="leaves no checkpoint: keep the model"):
+    with pytest.raises(ValueError, match="cannot have a checkpoint: save the model"):
         KMLE(2, algorithm="online").fit(iter([np.eye(2)] * 9), checkpoint=tmp_path / "c")
 
 
@@ -155,7 +155,7 @@ def test_labels_of_very_many_rows_are_left_to_predict(monkeypatch):
     monkeypatch.setattr(local, "MOST_LABELS", 100)
     model = model_of("hard", "gaussian").fit(Batches([rows_of("gaussian", 3000)]))
     assert len(model.labels_) == 0
-    assert any("predict gives them" in note for note in model.notes_)
+    assert any("predict computes them" in note for note in model.notes_)
 
 
 def test_empty_batches_are_passed_over():
@@ -170,16 +170,16 @@ X = np.arange(12.0).reshape(6, 2)
     ("source", "settings", "sentence"),
     [
         (iter([X]), {}, "can be read only once"),
-        (Batches([X, X[:, :1]]), {}, "begins at row 6 has 1 columns, those before have 2"),
-        (Batches([X, (X, np.ones(6))]), {}, "weights with every batch or with none"),
+        (Batches([X, X[:, :1]]), {}, "begins at row 6 has 1 columns, earlier ones have 2"),
+        (Batches([X, (X, np.ones(6))]), {}, "weights with all batches or none"),
         (Batches([]), {}, "no rows"),
         (Batches([X, [[1.0, np.nan]]]), {}, "row 6, column 1 is missing"),
         (Batches([X, -X - 1]), {"family": "poisson"}, "row 6, column 0 holds -1"),
         (Batches([(X, np.zeros(6))]), {}, "all sample weights are zero"),
         (Batches([(X, np.ones(6)), (X, -np.ones(6))]), {}, r"sample_weight\[6\] is -1"),
-        (Batches([X]), {"algorithm": "hartigan"}, "so all must be in memory"),
-        (Batches([X]), {"algorithm": "exact"}, "so all must be in memory"),
-        (Batches([X]), {"init": np.zeros(6, int)}, "labels needs the rows in memory"),
+        (Batches([X]), {"algorithm": "hartigan"}, "needs all rows in memory"),
+        (Batches([X]), {"algorithm": "exact"}, "needs all rows in memory"),
+        (Batches([X]), {"init": np.zeros(6, int)}, "labels as init need the rows in memory"),
         (Batches([X]), {"n_components": 7}, "only n_samples = 6 rows"),
     ],
 )
@@ -190,7 +190,7 @@ def test_what_is_wrong_is_said_in_one_sentence(source, settings, sentence):
 
 def test_a_stream_that_changes_is_refused(read_again):
     lengths = iter([6, 6, 5, 6, 6, 6])
-    with pytest.raises(ValueError, match="batch 0 is not what it was"):
+    with pytest.raises(ValueError, match="batch 0 is different"):
         KMLE(2, random_state=0).fit(lambda: iter([X[: next(lengths)]]))
 
 
@@ -225,13 +225,13 @@ def test_a_stream_that_changes_between_passes_is_refused(kind, later, read_again
         passes.append(len(passes))
         return iter([ROWS, ROWS] if len(passes) <= 2 else later)
 
-    with pytest.raises(ValueError, match=r"it must give the same batches every time$"):
+    with pytest.raises(ValueError, match=r"it must give the same batches in every pass$"):
         kind(2, random_state=0, n_init=1, max_iter=20, tol=0.0).fit(stream)
 
 
 def test_weights_that_change_between_passes_are_noticed(read_again):
     weights = iter([np.ones(6), np.ones(6), *[np.full(6, 2.0)] * 9])
-    with pytest.raises(ValueError, match="it must give the same batches every time"):
+    with pytest.raises(ValueError, match="it must give the same batches in every pass"):
         KMLE(2, random_state=0).fit(lambda: iter([(X, next(weights))]))
 
 
@@ -247,5 +247,5 @@ def test_the_same_numbers_in_another_precision_are_no_change(read_again):
 
 
 def test_weights_beside_batches_are_refused():
-    with pytest.raises(ValueError, match="goes with the batches"):
+    with pytest.raises(ValueError, match="cannot be combined with batches"):
         KMLE(2).fit(Batches([X]), sample_weight=np.ones(6))

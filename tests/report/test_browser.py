@@ -183,4 +183,4 @@ def test_the_last_printed_page_is_not_empty(opened, tmp_path):
     pages = text.rstrip("\f").split("\f")
     assert 2 <= len(pages) <= 8
     assert all(len(page.split()) > 20 for page in pages)
-    assert "How to get it again" in pages[-1]
+    assert "How to reproduce it" in pages[-1]

@@ -1,4 +1,4 @@
-"""New data against a model: what has drifted is said, what has not is not."""
+"""New data compared with a model: what has drifted is said, what has not is not."""
 
 import numpy as np
 import pytest
@@ -55,9 +55,9 @@ def test_the_page_says_it(written):
     X = MODEL.sample(800, 1) + np.array([0.0, 1.5])
     about = {"log_likelihood": -3600.0, "rows": 900, "data": "old.csv"}
     page = written(MODEL, X, ["height", "width"], title="June", about=about, command="kmle report model.json june.csv")
-    assert "June New data against a model: mixture of 2 Gaussian components. Drifted: width." in page.text
-    assert "\N{MINUS SIGN}4.0000 per row of the data then" in page.text
-    assert "Learned from old.csv" in page.text
+    assert "June New data compared with a model: mixture of 2 Gaussian components. Drifted: width." in page.text
+    assert "\N{MINUS SIGN}4.0000 per row of its data" in page.text
+    assert "Fitted to old.csv" in page.text
     assert "kmle report model.json june.csv" in page.text
     assert set(page.panels) >= {"likelihood", "data", "weights", "certainty", "quantiles", "transforms"}
     drift = page.text.partition("Drift of each column")[2]

@@ -180,7 +180,7 @@ def test_without_standard_errors_the_page_says_why(written):
     wide = np.random.default_rng(0).normal(size=(200, 60))
     text = written(KMLE(1, family="gaussian").fit(wide), wide).text
     assert "There are no standard errors: 1891 unknowns are too many" in text
-    assert "The iteration limit was reached before the end" in written(model, X).text
+    assert "The iteration limit ended the fit before it converged" in written(model, X).text
 
 
 def test_the_page_does_not_grow_with_the_rows(written):
@@ -209,9 +209,9 @@ def test_bad_input_is_named(written, tmp_path):
         written(KMLE(2, random_state=0).fit(X).mixture_, X)
     with pytest.raises(ValueError, match="X has 49 rows but the estimator was fitted to 50"):
         written(KMLE(2, random_state=0).fit(X), X[1:])
-    with pytest.raises(ValueError, match="learned batch by batch"):
+    with pytest.raises(ValueError, match="fitted batch by batch"):
         written(KMLE(2, random_state=0).partial_fit(X), X)
-    with pytest.raises(ValueError, match="learned batch by batch"):
+    with pytest.raises(ValueError, match="fitted batch by batch"):
         written(KMLE(2, random_state=0).fit(X).partial_fit(X), X)
     with pytest.raises(ValueError, match="columns names 'c'"):
         written(KMLE(2, random_state=0).fit(X), X, ["c"])
@@ -233,12 +233,12 @@ def test_what_would_take_long_is_left_out_and_said(written):
     X = np.random.default_rng(0).normal(size=(1200, 1))
     model = ExponentialFamilyMixture(120, init="k-mle++", n_init=1, max_iter=2, random_state=0)
     text = written(model.fit(X), X).text
-    assert "Not looked at: comparing 120 components takes long" in text
+    assert "Not computed: comparing 120 components takes long" in text
     many = np.random.default_rng(0).normal(size=(100_001, 1))
-    assert "Not sought: on 100001 rows it would take long" in (
+    assert "Not computed: on 100001 rows it would take long" in (
         text := written(KMLE(2, random_state=0).fit(many), many).text
     )
-    assert "100000 of 100001 rows were looked at." in text
+    assert "100000 of 100001 rows were used." in text
 
 
 @pytest.mark.parametrize("family", ["gaussian", "gamma", "exponential"])

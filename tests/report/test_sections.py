@@ -102,7 +102,7 @@ def test_rows_in_doubt_are_listed_worst_first(written):
     X = np.random.default_rng(0).normal(size=(200, 1)) + np.repeat([[0.0], [3.0]], 100, axis=0)
     model = ExponentialFamilyMixture(2, random_state=0).fit(X)
     text = written(model, X, row_names=lambda row: f"line-{row}-").text
-    listed = text.partition("Rows most in doubt")[2].partition("Least probable rows")[0]
+    listed = text.partition("Least certain rows")[2].partition("Least probable rows")[0]
     worst = np.argsort(-posterior_entropy(model, X))[:10]
     places = [listed.index(f"line-{row}-") for row in worst]
     assert places == sorted(places)
@@ -112,7 +112,7 @@ def test_rows_in_doubt_are_listed_worst_first(written):
 
 def test_certain_rows_are_not_in_doubt(written):
     X = np.repeat([[0.0], [100.0]], 50, axis=0) + np.random.default_rng(0).normal(size=(100, 1))
-    assert "No row is in doubt" in written(KMLE(2, random_state=0).fit(X), X).text
+    assert "Every row has an almost certain component" in written(KMLE(2, random_state=0).fit(X), X).text
 
 
 def test_quantiles_and_transforms_of_the_right_mixture_are_straight_and_flat(written):
@@ -130,9 +130,9 @@ def test_quantiles_and_transforms_of_the_right_mixture_are_straight_and_flat(wri
 
 def test_well_apart_is_not_said_of_an_overfitted_model(written):
     X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
-    assert "well apart" in written(KMLE(3, random_state=0).fit(X), X).text
+    assert "well separated" in written(KMLE(3, random_state=0).fit(X), X).text
     text = written(KMLE(14, random_state=0).fit(X), X).text
-    assert "well apart" not in text
+    assert "well separated" not in text
     assert "too many components" in text
 
 

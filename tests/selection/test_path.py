@@ -207,7 +207,7 @@ def test_a_level_off_the_path_is_refused():
     for k in (0, 3, 1.5):
         with pytest.raises(ValueError, match="from 2 components to 1"):
             path.at(k)
-    with pytest.raises(ValueError, match="labels must be one whole number a row"):
+    with pytest.raises(ValueError, match="labels must be one whole number per row"):
         merge_path_from_labels([[1], [2]], [0], "poisson")
     with pytest.raises(ValueError, match="give a fitted estimator"):
         merge_path_from_fit(KMLE(), [[1]])

@@ -31,7 +31,7 @@ def use(version: str | None) -> None:
     """Makes one of `versions` serve rows packed from now on; None goes back to the best."""
     global _forced
     if version is not None and version not in versions():
-        raise ValueError(f"there is no version {version!r} here; the versions are {', '.join(versions())}")
+        raise ValueError(f"unknown version {version!r}: choose one of {', '.join(versions())}")
     _forced = "numpy" if version == "numpy" else None
     if _found is not None:
         _found.use_instruction_set(_found.instruction_sets()[-1] if version in (None, "numpy") else version)
@@ -47,7 +47,7 @@ def compiled_module(warn: bool = True) -> ModuleType | None:
 @cache
 def _warn_once() -> None:
     warnings.warn(
-        "kmle's compiled kernels are missing, so the NumPy versions serve: same results, slower; "
+        "kmle's compiled kernels are missing, so slower NumPy versions with the same results are used; "
         "reinstall with a C++ compiler on PATH to get them.",
         RuntimeWarning,
         stacklevel=4,

@@ -96,12 +96,10 @@ def _fixpoint(problem: Problem, parameters: Parameters, n_responsibilities: int 
     details = {"gain": first, "gain_per_row": first / problem.total, "left": ahead, "objective": states[0].objective}
     if ahead < LEFT:
         message = (
-            f"EM fixpoint: another step gains {first:.1e} nats, and going on about {ahead:.1e}, less than {LEFT:g}."
+            f"EM fixpoint: the next step gains {first:.1e} nats, all steps together about {ahead:.1e}, below {LEFT:g}."
         )
         return Certificate(FIXPOINT, message, details)
-    message = (
-        f"Not stable: another EM step gains {first:.1e} nats and going on about {ahead:.1e}: lower tol, raise max_iter."
-    )
+    message = f"Not stable: EM would gain {first:.1e} nats in a step, {ahead:.1e} in all: lower tol or raise max_iter."
     return Certificate(NOT_STABLE, message, details)
 
 
@@ -150,7 +148,7 @@ def _single_rows(moves: Moves, details: dict[str, float]) -> Certificate:
 
 def _why(moves: Moves) -> str:
     if moves.spikes == moves.gaining:
-        return "only where a component is left with too few rows for a likelihood with a bound; a prior gives it one"
+        return "only if a component keeps too few rows for a bounded likelihood; a prior bounds it"
     return "algorithm='hartigan' makes such moves"
 
 

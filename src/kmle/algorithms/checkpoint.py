@@ -59,14 +59,15 @@ class Checkpoint:
         for name, value in about.items():
             if self.about.get(name) != value:
                 raise ValueError(
-                    f"the checkpoint {path} is of another fit: {name} was {self.about.get(name)!r} and is {value!r} "
+                    f"the checkpoint {path} belongs to another fit: {name} was {self.about.get(name)!r} and is "
+                    f"{value!r} "
                     "now; use the same settings, or another checkpoint"
                 )
         # A digest may not see all rows, a mean does.
         scale = np.abs(problem.prior_moment).max() + np.abs(self.mean_statistic).max(initial=0.0)
         same = self.content == content and self.mean_statistic.shape == problem.prior_moment.shape
         if not same or np.abs(self.mean_statistic - problem.prior_moment).max() > SAME_DATA * scale:
-            raise ValueError(f"the checkpoint {path} is of other data: give the same data, or another checkpoint")
+            raise ValueError(f"the checkpoint {path} belongs to other data: give the same data, or another checkpoint")
 
 
 class CheckpointWriter:
@@ -171,14 +172,16 @@ def read(path: Path) -> Checkpoint | None:
     if not path.exists():
         return None
     if not zipfile.is_zipfile(path):
-        raise ValueError(f"{path} is no checkpoint of kmle, or not a whole one: delete it to begin anew")
+        raise ValueError(
+            f"{path} is not a valid checkpoint (possibly truncated): delete it to start from the beginning"
+        )
     try:
         with np.load(path, allow_pickle=False) as arrays:
             header = json.loads(arrays["header"].tobytes())
             if header["format"] > FORMAT:
-                raise NewerError(f"the checkpoint {path} is of a newer kmle: update kmle to go on with it")
+                raise NewerError(f"the checkpoint {path} is from a newer version: update kmle to continue it")
             if header["format"] < FORMAT:
-                raise ValueError("it was written by an older kmle; delete it to begin anew")
+                raise ValueError("it is from an older version; delete it to start from the beginning")
             best = None if header["best"] is None else _run(header["best"], "best", arrays)
             return Checkpoint(
                 header["restart"],
@@ -195,7 +198,7 @@ def read(path: Path) -> Checkpoint | None:
     except NewerError:
         raise
     except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile, EOFError) as error:
-        raise ValueError(f"{path} is no checkpoint of kmle, or not a whole one: {error}") from None
+        raise ValueError(f"{path} is not a valid checkpoint (possibly truncated): {error}") from None
 
 
 def _described(run: Run, name: str, arrays: dict[str, Any], with_labels: bool) -> dict[str, Any]:

@@ -179,7 +179,7 @@ def _prescribed(line: _Line, weights: Array) -> tuple[Indices, Indices]:
     cost = 2.0**k * k * m * max(1.0, np.log2(m))
     if cost > MAX_PRESCRIBED:
         raise ValueError(
-            f"algorithm='exact' with unequal prescribed weights tries every order of the {k} components on {m} "
+            f"algorithm='exact' with unequal prescribed weights tries every order of {k} components on {m} "
             "distinct values, which is too many here: prescribe equal weights, or use 'hartigan' or 'swap'"
         )
     with np.errstate(divide="ignore"):

@@ -199,7 +199,7 @@ class Fit:
     n_iter: int
     stop_reason: str
     removed: tuple[int, ...]
-    """Components, by their place in the start, that lost all their rows and left."""
+    """The removed components, by their index in the start."""
     seconds: float
     objective: float
     complete_log_likelihood: float

@@ -62,15 +62,13 @@ class Commands(_WithExamples, TyperGroup):
             _print_message("interrupted")
             raise typer.Exit(FAILED) from None
         except MemoryError:
-            _print_message("there is not enough memory for this: use fewer rows, columns or components, or --stream")
+            _print_message("not enough memory: use fewer rows, columns or components, or --stream")
             raise typer.Exit(FAILED) from None
         except Exception as error:
             # What ends a command on purpose, or is wrong usage, knows its exit code.
             if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
                 raise
-            _print_message(
-                f"kmle failed on an error of its own, {type(error).__name__}: {error}; KMLE_DEBUG=1 shows where"
-            )
+            _print_message(f"internal error, {type(error).__name__}: {error}; set KMLE_DEBUG=1 to see the traceback")
             if os.environ.get("KMLE_DEBUG"):
                 traceback.print_exc()
             raise typer.Exit(FAILED) from None
@@ -133,7 +131,7 @@ def examples(*lines: str) -> str:
 app = typer.Typer(
     name="kmle",
     cls=Commands,
-    help="Learn mixtures of any exponential family from a table.",
+    help="Fit mixtures of any exponential family to a table.",
     epilog=examples("kmle demo", "kmle fit data.csv -k 3", "kmle fit data.csv --family gamma --out model.json"),
     no_args_is_help=True,
     rich_markup_mode="rich",

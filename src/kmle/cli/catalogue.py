@@ -18,7 +18,7 @@ DEMO_FILES = ("faithful.json", "faithful.png", "faithful.html")
 
 @app.command(cls=Command, epilog=examples("kmle families", "kmle families --json"))
 def families(json: o.Json = False) -> None:
-    """List the families: what data they take, and their parameters."""
+    """List the families, their data and their parameters."""
     from rich import box
     from rich.table import Table
 
@@ -63,7 +63,7 @@ def _entries() -> list[dict[str, Any]]:
 
 
 def _data(kind: Any) -> str:
-    """The support in a few words; some families need to know their facts before they can tell."""
+    """The support in a few words; for some families it depends on fixed parameters."""
     from ..families.support import PositiveDefinite, Simplex, Support, UnitSphere
 
     short = {
@@ -96,12 +96,14 @@ def demo(
     directory: Annotated[
         str | None,
         typer.Option(
-            metavar="DIRECTORY", help="Where to write; made if missing. By default kmle-demo.", show_default=False
+            metavar="DIRECTORY",
+            help="Directory to write to; created if missing. By default kmle-demo.",
+            show_default=False,
         ),
     ] = None,
     force: o.Force = False,
 ) -> None:
-    """Learn two kinds of eruptions of a geyser from bundled data, and plot them."""
+    """Fit two kinds of eruptions of a geyser from bundled data, and plot them."""
     from importlib.resources import as_file, files
 
     from .fit import about, show_fit
@@ -132,8 +134,9 @@ def _demo_folder(directory: str | None, force: bool) -> Path:
     else:
         place = Path(directory)
     if place.exists() and not place.is_dir():
-        raise ValueError(f"{place} is a file: give a directory to write to")
-    check_files({name: str(place / name) for name in DEMO_FILES if (place / name).exists()}, [], force)
+        raise ValueError(f"{place} is a file: give a directory")
+    files = zip(("model", "plot", "report"), DEMO_FILES, strict=True)
+    check_files({what: str(place / name) for what, name in files if (place / name).exists()}, [], force)
     place.mkdir(parents=True, exist_ok=True)
     return place
 

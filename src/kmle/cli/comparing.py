@@ -25,11 +25,11 @@ Figures = dict[str, dict[str, float]]
 def compare(
     model: o.ModelPath,
     other: Annotated[str, typer.Argument(metavar="OTHER", help="The model to compare it with.")],
-    draws: Annotated[int, typer.Option(metavar="N", min=100, help="Rows drawn for each estimate.")] = 100_000,
+    draws: Annotated[int, typer.Option(metavar="N", min=100, help="Rows to draw for each estimate.")] = 100_000,
     seed: o.Seed = 0,
     json: o.Json = False,
 ) -> None:
-    """Measure how far apart two models are, in nats."""
+    """Measure the divergence between two models, in nats."""
     from ..io.models import read_model
 
     terminal = Terminal()

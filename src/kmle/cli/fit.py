@@ -30,7 +30,7 @@ MOST_SCORES = 10_000_000
 K = Annotated[
     int | None,
     typer.Option(
-        "-k", "--components", min=1, help="How many components; selected from 1 to 10 by default.", show_default=False
+        "-k", "--components", min=1, help="Number of components; by default selected from 1 to 10.", show_default=False
     ),
 ]
 
@@ -74,13 +74,16 @@ def fit(
     out: o.ModelOut = None,
     labels: Annotated[
         str | None,
-        typer.Option(metavar="TABLE", help="Write each row's component here.", rich_help_panel=o.OUTPUT),
+        typer.Option(metavar="TABLE", help="Write the component of each row to this file.", rich_help_panel=o.OUTPUT),
     ] = None,
     plot: Annotated[
-        str | None, typer.Option(metavar="PICTURE", help="Plot the fit here (PNG, SVG, PDF).", rich_help_panel=o.OUTPUT)
+        str | None,
+        typer.Option(
+            metavar="PLOT", help="Write a plot of the fit to this file (PNG, SVG, PDF).", rich_help_panel=o.OUTPUT
+        ),
     ] = None,
     report: Annotated[
-        str | None, typer.Option(metavar="PAGE.html", help="Write a report here.", rich_help_panel=o.OUTPUT)
+        str | None, typer.Option(metavar="PAGE.html", help="Write a report to this file.", rich_help_panel=o.OUTPUT)
     ] = None,
     title: Title = None,
     force: o.Force = False,
@@ -88,7 +91,7 @@ def fit(
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
-    """Learn a mixture from a table and print its components."""
+    """Fit a mixture to a table and print its components."""
     terminal = Terminal(quiet, verbose)
     n_init, steps, how = o.n_init_of(restarts), o.resolution_of(resolution), o.algorithm_of(algorithm, hard)
     plot, report = plot_name(plot), page_name(report)
@@ -125,7 +128,7 @@ def fit(
         outcome = learn(terminal, table, chosen, k, options)
     _write(terminal, outcome, table, out, labels, drop_missing)
     if outcome.interrupted:
-        kept = f"it is in {out}" if out else "--out would have kept it"
+        kept = f"it is in {out}" if out else "--out saves it"
         terminal.note(f"stopped by Ctrl-C before the end: this is the best model so far, and {kept}")
     _draw(outcome, table, plot, report, seed, title)
     _show(terminal, outcome, table, json)
@@ -137,9 +140,9 @@ def fit(
 
 def _check_checkpoint(k: int | None, checkpoint: str | None, resume: bool) -> None:
     if resume and checkpoint is None:
-        raise ValueError("--resume needs --checkpoint: name the file that an earlier fit saved its state in")
+        raise ValueError("--resume needs --checkpoint: name the file with the state of the earlier fit")
     if checkpoint is not None and k is None:
-        raise ValueError("--checkpoint needs -k: it saves the state of one fit, and selecting k makes many")
+        raise ValueError("--checkpoint needs -k: it saves the state of one fit, but selecting k runs many")
 
 
 def _selected(
@@ -153,7 +156,7 @@ def _selected(
     tried = range(1, MOST_COMPONENTS + 1)
     _, outcome = choose(terminal, table, [family], tried, criterion, options, only_best=True)
     k, most = outcome.plan.n_components, min(MOST_COMPONENTS, len(table))
-    details = f"k: {k}, the best from 1 to {most} by {criterion.upper()} (-k chooses another)"
+    details = f"k: {k}, the best from 1 to {most} by {criterion.upper()} (-k sets another)"
     if k == MOST_COMPONENTS:
         details += f"; it is the largest that was tried, `kmle select -k 1-{2 * MOST_COMPONENTS}` tries more"
     terminal.note(details)

@@ -13,7 +13,7 @@ from .terminal import Terminal
 ALGORITHMS = "As in kmle fit; em by default, k-mle for patches of more than 16 columns."
 GAUSSIANS = ("gaussian", "diagonal-gaussian", "spherical-gaussian")
 AMPLITUDES = ("rayleigh", "gamma", "weibull")
-FAMILIES = f"{', '.join(GAUSSIANS)}; or {', '.join(AMPLITUDES)}, which segment a grey image by its amplitudes."
+FAMILIES = f"{', '.join(GAUSSIANS)}; or {', '.join(AMPLITUDES)}, which segment a grey image by amplitude."
 # The labels of superpixels are written as 16-bit images.
 MOST_SUPERPIXELS = 2**16 - 1
 
@@ -28,29 +28,31 @@ MOST_SUPERPIXELS = 2**16 - 1
 )
 def image(
     image: Annotated[str, typer.Argument(metavar="IMAGE", help="An image file: PNG, JPEG, TIFF, ...")],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIRECTORY", help="Where to write; made if missing.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="DIRECTORY", help="Directory to write to; created if missing.")
+    ],
     force: o.Force = False,
-    k: Annotated[int, typer.Option("-k", metavar="N", help="How many components.", min=1)] = 32,
-    patch: Annotated[int, typer.Option(metavar="S", help="Squares of S x S pixels instead of pixels.", min=1)] = 1,
-    scale: Annotated[float, typer.Option(help="How much position counts against colour.")] = 1.0,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of components.", min=1)] = 32,
+    patch: Annotated[int, typer.Option(metavar="S", help="Fit patches of S x S pixels instead of pixels.", min=1)] = 1,
+    scale: Annotated[float, typer.Option(help="Weight of position relative to colour.")] = 1.0,
     family: Annotated[str, typer.Option(metavar="FAMILY", help=FAMILIES)] = "gaussian",
     algorithm: Annotated[str | None, typer.Option(metavar="NAME", help=ALGORITHMS)] = None,
-    figure: Annotated[bool, typer.Option("--figure", help="One contact sheet instead of single images.")] = False,
+    figure: Annotated[bool, typer.Option("--figure", help="Write one contact sheet instead of single images.")] = False,
     superpixels: Annotated[
-        int | None, typer.Option(metavar="N", help="Cut the image into about N pieces too.", min=1)
+        int | None, typer.Option(metavar="N", help="Also segment the image into about N superpixels.", min=1)
     ] = None,
     rates: Annotated[
         str | None, typer.Option(metavar="K,K,...", help="Compare size and quality at these numbers of components.")
     ] = None,
     window: Annotated[int, typer.Option(metavar="S", help="Amplitudes: average over S x S pixels first.", min=1)] = 1,
     restarts: Annotated[
-        str, typer.Option(metavar="auto|N", help="Amplitudes: starts to try; exactly N, or as many as pay.")
+        str, typer.Option(metavar="auto|N", help="Amplitudes: number of starts; exactly N, or auto.")
     ] = "auto",
-    seed: Annotated[int, typer.Option(help="The seed of all random draws.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random draws.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
-    """Learn the mixture of an image and show what it finds."""
+    """Fit a mixture to an image and draw its figures."""
     from ..images import run
     from .sheets import details_table
 
@@ -59,7 +61,7 @@ def image(
     _check_options(family, algorithm, scale, window)
     _check_files(image, out, force)
     _check_size(image, patch, superpixels)
-    with terminal.working(f"learning {k} components of {image}"):
+    with terminal.working(f"fitting {k} components to {image}"):
         made = run(
             image,
             out,
@@ -96,9 +98,9 @@ def _check_options(family: str, algorithm: str | None, scale: float, window: int
     if family not in known:
         near = get_close_matches(family, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"--family {family} is not for images: {hint}there are {', '.join(known)}")
+        raise ValueError(f"--family {family} does not apply to images: {hint}choose one of {', '.join(known)}")
     if algorithm is not None and algorithm not in (*SOFT, *HARD):
-        raise ValueError(f"--algorithm {algorithm} is not for images: there are {', '.join((*SOFT, *HARD))}")
+        raise ValueError(f"--algorithm {algorithm} does not apply to images: choose one of {', '.join((*SOFT, *HARD))}")
     if not 0 < scale < float("inf"):
         raise ValueError(f"--scale is {scale:g}: give a positive number")
     if window % 2 == 0:
@@ -110,10 +112,12 @@ def _check_files(image: str, out: str, force: bool) -> None:
 
     source, folder = existing_file(image), Path(out)
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"--out {out} is a file: give a directory to write to")
+        raise ValueError(f"--out {out} is a file: give a directory")
     if folder.is_dir():
         if source.resolve().parent == folder.resolve():
-            raise ValueError(f"--out {out} is where {image} lies, which might be replaced: give another directory")
+            raise ValueError(
+                f"--out {out} is the directory of {image}, which could be overwritten: give another directory"
+            )
         if not force and any(folder.iterdir()):
             raise ValueError(f"--out {out} is not empty: give another directory, or --force to replace files in it")
 
@@ -125,10 +129,12 @@ def _check_size(image: str, patch: int, superpixels: int | None) -> None:
     read = read_image(image)
     pixels = read.width * read.height
     if patch > min(read.width, read.height):
-        raise ValueError(f"--patch is {patch} but the image has {read.width} x {read.height} pixels: give less")
+        raise ValueError(
+            f"--patch is {patch} but the image has {read.width} x {read.height} pixels: give a smaller patch"
+        )
     most = min(pixels, MOST_SUPERPIXELS)
     if superpixels is not None and superpixels > most:
-        raise ValueError(f"--superpixels is {superpixels}: an image of {pixels} pixels is cut into 1 to {most} pieces")
+        raise ValueError(f"--superpixels is {superpixels}: an image of {pixels} pixels has 1 to {most} segments")
 
 
 def _numbers(text: str | None) -> list[int] | None:

@@ -113,7 +113,7 @@ def resolved_family(terminal: Terminal, words: str | None, table: Data) -> Expon
         return named
     guess = guess_family(first.rows, first.columns, first.categories)
     where = "" if first.first_row is None else f" in the first {counted(len(first), 'row')}"
-    terminal.note(f"family: {words_from_family(guess.family)}, as {guess.reason}{where} (--family chooses another)")
+    terminal.note(f"family: {words_from_family(guess.family)}, as {guess.reason}{where} (--family sets another)")
     return guess.family
 
 
@@ -126,7 +126,9 @@ def _report_constants(terminal: Terminal, table: Table) -> None:
     if names:
         what = f"column {listed(names, 4)} is" if len(names) == 1 else f"columns {listed(names, 4)} are"
         where = "" if table.first_row is None else f" in the first {counted(len(table), 'row')}"
-        terminal.note(f"note: {what} constant{where} and cannot tell components apart: --columns chooses others")
+        terminal.note(
+            f"note: {what} constant{where} and cannot separate components: select other columns with --columns"
+        )
 
 
 def learn(

@@ -34,7 +34,7 @@ class CentroidName(StrEnum):
 
 @app.command(cls=Command, epilog=examples("kmle show model.json", "kmle show model.json --json"))
 def show(model: o.ModelPath, json: o.Json = False) -> None:
-    """Print what is in a model file."""
+    """Show the contents of a model file."""
     from ..io.models import model_dict, read_model
     from .figures import shape_dict
     from .sheets import category_details, details_table, left_out, plain, widest_table
@@ -77,7 +77,7 @@ def _described(value: Any) -> str:
 )
 def sample(
     model: o.ModelPath,
-    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows to draw.")] = 1000,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="Number of rows to draw.")] = 1000,
     seed: o.Seed = 0,
     labels: Annotated[bool, typer.Option("--labels", help="Add the component of each row.")] = False,
     out: o.TableOut = "-",
@@ -116,19 +116,22 @@ def _named(column: Any, name: str, content: Model) -> Any:
 def simplify(
     model: o.ModelPath,
     k: Annotated[
-        int | None, typer.Option("-k", "--components", min=1, help="Components to keep.", show_default=False)
+        int | None, typer.Option("-k", "--components", min=1, help="Number of components to keep.", show_default=False)
     ] = None,
     tolerance: Annotated[
         float | None,
         typer.Option(
-            metavar="NATS", min=0.0, help="Or as few as a loss up to this allows, in nats.", show_default=False
+            metavar="NATS",
+            min=0.0,
+            help="Instead of -k: the largest loss, in nats; the fewest components are kept.",
+            show_default=False,
         ),
     ] = None,
     method: Annotated[
-        MethodName, typer.Option(help="Merge pairs, or cluster components as well.")
+        MethodName, typer.Option(help="Merge pairs of components, or also cluster them.")
     ] = MethodName.CLUSTERING,
     centroid: Annotated[
-        CentroidName, typer.Option(help="Which divergence is kept low; right keeps the mixture's moments.")
+        CentroidName, typer.Option(help="Side of the divergence; right keeps the moments of the mixture.")
     ] = CentroidName.RIGHT,
     seed: o.Seed = 0,
     out: o.ModelOut = None,
@@ -141,14 +144,14 @@ def simplify(
     from .sheets import details_table, widest_table
 
     if (k is None) == (tolerance is None):
-        raise ValueError("say how far to simplify, by one of -k 4 and --tolerance 0.01")
+        raise ValueError("give either -k 4 or --tolerance 0.01")
     from .. import simplify as merge
 
     terminal = Terminal(quiet)
     check_files({"--out": out}, [model], force)
     content = read_model(model)
     if k is not None and k > content.mixture.n_components:
-        raise ValueError(f"-k is {k} but {model} has only {content.mixture.n_components} components: ask for fewer")
+        raise ValueError(f"-k is {k} but {model} has only {content.mixture.n_components} components: use fewer")
     with terminal.working("simplifying"):
         simpler = merge(
             content.mixture, k, tolerance=tolerance, method=str(method), centroid=str(centroid), random_state=seed

@@ -28,17 +28,19 @@ def _single(words: str) -> ExponentialFamily:
 
     name, _, tail = words.partition(":")
     if name == "product":
-        raise ValueError("the family 'product' is named by its blocks: --family poisson+gamma, say")
+        raise ValueError("columns of different kinds have one family each: write --family poisson+gamma")
     if name not in FAMILIES:
         near = get_close_matches(name.lower().replace("_", "-"), FAMILIES, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"there is no family {name!r}: {hint}`kmle families` lists them")
+        raise ValueError(f"unknown family {name!r}: {hint}`kmle families` lists all")
     known = [field.name for field in fields(FAMILIES[name])]
     fixed: dict[str, Any] = {}
     for pair in filter(None, tail.split(",")):
         name_given, sign, value = pair.partition("=")
         if name_given.strip() not in known or not sign:
-            raise ValueError(f"--family {words}: {name} has the facts {', '.join(known)}; write {name}:{known[-1]}=...")
+            raise ValueError(
+                f"--family {words}: {name} has the fixed parameters {', '.join(known)}; write {name}:{known[-1]}=..."
+            )
         fixed[name_given.strip()] = _number(words, value)
     needed = _needed(name, fixed)
     if needed:

@@ -63,24 +63,26 @@ Columns = Annotated[
         "--columns",
         "-c",
         metavar="A,B",
-        help="Columns to use; by default all but row numbers and ids.",
+        help="Columns to use; by default all except row numbers and ids.",
         rich_help_panel=TABLE,
     ),
 ]
 Weights = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="The column that says how often each row counts.", rich_help_panel=TABLE),
+    typer.Option(
+        metavar="COLUMN", help="Column with the weight of each row; 2 counts a row twice.", rich_help_panel=TABLE
+    ),
 ]
-IgnoreText = Annotated[bool, typer.Option("--ignore-text", help="Leave out columns of text.", rich_help_panel=TABLE)]
+IgnoreText = Annotated[bool, typer.Option("--ignore-text", help="Omit columns of text.", rich_help_panel=TABLE)]
 DropMissing = Annotated[
-    bool, typer.Option("--drop-missing", help="Leave out rows with missing values.", rich_help_panel=TABLE)
+    bool, typer.Option("--drop-missing", help="Drop rows with missing values.", rich_help_panel=TABLE)
 ]
 Categorical = Annotated[
     str | None,
     typer.Option(
         "--categorical",
         metavar="A,B",
-        help="Columns of text (or numbers) to take as categories.",
+        help="Columns of text (or numbers) to read as categories.",
         show_default=False,
         rich_help_panel=TABLE,
     ),
@@ -89,7 +91,7 @@ Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
-        help="Whether the first line of a text file names the columns; found out by default.",
+        help="Whether the first line of a text file names the columns; detected by default.",
         show_default=False,
         rich_help_panel=TABLE,
     ),
@@ -98,7 +100,7 @@ Separator = Annotated[
     str | None,
     typer.Option(
         metavar="MARK",
-        help="What separates the fields of a text file (tab, space and the like by name); found out by default.",
+        help="Field separator of a text file (a mark, or a name such as tab or space); detected by default.",
         show_default=False,
         rich_help_panel=TABLE,
     ),
@@ -106,24 +108,24 @@ Separator = Annotated[
 Encoding = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="The encoding of a text file: utf-8 by default.", show_default=False, rich_help_panel=TABLE
+        metavar="NAME", help="Encoding of a text file; utf-8 by default.", show_default=False, rich_help_panel=TABLE
     ),
 ]
 Thousands = Annotated[
     str | None,
     typer.Option(
         metavar="MARK",
-        help="What groups the digits of numbers in a text file: , for 1,250,000.",
+        help="Thousands separator of a text file: , for 1,250,000.",
         show_default=False,
         rich_help_panel=TABLE,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist already.", rich_help_panel=OUTPUT)]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.", rich_help_panel=OUTPUT)]
 Hard = Annotated[
     bool,
     typer.Option(
         "--hard",
-        help="Cluster: every row belongs to one component. The same as --algorithm k-mle.",
+        help="Assign every row to one component. The same as --algorithm k-mle.",
         rich_help_panel=LEARNING,
     ),
 ]
@@ -133,7 +135,7 @@ Family = Annotated[
         "--family",
         "-f",
         metavar="NAME",
-        help="The family, as `kmle families` lists them; guessed from the columns by default. Fixed parameters follow "
+        help="Family from the list of `kmle families`; guessed from the columns by default. Fixed parameters follow "
         "a colon (binomial:trials=10), columns of different kinds are joined (poisson+gamma).",
         autocompletion=_family_names,
         rich_help_panel=LEARNING,
@@ -144,31 +146,29 @@ Algorithm = Annotated[
     typer.Option(
         "--algorithm",
         "-a",
-        help="How to learn: em by default. em and sparse-em are soft, the others hard.",
+        help="Algorithm; em by default. em and sparse-em are soft, the others hard.",
         show_default=False,
         rich_help_panel=LEARNING,
     ),
 ]
 Criterion = Annotated[
     CriterionName,
-    typer.Option(help="What selects the number of components; lower is better.", rich_help_panel=LEARNING),
+    typer.Option(help="Criterion that selects the number of components; lower is better.", rich_help_panel=LEARNING),
 ]
 Init = Annotated[
     InitName | None,
-    typer.Option(help="The kind of starts; several kinds by default.", show_default=False, rich_help_panel=LEARNING),
+    typer.Option(help="Kind of starts; several kinds by default.", show_default=False, rich_help_panel=LEARNING),
 ]
 Prior = Annotated[
     float,
-    typer.Option(
-        min=0.0, metavar="N", help="Pseudo-observations that keep components regular.", rich_help_panel=LEARNING
-    ),
+    typer.Option(min=0.0, metavar="N", help="Strength of the prior, in pseudo-observations.", rich_help_panel=LEARNING),
 ]
 Resolution = Annotated[
     str,
     typer.Option(
         "--resolution",
         metavar="auto|none|STEPS",
-        help="Steps the columns were rounded to, one or one per column (0.1,0,5): no component is narrower.",
+        help="Rounding steps of the columns, one or one per column (0.1,0,5); they bound the width of components.",
         rich_help_panel=LEARNING,
     ),
 ]
@@ -177,7 +177,7 @@ Restarts = Annotated[
     typer.Option(
         "--restarts",
         metavar="auto|N",
-        help="Starts to try: exactly N, or as many as pay, with moves that leave local optima.",
+        help="Number of starts: exactly N, or auto: several, with moves that escape local optima.",
         rich_help_panel=LEARNING,
     ),
 ]
@@ -187,7 +187,7 @@ MaxIter = Annotated[
         "--max-iter",
         metavar="N",
         min=1,
-        help="Most iterations: 300 by default, 1000 for em.",
+        help="Maximum number of iterations; 300 by default, 1000 for em.",
         show_default=False,
         rich_help_panel=LEARNING,
     ),
@@ -196,13 +196,15 @@ Stream = Annotated[
     bool,
     typer.Option(
         "--stream",
-        help="Read the table batch after batch in little memory: CSV, Parquet, Arrow or NPY of any size.",
+        help="Read the table in batches, with little memory: CSV, Parquet, Arrow or NPY of any size.",
         rich_help_panel=TABLE,
     ),
 ]
 Checkpoint = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Save the state of the fit here, every few seconds.", rich_help_panel=LEARNING),
+    typer.Option(
+        metavar="FILE", help="Save the state of the fit to this file every few seconds.", rich_help_panel=LEARNING
+    ),
 ]
 Resume = Annotated[
     bool,
@@ -210,15 +212,17 @@ Resume = Annotated[
         "--resume", help="Continue from the state in --checkpoint, if the file exists.", rich_help_panel=LEARNING
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, help="The seed of all random draws.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random draws.")]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", metavar="N", min=1, help="Threads; all cores by default.", rich_help_panel=LEARNING),
+    typer.Option(
+        "--jobs", "-j", metavar="N", min=1, help="Number of threads; all cores by default.", rich_help_panel=LEARNING
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", rich_help_panel=OUTPUT)]
 ModelOut = Annotated[
     str | None,
-    typer.Option("--out", "-o", metavar="MODEL.json", help="Write the model here.", rich_help_panel=OUTPUT),
+    typer.Option("--out", "-o", metavar="MODEL.json", help="Write the model to this file.", rich_help_panel=OUTPUT),
 ]
 TableOut = Annotated[
     str,
@@ -226,11 +230,11 @@ TableOut = Annotated[
         "--out",
         "-o",
         metavar="TABLE",
-        help="Write here, in the format the extension names; - is CSV on standard output.",
+        help="File to write, in the format of its extension; - is CSV on standard output.",
         rich_help_panel=OUTPUT,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=TALK)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.", rich_help_panel=TALK)]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log each step.", rich_help_panel=TALK)]
 
 
@@ -243,7 +247,7 @@ def n_init_of(restarts: str) -> int | str:
     if restarts == "auto":
         return restarts
     if not restarts.isdecimal() or int(restarts) < 1:
-        raise ValueError(f"--restarts is {restarts}: write auto, or a whole number from 1 on")
+        raise ValueError(f"--restarts is {restarts}: write auto or a whole number of at least 1")
     return int(restarts)
 
 
@@ -268,7 +272,7 @@ def split_columns(columns: str | None, option: str = "--columns") -> list[str] |
         return None
     names = [name.strip() for name in columns.split(",") if name.strip()]
     if not names:
-        raise ValueError(f"{option} names no column: write {option} a,b")
+        raise ValueError(f"{option} is empty: write {option} a,b")
     return names
 
 

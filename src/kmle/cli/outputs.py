@@ -34,7 +34,7 @@ def _named(
     if path is None:
         return None
     if path == "-":
-        raise ValueError(f"{option} does not go to standard output: give the name of a file")
+        raise ValueError(f"{option} cannot be written to standard output: give a file name")
     if package is not None and find_spec(package) is None:
         raise ModuleNotFoundError(f"{option} needs {package}: pip install 'kmle[{extra}]'", name=package)
     place = Path(path)
@@ -43,7 +43,7 @@ def _named(
     if place.suffix == "":
         return f"{path}{formats[0]}"
     if place.suffix.lower() not in formats:
-        raise ValueError(f"{option} {path}: there is no format {place.suffix}; use {', '.join(formats)}")
+        raise ValueError(f"{option} {path}: unknown format {place.suffix}; use {', '.join(formats)}")
     return path
 
 
@@ -68,13 +68,11 @@ def check_checkpoint(checkpoint: str | None, inputs: Sequence[str | None], resum
     if checkpoint is None:
         return
     if checkpoint == "-":
-        raise ValueError("--checkpoint does not go to standard output: give the name of a file")
+        raise ValueError("--checkpoint cannot be written to standard output: give a file name")
     from ..io.outputs import check_outputs, is_regular
 
     check_outputs({"--checkpoint": checkpoint}, inputs, force=True)
     if Path(checkpoint).exists() and not is_regular(checkpoint):
-        raise ValueError(f"--checkpoint {checkpoint} is a device or a pipe: give the name of a file")
+        raise ValueError(f"--checkpoint {checkpoint} is a device or a pipe: give a file name")
     if is_regular(checkpoint) and not (resume or force):
-        raise ValueError(
-            f"--checkpoint {checkpoint}: the file exists already; --resume continues from it, --force replaces it"
-        )
+        raise ValueError(f"--checkpoint {checkpoint}: the file exists; --resume continues from it, --force replaces it")

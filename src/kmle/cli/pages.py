@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Title = Annotated[
     str | None,
     typer.Option(
-        "--title", metavar="TEXT", help="The title of the page; the data's name by default.", rich_help_panel=OUTPUT
+        "--title", metavar="TEXT", help="Title of the page; by default the name of the data.", rich_help_panel=OUTPUT
     ),
 ]
 

@@ -32,7 +32,7 @@ class KindName(StrEnum):
 
 Show = Annotated[
     str | None,
-    typer.Option("--show", metavar="A,B", help="Columns to draw; all by default.", rich_help_panel=o.OUTPUT),
+    typer.Option("--show", metavar="A,B", help="Columns to plot; all by default.", rich_help_panel=o.OUTPUT),
 ]
 
 
@@ -54,12 +54,17 @@ def plot(
     encoding: o.Encoding = None,
     thousands: o.Thousands = None,
     kind: Annotated[
-        KindName, typer.Option(help="The mixture over the data, cells, certainty of labels, or quantiles.")
+        KindName, typer.Option(help="Plot the mixture over the data, cells, certainty of labels, or quantiles.")
     ] = KindName.FIT,
     show: Show = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="PICTURE", help="PNG, SVG or PDF; DATA's name .png by default."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PLOT",
+            help="File to write (PNG, SVG or PDF); by default the name of DATA with .png.",
+        ),
     ] = None,
     force: o.Force = False,
     quiet: o.Quiet = False,
@@ -97,12 +102,13 @@ def report(
     thousands: o.Thousands = None,
     title: Title = None,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="PAGE.html", help="The page; DATA's name .html by default.")
+        str | None,
+        typer.Option("--out", "-o", metavar="PAGE.html", help="Page to write; by default the name of DATA with .html."),
     ] = None,
     force: o.Force = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Write a page on new data against a model: the drift of each column and of the likelihood."""
+    """Write a page that compares new data with a model: the drift of each column and of the likelihood."""
     terminal = Terminal(quiet)
     target = page_name(out or f"{_name_of(data)}.html", "--out") or ""
     check_files({"--out": target}, [model, data], force)

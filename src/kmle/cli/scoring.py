@@ -47,11 +47,9 @@ def predict(
     thousands: o.Thousands = None,
     stream: o.Stream = False,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", "-p", help="Add the probability of every component.")
+        bool, typer.Option("--probabilities", "-p", help="Add the probabilities of all components.")
     ] = False,
-    append: Annotated[
-        bool, typer.Option("--append", help="Keep all columns of the table and append the labels to them.")
-    ] = False,
+    append: Annotated[bool, typer.Option("--append", help="Append the labels to all columns of the table.")] = False,
     out: o.TableOut = "-",
     force: o.Force = False,
     quiet: o.Quiet = False,
@@ -97,7 +95,11 @@ def score(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", "-o", metavar="TABLE", help="Write each row's log-density here.", rich_help_panel=o.OUTPUT
+            "--out",
+            "-o",
+            metavar="TABLE",
+            help="Write the log-density of each row to this file.",
+            rich_help_panel=o.OUTPUT,
         ),
     ] = None,
     force: o.Force = False,
@@ -212,6 +214,6 @@ def model_and_table(terminal: Terminal, model: str, asked: Asked, stream: bool) 
     needed, given = content.mixture.family.n_features or 1, len(table.columns)
     if given != needed:
         raise ValueError(
-            f"{model} has {counted(needed, 'column')}, {asked.path} gives {given}: choose them with --columns"
+            f"{model} has {counted(needed, 'column')}, {asked.path} has {given}: select them with --columns"
         )
     return content, table

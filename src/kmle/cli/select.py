@@ -63,10 +63,13 @@ def select(
     jobs: o.Jobs = None,
     out: o.ModelOut = None,
     table: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="Write all candidates here.", rich_help_panel=o.OUTPUT)
+        str | None, typer.Option(metavar="TABLE", help="Write all candidates to this file.", rich_help_panel=o.OUTPUT)
     ] = None,
     report: Annotated[
-        str | None, typer.Option(metavar="PAGE.html", help="Write a report on the best here.", rich_help_panel=o.OUTPUT)
+        str | None,
+        typer.Option(
+            metavar="PAGE.html", help="Write a report on the best candidate to this file.", rich_help_panel=o.OUTPUT
+        ),
     ] = None,
     title: Title = None,
     force: o.Force = False,
@@ -74,7 +77,7 @@ def select(
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
-    """Compare numbers of components, and families, by a criterion."""
+    """Compare numbers of components and families by a criterion."""
     terminal = Terminal(quiet, verbose)
     numbers, n_init, how = _numbers(k), o.n_init_of(restarts), o.algorithm_of(algorithm, hard)
     check_table_output(table)
@@ -112,7 +115,7 @@ def _numbers(text: str) -> list[int]:
     except ValueError:
         numbers = []
     if not numbers or min(numbers) < 1:
-        raise ValueError(f"-k {text} is no list of numbers of components: write 1-10, or 2,4,8")
+        raise ValueError(f"-k {text} is not a list of numbers of components: write 1-10 or 2,4,8")
     return numbers
 
 
@@ -183,7 +186,7 @@ def _report(
     if out is not None:
         write_model(out, mixture, table.columns, message, table.categories)
     if outcome.interrupted:
-        kept = f"the best of them is in {out}" if out else "--out would have kept the best of them"
+        kept = f"the best of them is in {out}" if out else "--out saves the best of them"
         terminal.note(f"stopped by Ctrl-C before the end: these are the candidates so far, and {kept}")
     if as_json:
         compared = {"criterion": selection.criterion, "candidates": _records(selection)}

@@ -123,9 +123,9 @@ def left_out(mixture: Mixture) -> str | None:
     """What the table does not show."""
     gone = mixture.n_components - MOST_COMPONENTS
     wide = len(_line_names(mixture.family, None)) > MOST_COLUMNS
-    parts = [f"{gone} lighter components" if gone > 0 else "", "further columns" if wide else ""]
+    parts = [f"{gone} components of lower weight" if gone > 0 else "", "further columns" if wide else ""]
     left = " and ".join(filter(None, parts))
-    return f"The table leaves out {left}; --json prints all." if left else None
+    return f"The table omits {left}; --json prints everything." if left else None
 
 
 def _shown_components(mixture: Mixture) -> list[int]:

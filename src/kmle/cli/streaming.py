@@ -37,10 +37,10 @@ def check_streamed(
         raise ValueError("--stream needs -k: selecting the number of components needs the data in memory")
     if algorithm not in STREAMED:
         raise ValueError(
-            f"--algorithm {algorithm} needs the data in memory: with --stream there are {', '.join(STREAMED)}"
+            f"--algorithm {algorithm} needs the data in memory: with --stream use one of {', '.join(STREAMED)}"
         )
     if algorithm == AlgorithmName.ONLINE and checkpoint is not None:
-        raise ValueError("--checkpoint is of no use here: --algorithm online goes over a stream only once")
+        raise ValueError("--checkpoint cannot be combined with --algorithm online on a stream, which is read only once")
     for option, path in (("--plot", plot), ("--report", report)):
         if path is not None:
             raise ValueError(f"{option} cannot be combined with --stream: it needs the data in memory")

@@ -112,7 +112,7 @@ def _without_ids(terminal: Terminal, table: Table) -> list[str] | None:
         return None
     what = f"column {listed(ids)} numbers" if len(ids) == 1 else f"columns {listed(ids)} number"
     verb, bring = ("was", "it") if len(ids) == 1 else ("were", "them")
-    terminal.note(f"note: {table.source}: {what} the rows and {verb} left out (--columns brings {bring} back)")
+    terminal.note(f"note: {table.source}: {what} the rows and {verb} omitted (select {bring} with --columns)")
     return [name for name in table.columns if name not in ids]
 
 

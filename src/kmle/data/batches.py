@@ -62,12 +62,22 @@ class Chunk:
 
 
 class Batches:
-    """Batches of rows that can be read again and again: what `fit` takes when the rows do not fit in memory.
+    """Batches of rows that can be read several times: the input of `fit` for rows that do not fit in memory.
 
-    `source` is a function that opens the stream anew, a sequence of batches, any object that starts again with every
-    `iter`, or an array (a memory map or a SciPy sparse array, say) that is read in slices of `batch_rows`. A batch is
-    an array (m, d), sparse where the family takes sparse rows, or a pair of one and the weights of its rows.
+    A batch is an array (m, d), sparse if the family takes sparse rows, or a pair of rows and their weights.
 
+    Parameters
+    ----------
+    source : callable, sequence, iterable or array
+        A function that opens the stream, a sequence of batches, any object that starts again with every `iter`, or an
+        array (such as a memory map or a SciPy sparse array) that is read in slices.
+    batch_rows : int, default=None
+        The rows of a slice of an array.
+    sample_weight : array (n,), default=None
+        The weights of the rows of an array.
+
+    Examples
+    --------
     >>> from kmle import KMLE
     >>> stream = Batches(lambda: ([[number], [40 * number]] for number in (1, 2, 3)))
     >>> KMLE(2, family="poisson", random_state=0).fit(stream).weights_.tolist()
@@ -82,8 +92,8 @@ class Batches:
     ) -> None:
         if isinstance(source, Iterator):
             raise ValueError(
-                "this iterator can be read only once, and learning reads the data several times: give a function that "
-                "opens it anew, a list of batches, or use algorithm='online'"
+                "this iterator can be read only once, but the fit reads the data several times: give a function that "
+                "opens it again, a list of batches, or use algorithm='online'"
             )
         self._source = unmasked(source)
         self._batch_rows = batch_rows
@@ -158,7 +168,7 @@ def as_batches(X: Any, sample_weight: Array | None) -> Batches:
     if isinstance(X, np.memmap):
         return Batches(X, sample_weight=sample_weight)
     if sample_weight is not None:
-        raise ValueError("sample_weight goes with the batches here: make each a pair of rows and weights")
+        raise ValueError("sample_weight cannot be combined with batches: make each batch a pair of rows and weights")
     return X if isinstance(X, Batches) else Batches(X)
 
 
@@ -194,13 +204,14 @@ def _check_alike(chunk: Chunk, first: Chunk) -> None:
     begins = f"the batch that begins at row {chunk.first_row}"
     if chunk.X.shape[1] != first.X.shape[1]:
         raise ValueError(
-            f"{begins} has {chunk.X.shape[1]} columns, those before have {first.X.shape[1]}: every batch needs the "
+            f"{begins} has {chunk.X.shape[1]} columns, earlier ones have {first.X.shape[1]}: every batch needs the "
             "same columns"
         )
     if (chunk.weights is None) != (first.weights is None):
         raise ValueError(
-            f"{begins} differs from those before in having weights or not: give weights with every batch or with none"
+            f"{begins} has weights and earlier ones have none, or the other way round: give weights with all batches "
+            "or none"
         )
     if chunk.sparse != first.sparse:
         kinds = ("sparse", "dense") if chunk.sparse else ("dense", "sparse")
-        raise ValueError(f"{begins} is {kinds[0]}, those before are {kinds[1]}: give all batches in one form")
+        raise ValueError(f"{begins} is {kinds[0]}, earlier ones are {kinds[1]}: give all batches in one form")

@@ -24,13 +24,25 @@ class Bounds:
 
 
 def kl_bounds(p: Mixture, q: Mixture) -> Bounds:
-    """Bounds on KL(p : q) of mixtures of one family that always hold, without samples.
+    """Returns guaranteed bounds on KL(p : q) for mixtures of one family, without samples.
 
-    The upper one is the best of Hershey and Olsen's variational bound (from all pairs, and from the best matching of
-    components) and of a bound by the entropy of p through Bhattacharyya coefficients; the lower one the best of 0,
-    of Donsker and Varadhan's bound over functions linear in t(x) and, where densities can be multiplied in closed form,
-    of Jensen's bound on the cross entropy.
+    The upper bound is the best of Hershey and Olsen's variational bound (from all pairs, and from the best matching of
+    components) and of a bound by the entropy of p through Bhattacharyya coefficients. The lower bound is the best of 0,
+    of Donsker and Varadhan's bound over functions linear in t(x) and, if densities can be multiplied in closed form, of
+    Jensen's bound on the cross entropy.
 
+    Parameters
+    ----------
+    p, q : Mixture
+        Two mixtures of one family.
+
+    Returns
+    -------
+    Bounds
+        The lower and the upper bound in nats.
+
+    Examples
+    --------
     >>> p = Mixture.from_source("poisson", [0.5, 0.5], rate=[1.0, 10.0])
     >>> q = Mixture.from_source("poisson", [0.4, 0.6], rate=[1.5, 12.0])
     >>> from kmle.divergences import kl
@@ -52,8 +64,20 @@ def kl_bounds(p: Mixture, q: Mixture) -> Bounds:
 
 
 def kl_variational(p: Mixture, q: Mixture) -> float:
-    """Hershey and Olsen's variational approximation of KL(p : q): quick and usually close, but no bound either way.
+    """Returns Hershey and Olsen's variational approximation of KL(p : q): usually close, but not a bound.
 
+    Parameters
+    ----------
+    p, q : Mixture
+        Two mixtures of one family.
+
+    Returns
+    -------
+    float
+        The approximation in nats.
+
+    Examples
+    --------
     >>> p = Mixture.from_source("poisson", [0.5, 0.5], rate=[1.0, 10.0])
     >>> round(kl_variational(p, p), 12)
     0.0

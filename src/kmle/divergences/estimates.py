@@ -19,11 +19,27 @@ class Estimate:
 
 
 def kl(p: Mixture, q: Mixture, n_samples: int = 100_000, random_state: Any = None) -> Estimate:
-    """Kullback-Leibler divergence of p from q, in nats: the mean of log p - log q over samples of p.
+    """Estimates the Kullback-Leibler divergence KL(p : q): the mean of log p - log q over samples of p.
 
-    Exact for equal mixtures and for single distributions of one family. The families may differ if their rows are the
-    same kind of thing: both whole numbers, say, or both positive reals.
+    It is exact for equal mixtures and for single distributions of one family. The families may differ if their rows are
+    of the same kind, for example both whole numbers or both positive reals.
 
+    Parameters
+    ----------
+    p, q : Mixture
+        Two mixtures.
+    n_samples : int, default=100000
+        The number of samples.
+    random_state : int, Generator or None, default=None
+        The seed of the samples.
+
+    Returns
+    -------
+    Estimate
+        The value in nats and its standard error.
+
+    Examples
+    --------
     >>> p = Mixture.from_source("poisson", [1.0], rate=[3.0])
     >>> q = Mixture.from_source("poisson", [1.0], rate=[5.0])
     >>> round(kl(p, q).value, 6)  # 3 log(3/5) + 2
@@ -37,8 +53,24 @@ def kl(p: Mixture, q: Mixture, n_samples: int = 100_000, random_state: Any = Non
 
 
 def jeffreys(p: Mixture, q: Mixture, n_samples: int = 100_000, random_state: Any = None) -> Estimate:
-    """KL(p : q) + KL(q : p), by samples of both.
+    """Estimates KL(p : q) + KL(q : p) from samples of both.
 
+    Parameters
+    ----------
+    p, q : Mixture
+        Two mixtures.
+    n_samples : int, default=100000
+        The number of samples.
+    random_state : int, Generator or None, default=None
+        The seed of the samples.
+
+    Returns
+    -------
+    Estimate
+        The value in nats and its standard error.
+
+    Examples
+    --------
     >>> p = Mixture.from_source("poisson", [1.0], rate=[3.0])
     >>> q = Mixture.from_source("poisson", [1.0], rate=[5.0])
     >>> round(jeffreys(p, q).value, 6)  # (5 - 3) log(5/3)
@@ -50,8 +82,24 @@ def jeffreys(p: Mixture, q: Mixture, n_samples: int = 100_000, random_state: Any
 
 
 def jensen_shannon(p: Mixture, q: Mixture, n_samples: int = 100_000, random_state: Any = None) -> Estimate:
-    """The mean divergence of p and q from their even mixture, between 0 and log 2; half of the samples from each.
+    """Estimates the mean divergence of p and q from their even mixture, between 0 and log 2.
 
+    Parameters
+    ----------
+    p, q : Mixture
+        Two mixtures.
+    n_samples : int, default=100000
+        The number of samples, half from each mixture.
+    random_state : int, Generator or None, default=None
+        The seed of the samples.
+
+    Returns
+    -------
+    Estimate
+        The value in nats and its standard error.
+
+    Examples
+    --------
     >>> p = Mixture.from_source("poisson", [1.0], rate=[1.0])
     >>> jensen_shannon(p, p)
     Estimate(value=0.0, standard_error=0.0)

@@ -15,12 +15,23 @@ LINEAR = 1e-9
 
 
 def cauchy_schwarz(p: Mixture, q: Mixture) -> float:
-    """-log of the integral of p q over the root of those of p^2 and q^2: zero for equal mixtures, in closed form.
+    """Returns the Cauchy-Schwarz divergence, -log of the integral of p q over the root of those of p^2 and q^2.
 
-    The product of two distributions must be a distribution of the family again but for a factor. It is where the
-    carrier k(x) is constant or linear in t(x): Gaussians, gamma, beta, Dirichlet, exponential, log-normal, von
-    Mises-Fisher, Wishart, ...
+    The closed form needs a carrier k(x) that is constant or linear in t(x): Gaussians, gamma, beta, Dirichlet,
+    exponential, log-normal, von Mises-Fisher, Wishart and others.
 
+    Parameters
+    ----------
+    p, q : Mixture
+        Two mixtures of one family.
+
+    Returns
+    -------
+    float
+        The divergence in nats; zero for equal mixtures.
+
+    Examples
+    --------
     >>> p = Mixture.from_source("gaussian", [1.0], mean=[[0.0]], covariance=[[[1.0]]])
     >>> q = Mixture.from_source("gaussian", [1.0], mean=[[2.0]], covariance=[[[1.0]]])
     >>> round(cauchy_schwarz(p, q), 6)  # 2^2 / 4
@@ -32,7 +43,7 @@ def cauchy_schwarz(p: Mixture, q: Mixture) -> float:
     if carrier is None:
         raise ValueError(
             f"cauchy_schwarz has no closed form for {p.family.name}: its carrier k(x) is not known to be linear in "
-            "t(x), so a product of two densities leaves the family; use jensen_shannon"
+            "t(x), so products of densities are outside the family; use jensen_shannon"
         )
 
     def log_integral(a: Mixture, b: Mixture) -> float:

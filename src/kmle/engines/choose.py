@@ -68,7 +68,7 @@ def choose(rows: Rows, n_components: int, engine: str, hard: bool = False) -> En
             f"{rows.family.name} on {rows.X.shape[1]} columns is not: use 'auto'"
         )
     if engine == "panels" and not fits_panels(rows):
-        raise ValueError(f"engine='panels' is for the full Gaussian family; {rows.family.name} is not: use 'auto'")
+        raise ValueError(f"engine='panels' needs the full Gaussian family, not {rows.family.name}: use 'auto'")
     if engine != "auto":
         return ENGINES[engine](rows)
     if (

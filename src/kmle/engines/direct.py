@@ -84,7 +84,7 @@ class DirectEngine:
         active = np.isfinite(log_weights)
         density = family.direct_log_density(X, natural[active])
         if density is None:
-            raise ValueError(f"{family.name} has no direct densities: its packed scores serve")
+            raise ValueError(f"{family.name} has no direct densities: use packed scores")
         joint = np.full((len(X), len(natural)), -np.inf)
         joint[:, active] = density + log_weights[active]
         return joint, family.log_carrier(X)

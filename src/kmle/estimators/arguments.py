@@ -53,7 +53,7 @@ def threads_of(n_jobs: int | None) -> int:
     if n_jobs is None:
         return default_threads()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise ValueError(f"n_jobs is {n_jobs!r}: it must be None (all cores), a positive number, or -1 (all cores)")
+        raise ValueError(f"n_jobs is {n_jobs!r}: it must be None, a positive number, or -1 (all cores)")
     return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + int(n_jobs))
 
 

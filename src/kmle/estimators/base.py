@@ -53,23 +53,22 @@ class MixtureEstimator:
         checkpoint: str | PathLike[str] | None = None,
         resume: bool = False,
     ) -> Self:
-        """Learns the mixture of the rows of X.
+        """Fits the mixture.
 
         Parameters
         ----------
         X : array (n, d), CSR array, Dask collection or batches
-            The rows. They may come in chunks: a Dask array or DataFrame, a memory map, `Batches`, an iterable or a
+            The rows. They may come in chunks: a Dask array or DataFrame, a memory map, `Batches`, or an iterable or
             function that gives batches of rows, or pairs of rows and weights.
         y : ignored
             For scikit-learn's pipelines.
         sample_weight : array (n,), default=None
-            How often each row counts, so 2 is a row twice. Weights that sum to less than the number of rows (those of
-            positive weight) are relative: they are multiplied so that they sum to it, as `notes_` says, and
-            multiplying all of them by a number changes nothing.
+            The weights of the rows; 2 counts a row twice. Weights that sum to less than the number of rows (those of
+            positive weight) are relative: they are scaled to sum to it, and scaling all of them changes nothing.
         checkpoint : path, default=None
-            A file to write to, every few seconds, what the fit needs to go on.
+            A file to which the state of the fit is written every few seconds.
         resume : bool, default=False
-            Whether to go on from the checkpoint, if there is one. Data and settings must be those it was written with.
+            Whether to continue from the checkpoint, if the file exists. Data and settings must be the same.
 
         Returns
         -------
@@ -90,14 +89,16 @@ class MixtureEstimator:
         self._take(fit)
         if fit.stop_reason == ITERATION_LIMIT:
             warnings.warn(
-                f"The fit reached max_iter={plan.iteration_limit} before it converged: raise max_iter, or raise tol.",
+                f"The fit reached max_iter={plan.iteration_limit} before it converged: raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return self
 
     def _fit_stream(self, X: Any, plan: Plan) -> None:
-        raise ValueError(f"{type(self).__name__} does not learn from batches read once: KMLE with 'online' does")
+        raise ValueError(
+            f"{type(self).__name__} cannot fit a stream that is read once: use KMLE with algorithm='online'"
+        )
 
     def _plan(self) -> Plan:
         """The settings as `learn` takes them."""
@@ -107,7 +108,8 @@ class MixtureEstimator:
         plan = Plan(**settings, start=getattr(self, "mixture_", None) if self.warm_start else None, soft=self._is_soft)
         if isinstance(plan.algorithm, str) and plan.algorithm not in self._algorithms:
             raise ValueError(
-                f"algorithm is {plan.algorithm!r}: {type(self).__name__} has {', '.join(self._algorithms)}"
+                f"algorithm is {plan.algorithm!r}: for {type(self).__name__} it must be one of "
+                f"{', '.join(self._algorithms)}"
             )
         return plan
 
@@ -188,22 +190,67 @@ class MixtureEstimator:
             return getattr(self.mixture_, method)(table, n_threads=n_threads, columns=self._names())
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """The most probable component of each row: a Dask array for Dask data, an array per batch for a stream."""
+        """Returns the most probable component of each row.
+
+        Parameters
+        ----------
+        X : array (n, d), CSR array, Dask collection or batches
+            The rows.
+
+        Returns
+        -------
+        array of int (n,)
+            The labels; a Dask array for Dask data, one array per batch for a stream.
+        """
         return self._of_rows("predict", X, np.intp)
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """The probability of each component given the row, (n, k); in the form that `predict` has."""
+        """Returns the probability of each component given the row.
+
+        Parameters
+        ----------
+        X : array (n, d), CSR array, Dask collection or batches
+            The rows.
+
+        Returns
+        -------
+        array (n, k)
+            The probabilities; a Dask array for Dask data, one array per batch for a stream.
+        """
         check_is_fitted(self, "mixture_")
         return self._of_rows("posterior", X, float, self.mixture_.n_components)
 
     def score_samples(self, X: ArrayLike) -> Array:
-        """Log-density of each row under the mixture; in the form that `predict` has."""
+        """Returns the log-density of each row.
+
+        Parameters
+        ----------
+        X : array (n, d), CSR array, Dask collection or batches
+            The rows.
+
+        Returns
+        -------
+        array (n,)
+            The log-densities; a Dask array for Dask data, one array per batch for a stream.
+        """
         return self._of_rows("log_density", X, float)
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Mean log-density of the rows, by their weights (of Dask data: a Dask array without dimensions). y is ignored.
+        """Returns the weighted mean log-density of the rows.
 
-        The batches of a stream carry their weights.
+        Parameters
+        ----------
+        X : array (n, d), CSR array, Dask collection or batches
+            The rows.
+        y : ignored
+            For scikit-learn's pipelines.
+        sample_weight : array (n,), default=None
+            The weights of the rows; batches of a stream have their own.
+
+        Returns
+        -------
+        float
+            The mean; a Dask scalar for Dask data.
         """
         if is_streamed(X):
             return self._score_of_batches(X, sample_weight)
@@ -226,7 +273,20 @@ class MixtureEstimator:
         return check_sample_weight(weights_of(sample_weight, n_rows), n_rows)
 
     def complete_log_likelihood(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Sum over the rows of the largest log(weight_j density_j): the paper's objective, a total."""
+        """Returns the sum over the rows of the largest log(weight_j density_j), the objective of the paper.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows; 2 counts a row twice.
+
+        Returns
+        -------
+        float
+            The complete log-likelihood.
+        """
         n_threads = threads_of(self.n_jobs)
         with shared_summaries(n_threads):
             rows = self._fitted_rows(X)
@@ -234,7 +294,20 @@ class MixtureEstimator:
             return self.mixture_.complete_log_likelihood(rows, weights, n_threads)
 
     def criteria(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Criteria:
-        """All criteria on X at once: AIC, AICc, BIC and ICL; lower is better. Weights count rows, as in `fit`."""
+        """Returns AIC, AICc, BIC and ICL on X; lower is better.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows; 2 counts a row twice.
+
+        Returns
+        -------
+        Criteria
+            All criteria.
+        """
         n_threads = threads_of(self.n_jobs)
         with shared_summaries(n_threads):
             rows = self._fitted_rows(X)
@@ -248,23 +321,38 @@ class MixtureEstimator:
         )
 
     def aic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Akaike's criterion on X: lower is better."""
+        """Returns Akaike's criterion on X; lower is better."""
         return self.criteria(X, sample_weight).aic
 
     def aicc(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Akaike's criterion on X, corrected for small samples: lower is better, infinite with too many parameters."""
+        """Returns Akaike's criterion on X, corrected for small samples; lower is better, infinite with too many
+        parameters.
+        """
         return self.criteria(X, sample_weight).aicc
 
     def bic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Schwarz's criterion on X: lower is better."""
+        """Returns Schwarz's criterion on X; lower is better."""
         return self.criteria(X, sample_weight).bic
 
     def icl(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """The integrated complete likelihood criterion on X: BIC with the complete likelihood, lower is better."""
+        """Returns the integrated complete likelihood criterion on X; lower is better."""
         return self.criteria(X, sample_weight).icl
 
     def certify(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:
-        """What can be said for sure about the fit on the rows it was learned from: see `kmle.certify`."""
+        """Checks what is certain about the fit on its rows; see `kmle.certify`.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows; 2 counts a row twice.
+
+        Returns
+        -------
+        Certificate
+            The `kind`, one sentence, and `details` with the numbers.
+        """
         rows = self._fitted_rows(X)
         weights = weights_of(sample_weight, rows.shape[0])
         fit = getattr(self, "result_", None)
@@ -282,7 +370,18 @@ class MixtureEstimator:
         )
 
     def sample(self, n_samples: int = 1) -> tuple[Array, NDArray[np.intp]]:
-        """Rows drawn from the mixture and the component of each, as in scikit-learn."""
+        """Draws rows from the mixture, as in scikit-learn.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            The number of rows.
+
+        Returns
+        -------
+        (array (n, d), array of int (n,))
+            The rows and their components.
+        """
         check_is_fitted(self, "mixture_")
         return self.mixture_.sample_joint(n_samples, np.random.default_rng(entropy_of(self.random_state)))
 

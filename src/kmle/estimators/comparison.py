@@ -56,7 +56,7 @@ def compared(
     if plan.n_init != "auto":
         whole_number("n_init", plan.n_init, 1, " or 'auto'")
     if plan.algorithm not in (*HARD, *SOFT):
-        raise ValueError(f"algorithm is {plan.algorithm!r}: select has {', '.join((*HARD, *SOFT))}")
+        raise ValueError(f"algorithm is {plan.algorithm!r}: it must be one of {', '.join((*HARD, *SOFT))}")
     sizes, threads = _sizes(n_components), plan.n_threads
     # Every candidate draws from the same seed, so that it is the same whatever else is compared.
     seed = np.random.default_rng(entropy_of(plan.random_state)).bit_generator.seed_seq
@@ -71,7 +71,7 @@ def compared(
     report.end()
     best = best_of(fitted, criterion)
     if not np.isfinite(best.value(criterion)):
-        raise ValueError(f"{criterion} is infinite for every candidate: there are too few rows for it, use 'bic'")
+        raise ValueError(f"{criterion} is infinite for every candidate, because there are too few rows: use 'bic'")
     places = {name: place for place, name in enumerate(asked)}
     everyone = sorted([*fitted, *untried, *refused], key=lambda candidate: places[candidate.name])
     selection = Selection(tuple(everyone), best, None, criterion, left_out)
@@ -126,7 +126,7 @@ def _within_rows(sizes: list[int], family_candidates: list[FamilyCandidate]) -> 
     n_rows = family_candidates[0].checked.X.shape[0]
     tried = [size for size in sizes if size <= n_rows]
     if not tried:
-        raise ValueError(f"n_components starts at {sizes[0]} but there are only {n_rows} rows: ask for fewer")
+        raise ValueError(f"n_components starts at {sizes[0]} but there are only {n_rows} rows: use fewer")
     note = f"more components than the {n_rows} rows"
     return tried, [
         Candidate(family_candidate.name, family_candidate.family, size, note=note)

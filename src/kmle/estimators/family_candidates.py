@@ -58,11 +58,11 @@ def families_of(families: Families | None, X: ArrayLike) -> dict[str, Exponentia
         families = usual_families(X)
     listed = [families] if isinstance(families, str | ExponentialFamily) else list(families)
     if not listed:
-        raise ValueError("families is empty: name at least one, or leave it out for the usual ones")
+        raise ValueError("families is empty: name at least one, or omit it to compare the usual ones")
     resolved = [resolve(family) for family in listed]
     for place, family in enumerate(resolved):
         if family in resolved[:place]:
-            raise ValueError(f"families has {family.name} twice: name each once")
+            raise ValueError(f"families names {family.name} twice: name each once")
     check_comparable(resolved, complete=False)
     names = [family.name for family in resolved]
     return {
@@ -132,4 +132,4 @@ def _reasons(refused: list[Candidate]) -> str:
     if len(reasons) == 1:
         return reasons[0]
     message = "; ".join(f"{candidate.name}: {candidate.note}" for candidate in refused)
-    return f"none of the families can hold the data ({message})"
+    return f"no family supports the data ({message})"

@@ -19,67 +19,74 @@ from .prepare import check_rows
 
 
 class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """Hard clustering by maximum likelihood: k-MLE, hard EM and their kin, for any exponential family.
+    """Hard clustering by maximum likelihood: k-MLE, hard EM and related algorithms, for any exponential family.
 
     Parameters
     ----------
     n_components : int, default=8
-        The most components there are to be: one that loses all its rows is removed, see `empty_components`.
+        The maximum number of components; empty ones are removed, see `empty_components`.
     family : str or ExponentialFamily, default="gaussian"
-        The exponential family, by its name or as an object of `kmle.families`.
+        The exponential family, a name or an object of `kmle.families`.
     algorithm : str or Algorithm, default="k-mle"
         "k-mle", "hard-em", "hartigan", "swap", "exact", "online", or an object of `kmle.algorithms`.
     init : str, array of int (n,) or Mixture, default="auto"
-        Where learning starts. "auto" compares starts of different kinds by short runs on samples. "k-mle++", "k-mle||"
-        (all rows, in a few passes), "random", "restricted", "quantile", "k-means", "short-em", "grid" and
-        "agglomerative" are kinds of starts; labels of the rows, or a Mixture, are the only start.
+        The start. "auto" compares starts of different kinds by short runs on samples. "k-mle++", "k-mle||" (all rows,
+        in a few passes), "random", "restricted", "quantile", "k-means", "short-em", "grid" and "agglomerative" are
+        kinds of starts. Labels of the rows, or a Mixture, are the only start.
     weights : None, "uniform" or array (n_components,), default=None
-        The weights of the components: estimated, or held fixed. Then no component is removed: one without rows keeps
-        its weight, with the parameters of the distribution of all rows.
+        The weights of the components. None estimates them, otherwise they stay fixed. With fixed weights no component
+        is removed: one without rows keeps its weight, with the parameters of the distribution of all rows.
     prior_strength : float, default=1e-3
-        Pseudo-observations at the mean of the data that keep components regular; 0 is plain maximum likelihood.
+        Pseudo-observations at the mean of the data in every component; 0 is plain maximum likelihood.
     resolution : "auto", None, float or array (d,), default="auto"
-        The steps that the columns were rounded to: no component is narrower than 0.4 of them (0.6 where the family has
-        a shape), so none gains by rounding. "auto" finds them, None knows of none, 0 is a column without a grid.
+        The rounding steps of the columns. No component is narrower than 0.4 of them (0.6 if the family has a shape), so
+        that none gains by rounding. "auto" finds them, None assumes none, 0 is a column without a grid.
     empty_components : "drop" or "reseed", default="drop"
-        Whether an empty component is removed at once, or tried elsewhere first.
+        "drop" removes an empty component. "reseed" first tries it at the row that the mixture explains worst.
     n_init : int or "auto", default="auto"
-        "auto" makes as many starts as pay, of several kinds or of the one that `init` names, and refines the best on
-        all rows after moves that leave local optima (components split, merged and put elsewhere). A number runs
-        exactly that many starts to their end and makes no moves. With labels, a Mixture, `warm_start`, "online" and
-        "exact" there is one start and no moves.
+        "auto" compares several starts, makes moves that escape local optima (it splits, merges and moves components),
+        and refines the best on all rows. A number runs exactly that many starts to their end and makes no moves. With
+        labels, a Mixture or `warm_start`, and with "online" and "exact", there is one start and no moves.
     max_iter : int, default=300
-        The most iterations.
+        The maximum number of iterations. A fit that reaches it warns with `ConvergenceWarning`.
     tol : float or "auto", default="auto"
-        When to stop: "auto" where going on would gain less than 0.1 nats in all; a number is the gain of a step per row
-        at which to stop, 0 goes on until no label changes.
+        "auto" stops when further steps would gain less than 0.1 nats in all. A number is the gain per row and step at
+        which to stop; 0 goes on until no label changes.
     batch_size : int, default=1024
-        Rows of a batch of "online".
-    assignment : str, default="auto"
-        The engine that assigns rows: "auto" takes the one expected to be fastest. Labels do not depend on it.
+        The rows of a batch of "online".
+    engine : str, default="auto"
+        The engine that assigns rows: "dense", "boxes", "ball-tree", "vp-tree", "bounds", "sorted", "panels",
+        "compressed", or "auto" for the one expected to be fastest. Labels do not depend on it.
     n_jobs : int or None, default=None
-        Threads; None is as many as scikit-learn's OpenMP code would use, -1 is all cores.
+        The number of threads. None is as many as scikit-learn's OpenMP code would use, -1 is all cores.
     random_state : int, RandomState, Generator or None, default=None
         The seed of all random draws; with a number every fit is the same.
     verbose : int, default=0
         Whether to print progress.
     warm_start : bool, default=False
-        Whether a further fit goes on from the mixture of the last one.
+        Whether a further fit starts from the mixture of the last one.
 
     Attributes
     ----------
     mixture_ : Mixture
-        The mixture.
+        The mixture. Components come in order of decreasing weight, unless labels, a Mixture, `weights`, `warm_start` or
+        `partial_fit` fix another order.
     labels_ : array of int (n,)
         The component of each row.
     weights_ : array (k,)
         The weights of the components.
     result_ : Fit
-        How it went: likelihoods, criteria, `starts`, why it stopped.
+        Likelihoods, criteria, `starts`, `engine`, `removed`, `stop_reason` and more.
     notes_ : list of str
-        What to know before trusting it: few agreeing starts, components with few rows, an iteration limit.
-    n_iter_, converged_, history_, objective_
-        The iterations, whether they ended by themselves, and the objective after each half-step and in the end.
+        Reasons to doubt the fit: few agreeing starts, components with few rows, an iteration limit.
+    n_iter_ : int
+        The number of iterations.
+    converged_ : bool
+        Whether the fit ended before `max_iter`.
+    history_ : array
+        The objective after each half-step.
+    objective_ : float
+        The objective at the end.
 
     Examples
     --------
@@ -137,18 +144,18 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self._take(fit)
 
     def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learns from one more batch: online k-MLE.
+        """Updates the mixture with one more batch: online k-MLE.
 
-        The first batch seeds the mixture, every further one is assigned and added.
+        The first batch seeds the mixture; each further one is assigned and added.
 
         Parameters
         ----------
         X : array (n, d), or several batches
-            The rows. An iterator, `Batches`, or whatever else gives batches is taken one batch after the other.
+            The rows. An iterator, `Batches` or any other source of batches is used batch by batch.
         y : ignored
             For scikit-learn's pipelines.
         sample_weight : array (n,), default=None
-            How often each row counts, also where the weights of a batch sum to less than its rows.
+            The weights of the rows, used as they are.
 
         Returns
         -------

@@ -37,29 +37,31 @@ def learn(
     checkpoint: str | PathLike[str] | None = None,
     resume: bool = False,
 ) -> Fit:
-    """Learns a mixture of the rows of X.
+    """Fits a mixture to the rows of X.
 
     Parameters
     ----------
     X : array (n, d), CSR array, Dask collection or batches
         The rows.
     plan : Plan
-        How to learn.
+        The settings.
     sample_weight : array (n,), default=None
-        How often each row counts.
-    columns : names, default=None
+        The weights of the rows.
+    columns : sequence of str, default=None
         The names of the columns, for error messages and notes.
     checkpoint : path, default=None
-        A file to write to, every few seconds, what the fit needs to go on.
+        A file to which the state of the fit is written every few seconds.
     resume : bool, default=False
-        Whether to go on from the checkpoint, if there is one.
+        Whether to continue from the checkpoint, if the file exists.
 
     Returns
     -------
     Fit
-        The mixture, the labels and how they were found. Components come in order of decreasing weight, unless labels,
-        a mixture or weights were given.
+        The mixture, the labels and how they were found. Components come in order of decreasing weight, unless labels, a
+        Mixture, weights or a start from an earlier fit fix another order.
 
+    Examples
+    --------
     >>> learn([[1.0], [2.0], [30.0]], Plan(2, family="poisson", random_state=0)).mixture.n_components
     2
     """
@@ -79,7 +81,7 @@ def check_no_checkpoint(checkpoint: str | PathLike[str] | None) -> None:
     """Refuses a checkpoint of a stream that is read once."""
     if checkpoint is not None:
         raise ValueError(
-            "a stream that is read once leaves no checkpoint: keep the model between calls of partial_fit, or give "
+            "a stream that is read once cannot have a checkpoint: save the model between calls of partial_fit, or give "
             "the rows as a Dask array or in memory"
         )
 
@@ -173,7 +175,7 @@ def _opened(
     """The checkpoint to go on from, if there is one, and the generator of all draws."""
     if checkpoint is None:
         if resume:
-            raise ValueError("resume needs to know from where: give checkpoint a path as well")
+            raise ValueError("resume needs checkpoint: give the path of the file")
         return None, np.random.default_rng(entropy_of(plan.random_state))
     path = Path(checkpoint)
     if not path.parent.is_dir():

@@ -36,22 +36,22 @@ def notes_on(fit: Fit, plan: Plan, columns: Sequence[str] | None, weight_factor:
         verb = "was" if missing == 1 else "were"
         yield f"{missing} of {plan.n_components} components ended up empty and {verb} removed."
     if fit.stop_reason == ITERATION_LIMIT:
-        yield f"The iteration limit was reached before the end; raise max_iter above {plan.iteration_limit}."
+        yield f"The iteration limit ended the fit before it converged: raise max_iter above {plan.iteration_limit}."
     yield from few_agree(fit.starts)
     yield from fit.notes
     if fit.n > 0 and np.shape(fit.labels) == (0,):
-        yield f"Labels of {fit.n:.0f} rows are not kept: predict gives them batch by batch."
+        yield f"Labels of {fit.n:.0f} rows are not kept: predict computes them batch by batch."
     if fit.prescribed_weights and fit.algorithm not in SOFT_ALGORITHMS:
         yield from _without_rows(fit)
     if fit.stop_reason.startswith(NEAR_OPTIMUM):
-        yield f"Whether this is the global optimum is not certain: {fit.stop_reason}."
+        yield f"This may not be the global optimum: {fit.stop_reason}."
     if fit.algorithm == "exact" and plan.prior_strength > 0:
-        yield "The exact optimum is of the plain likelihood; prior_strength played no part."
+        yield "The exact optimum is that of the plain likelihood; prior_strength is not used."
     yield from rounded_columns(fit, columns)
     yield from relative_weights(fit, weight_factor)
     if plan.hard and fit.mean_entropy > OVERLAP:
         yield (
-            f"The components overlap (mean posterior entropy {fit.mean_entropy:.2f} nats): a hard fit pulls their "
+            f"The components overlap (mean posterior entropy {fit.mean_entropy:.2f} nats): a hard fit moves their "
             "parameters apart. ExponentialFamilyMixture removes that bias."
         )
 
@@ -80,12 +80,12 @@ def few_agree(starts: Starts) -> Iterator[str]:
     Starts that fall behind are dropped before their end, so a few that agree are many.
 
     >>> next(few_agree(Starts({"random": 24}, agreeing=1)))
-    'Only 1 of 24 starts reached the best optimum: another random_state may give another result, raise n_init.'
+    'Only 1 of 24 starts reached the best optimum; another random_state may give another result: raise n_init.'
     """
     if starts.n > 1 and starts.agreeing <= FEW_AGREE * starts.n:
         yield (
-            f"Only {starts.agreeing} of {starts.n} starts reached the best optimum: another random_state may give "
-            "another result, raise n_init."
+            f"Only {starts.agreeing} of {starts.n} starts reached the best optimum; another random_state may give "
+            "another result: raise n_init."
         )
 
 
@@ -108,7 +108,7 @@ def few_rows(fit: Fit) -> Iterator[str]:
     few = np.flatnonzero(rows < FEWEST_ROWS)
     if len(few) and mixture.n_components > 1:
         message = "has fewer than five rows: its" if len(few) == 1 else "have fewer than five rows each: their"
-        yield f"{_named(few)} {message} parameters mean little, try fewer components."
+        yield f"{_named(few)} {message} parameters are unreliable: try fewer components."
 
 
 def narrow_components(fit: Fit) -> Iterator[str]:

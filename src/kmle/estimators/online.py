@@ -123,7 +123,7 @@ def learn_once(X: Any, plan: Plan) -> tuple[Fit, OnlineFit]:
         n=n,
         prescribed_weights=plan.weights is not None,
     )
-    once = "One pass: likelihoods are of each batch under the mixture before it was learned from."
+    once = "One pass: likelihoods are those of each batch under the mixture before its update."
     return replace(fit, notes=(*notes_on(fit, plan, None, 1.0), once)), known
 
 

@@ -138,7 +138,7 @@ class Plan:
         if n_rows < self.n_components:
             raise ValueError(
                 f"n_components is {self.n_components} but there are only n_samples = {n_rows} rows: "
-                "ask for fewer components"
+                "use fewer components"
             )
         self._check_names()
 

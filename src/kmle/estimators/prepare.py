@@ -154,11 +154,11 @@ def check_chunks(X: Any, sample_weight: Any, plan: Plan) -> CheckedChunks:
     """One pass in which every row is checked."""
     if plan.algorithm_name in IN_MEMORY_ONLY:
         raise ValueError(
-            f"algorithm is {plan.algorithm_name!r}, which goes from row to row, so all must be in memory: on chunks "
+            f"algorithm is {plan.algorithm_name!r}, which works row by row and needs all rows in memory: on chunks "
             "use 'k-mle', 'hard-em', 'swap' or 'online'"
         )
     if not isinstance(plan.init, str | Mixture):
-        raise ValueError("init as labels needs the rows in memory: on chunks give a name or a Mixture")
+        raise ValueError("labels as init need the rows in memory: on chunks give a name or a Mixture")
     family = resolve(plan.family)
     chunks: Chunks
     if is_dask(X):

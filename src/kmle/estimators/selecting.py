@@ -29,51 +29,50 @@ def select(
     progress: bool | Progress | None = None,
     verbose: int = 0,
 ) -> Selection:
-    """The family and number of components with the lowest criterion.
+    """Selects the family and the number of components with the lowest criterion.
 
-    Every candidate is fitted as the estimator would fit it with the same arguments, so it does not depend on what
-    else is compared. Columns that are constant or exact combinations of others take no part in the comparison, only in
-    `best_estimator`.
+    Every candidate is fitted as the estimator would fit it with the same arguments, so it does not depend on the other
+    candidates. Columns that are constant or exact combinations of others are excluded from the comparison;
+    `best_estimator` is fitted to all columns.
 
     Parameters
     ----------
     X : array (n, d)
         The rows.
     families : names or ExponentialFamily objects, default=None
-        The families to compare, whose likelihoods must compare; None takes the usual ones for data like this. One that
-        cannot hold the data is left out with a note.
+        The families to compare, with comparable likelihoods; None takes the usual ones for the data. A family that does
+        not support the data is omitted with a note.
     n_components : int or iterable of int, default=range(1, 11)
         The numbers of components.
     criterion : "aic", "aicc", "bic" or "icl", default="bic"
-        What decides; lower is better.
+        The criterion; lower is better.
     algorithm : str or None, default=None
-        None is "em" for aic, aicc and bic, which are of the mixture's likelihood, and "k-mle" for icl, which is of the
+        None is "em" for aic, aicc and bic, which use the likelihood of the mixture, and "k-mle" for icl, which uses the
         complete one.
     n_init : int or "auto", default="auto"
-        The starts of each candidate, as in the estimators: "auto" compares several kinds and makes moves that leave
-        local optima, a number makes exactly that many starts and no moves.
+        The starts of each candidate, as in the estimators.
     sample_weight : array (n,), default=None
-        How often each row counts.
+        The weights of the rows; 2 counts a row twice.
     prior_strength : float, default=1e-3
-        Pseudo-observations that keep components regular.
+        The strength of the prior, in pseudo-observations.
     resolution : "auto", None, float or array (d,), default="auto"
-        The steps that the columns were rounded to, as in the estimators.
+        The rounding steps of the columns, as in the estimators.
     n_jobs : int or None, default=None
-        Threads; None is as many as scikit-learn's OpenMP code would use, -1 is all cores. The answer does not depend on
-        their number.
+        The number of threads. None is as many as scikit-learn's OpenMP code would use, -1 is all cores. The answer does
+        not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         The seed of all random draws.
-    progress : bool or function, default=None
-        True shows a line on stderr; a function is called with (steps done, steps in all, candidate), and where it
-        returns False nothing further is fitted: the best of what there is wins.
+    progress : bool or callable, default=None
+        True shows a line on stderr. A function is called with (steps done, steps in all, candidate); if it returns
+        False, the selection stops with the best candidate so far.
     verbose : int, default=0
         Whether to print a line for every step.
 
     Returns
     -------
     Selection
-        The candidates, the best one and its estimator, and notes: the best number of components at the edge of the
-        range, fits that fell short of what is known to be reachable.
+        The candidates, the best one and its estimator, and notes: the best number of components is at the edge of the
+        range, or a fit missed a better optimum.
 
     Examples
     --------

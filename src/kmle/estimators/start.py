@@ -45,14 +45,14 @@ def _from_mixture(problem: LearningProblem, plan: Plan, mixture: Mixture) -> Par
     if mixture.n_components > plan.n_components:
         raise ValueError(f"init has {mixture.n_components} components, n_components is {plan.n_components}")
     if problem.weights is not None and mixture.n_components != plan.n_components:
-        raise ValueError("prescribed weights need an init with as many components")
+        raise ValueError("init must have as many components as prescribed weights")
     return problem.from_mixture(mixture)
 
 
 def _from_labels(problem: Problem, plan: Plan, labels: NDArray[Any], used: Used) -> Parameters:
     n = len(problem.rows) if isinstance(used, slice) else len(used)
     if labels.shape != (n,) or not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"init as labels needs one whole number per row, shape ({n},)")
+        raise ValueError(f"labels as init must be one whole number per row, shape ({n},)")
     if labels.min() < 0 or labels.max() >= plan.n_components:
-        raise ValueError(f"init labels must lie from 0 to {plan.n_components - 1}")
+        raise ValueError(f"labels as init must be from 0 to {plan.n_components - 1}")
     return problem.first_parameters(problem.gather(labels[used].astype(np.int32), plan.n_components))

@@ -54,7 +54,7 @@ class ExponentialFamily(FamilyContract):
     def n_statistics(self) -> int:
         """D, the number of natural coordinates."""
         if self.n_features is None:
-            raise ValueError(f"{self.name} does not know its number of columns yet: use family.for_data(X)")
+            raise ValueError(f"{self.name} has no number of columns yet: use family.for_data(X)")
         return self.n_statistics_for(self.n_features)
 
     @final
@@ -65,7 +65,18 @@ class ExponentialFamily(FamilyContract):
 
     @final
     def for_data(self, X: ArrayLike) -> Self:
-        """The family with the fixed parameters that follow from this data (number of columns, categories, ...)."""
+        """Returns the family with the fixed parameters that this data determines, such as the number of columns.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+
+        Returns
+        -------
+        ExponentialFamily
+            The family.
+        """
         return replace(self, **self.fixed_from_data(as_csr(X) if issparse(X) else as_rows(self, X)))
 
     @final
@@ -81,8 +92,20 @@ class ExponentialFamily(FamilyContract):
 
     @final
     def member(self, **source: ArrayLike) -> "Member":
-        """The distribution, or distributions, with these usual parameters; the first axis counts distributions.
+        """Returns the distributions with these usual parameters.
 
+        Parameters
+        ----------
+        **source
+            The usual parameters by name; their first axis counts distributions.
+
+        Returns
+        -------
+        Member
+            One or several distributions.
+
+        Examples
+        --------
         >>> from kmle.families import Poisson
         >>> Poisson().member(rate=3.0)
         poisson(rate=3)
@@ -101,7 +124,20 @@ class ExponentialFamily(FamilyContract):
 
     @final
     def mle(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> "Member":
-        """The maximum-likelihood distribution of the data; a `sample_weight` of 2 counts a row twice."""
+        """Returns the maximum-likelihood distribution of the data.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows; 2 counts a row twice.
+
+        Returns
+        -------
+        Member
+            The distribution.
+        """
         family = self.for_data(X)
         rows = family.check(X)
         weights = check_sample_weight(sample_weight, len(rows))
@@ -124,7 +160,20 @@ class ExponentialFamily(FamilyContract):
 
     @final
     def log_density(self, X: ArrayLike, natural: ArrayLike) -> Array:
-        """log p(x_i; theta_j), (n, k), checked against the support."""
+        """Returns the log-density of each row under each distribution.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows; they must be in the support.
+        natural : array (k, D)
+            Natural parameters.
+
+        Returns
+        -------
+        array (n, k)
+            The log-densities.
+        """
         natural = np.atleast_2d(np.asarray(natural, dtype=float))
         if issparse(X):
             sparse_rows = check_sparse(self, X)

@@ -38,7 +38,7 @@ class Categorical(ExponentialFamily):
         super().__post_init__()
         if isinstance(self.n_categories, tuple):
             if self.n_features not in (None, len(self.n_categories)):
-                raise ValueError(f"n_categories names {len(self.n_categories)} columns, n_features {self.n_features}")
+                raise ValueError(f"n_categories has {len(self.n_categories)} columns, n_features is {self.n_features}")
             object.__setattr__(self, "n_features", len(self.n_categories))
         if self.n_categories is not None and np.min(self.n_categories) < 1:
             raise ValueError(f"n_categories is {self.n_categories}: each column needs at least one category")
@@ -83,7 +83,7 @@ class Categorical(ExponentialFamily):
         if isinstance(self.n_categories, tuple):
             return self.n_categories
         if self.n_categories is None:
-            raise ValueError("categorical does not know its categories yet: use family.for_data(X)")
+            raise ValueError("categorical has no categories yet: use family.for_data(X)")
         return (self.n_categories,) * n_features
 
     def _columns(self, parameter: Array) -> list[Array]:

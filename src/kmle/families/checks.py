@@ -61,8 +61,24 @@ class FamilyReport:
 
 
 def check_family(family: ExponentialFamily, natural: ArrayLike | None = None, *, random_state: int = 0) -> FamilyReport:
-    """Tries the identities at `natural` (k, D), or around the start of a family made by `from_functions`.
+    """Checks the identities that hold for every exponential family.
 
+    Parameters
+    ----------
+    family : ExponentialFamily
+        The family.
+    natural : array (k, D), default=None
+        Natural parameters to check at; optional for a family from `from_functions`.
+    random_state : int, default=0
+        The seed of the samples.
+
+    Returns
+    -------
+    FamilyReport
+        `ok`, `failures`, and one line per check when printed.
+
+    Examples
+    --------
     >>> from kmle.families import Poisson
     >>> check_family(Poisson(n_features=1), [[0.5]]).ok
     True
@@ -89,7 +105,7 @@ def _report(family: ExponentialFamily, points: Array, rng: np.random.Generator) 
     for name, check in checks.items():
         try:
             if results and results[0].holds is False:
-                raise _NotCheckableError("arrays of the wrong shape come first")
+                raise _NotCheckableError("the shapes are wrong")
             fault = check()
             results.append(CheckResult(name, fault is None, fault or "at every parameter tried"))
         except _NotCheckableError as reason:
@@ -107,7 +123,7 @@ def _points(family: ExponentialFamily, natural: ArrayLike | None) -> Array:
     if natural is not None:
         return np.atleast_2d(np.asarray(natural, dtype=float))
     if not isinstance(family, CustomFamily):
-        raise ValueError(f"give natural=(k, D), a few legal natural parameters of {family.name} to try the laws at")
+        raise ValueError(f"give natural=(k, D), a few legal natural parameters of {family.name} to check")
     start = np.array(family.start)
     # Around the start, at half a standard deviation of t along each coordinate.
     spread = 0.5 / np.sqrt(np.abs(np.diagonal(family.fisher_information(start)[0])))

@@ -1,7 +1,7 @@
 """What every family writes: its fixed parameters, and one formula for each of the arrows of the theory.
 
-A family is a frozen dataclass whose fields are *fixed* facts (trials, a known shape, the number of columns); it holds
-no learned values. Parameters are float arrays (k, D), one row for each component, data are rows (n, d), and every
+A family is a frozen dataclass whose fields are *fixed* parameters (trials, a known shape, the number of columns);
+it holds no estimated values. Parameters are float arrays (k, D), one row per component, data are rows (n, d), and every
 formula is vectorised over all leading axes. A distribution of the family has log-density
 
     <t(x), theta> - F(theta) + k(x),
@@ -131,7 +131,7 @@ class FamilyContract(ABC):
         """The family for two sets of rows, each with fixed parameters of its own: one with those of both."""
         if self != other:
             raise ValueError(
-                f"parts of the data make different families, {self} and {other}: give its fixed parameters yourself"
+                f"chunks of the data give different families, {self} and {other}: give the fixed parameters yourself"
             )
         return self
 

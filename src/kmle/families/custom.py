@@ -103,12 +103,34 @@ def from_functions(
     n_features: int = 1,
     gradient: Function | None = None,
 ) -> CustomFamily:
-    """A family from t(X) -> (n, D), F(natural (..., D)) -> (...) and k(X) -> (n,), all vectorised.
+    """Makes a family from its formulas; run `check_family` on the result.
 
-    `gradient` is that of F, natural (..., D) -> (..., D); without it differences of F are used. `start` is any legal
-    natural parameter; without it one is sought. F must be NaN or infinite outside its domain. Run `check_family` on
-    the result.
+    Parameters
+    ----------
+    name : str
+        The short name.
+    statistic : callable, (n, d) -> (n, D)
+        The sufficient statistic t.
+    log_normalizer : callable, (..., D) -> (...)
+        The log-normalizer F; NaN or infinite outside its domain.
+    log_carrier : callable, (n, d) -> (n,), default=None
+        The carrier k; None is zero.
+    support : Support, default=all real numbers
+        The legal data.
+    start : array (D,), default=None
+        Any legal natural parameter; None searches for one.
+    n_features : int, default=1
+        The number of columns.
+    gradient : callable, (..., D) -> (..., D), default=None
+        The gradient of F; None uses differences of F.
 
+    Returns
+    -------
+    ExponentialFamily
+        The family.
+
+    Examples
+    --------
     >>> from kmle.families import from_functions
     >>> from kmle.families.support import POSITIVE
     >>> levy = from_functions(  # waiting times with a very heavy tail

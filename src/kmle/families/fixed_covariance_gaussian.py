@@ -47,7 +47,7 @@ class FixedCovarianceGaussian(ExponentialFamily):
                 f"covariance has shape {table.shape}: give a number, one for each column, or a square matrix"
             )
         if size is not None and self.n_features not in (None, size):
-            raise ValueError(f"covariance is for {size} columns, n_features says {self.n_features}")
+            raise ValueError(f"covariance has {size} columns, n_features is {self.n_features}")
         # Nested tuples, so that the family stays a hashable value.
         plain = (
             tuple(map(tuple, table.tolist())) if table.ndim == 2 else tuple(table.tolist()) if size else float(table)

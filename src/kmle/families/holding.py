@@ -30,7 +30,7 @@ def check_held(family: FamilyContract, source: Mapping[str, Array], natural: Arr
 
 def _sentence(family: FamilyContract, name: str, component: int, value: float) -> str:
     return (
-        f"component {component} of {name} is {value:.6g}: {family.name} cannot hold it together with its other "
+        f"component {component} of {name} is {value:.6g}: {family.name} cannot represent it together with its other "
         "parameters in double precision; give a less extreme value"
     )
 

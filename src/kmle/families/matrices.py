@@ -26,7 +26,7 @@ def square_size(n_features: int) -> int:
 
 
 def fixed_of_squares(fixed: dict[str, Any], X: Array) -> dict[str, Any]:
-    """The facts, after making sure that the columns are square matrices."""
+    """The fixed parameters, after checking that the columns are square matrices."""
     square_size(X.shape[1])
     return fixed
 

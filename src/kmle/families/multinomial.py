@@ -97,7 +97,7 @@ class Multinomial(ExponentialFamily):
         total, proportions = float(self._total), scipy.special.softmax(natural, axis=-1)
         one = Binomial(self._total, n_features=1)
         means = np.empty(natural.shape)
-        # Law by distribution and category by category, each with nodes of its own.
+        # Distribution by distribution and category by category, each with its own nodes.
         for index in np.ndindex(means.shape):
             theta = one.natural_from_moment(total * proportions[index].reshape(1))
             x, weight = one.nodes(theta)

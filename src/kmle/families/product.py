@@ -24,7 +24,7 @@ class Product(ExponentialFamily):
 
     >>> from kmle.families import Gamma, Poisson
     >>> mixed = Product((Poisson(), Gamma(n_features=2)))
-    >>> mixed.for_data([[3, 0.5, 2.0]]).order
+    >>> mixed.for_data([[3, 0.5, 2.0]]).n_statistics
     5
     >>> list(mixed.parameters)
     ['poisson_rate', 'gamma_shape', 'gamma_scale']
@@ -41,7 +41,7 @@ class Product(ExponentialFamily):
         object.__setattr__(self, "families", blocks)
         width = sum(self.widths)
         if self.n_features not in (None, width):
-            raise ValueError(f"the blocks are {width} columns wide, n_features says {self.n_features}")
+            raise ValueError(f"the blocks have {width} columns, n_features is {self.n_features}")
         object.__setattr__(self, "n_features", width)
         super().__post_init__()
 
@@ -74,9 +74,7 @@ class Product(ExponentialFamily):
 
     def fixed_from_data(self, X: Array) -> dict[str, Any]:
         if X.shape[1] != self.n_features:
-            raise ValueError(
-                f"the blocks of this product are {self.n_features} columns wide; the data has {X.shape[1]}"
-            )
+            raise ValueError(f"the blocks of this product have {self.n_features} columns; the data has {X.shape[1]}")
         columns = self._columns(X)
         return {"families": tuple(f.for_data(block) for f, block in zip(self.families, columns, strict=True))}
 

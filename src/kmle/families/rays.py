@@ -54,7 +54,7 @@ def _fault(family: ExponentialFamily, point: Array, direction: Array) -> str | N
         worst = int(np.argmax(gap))
         ends = f"{_shown(ray[worst])} and {_shown(ray[worst + 1])}"
         said = " to ".join(f"{slope:.6g}" for slope in slopes[:, worst])
-        return f"between natural {ends} F rises by {rise[worst]:.6g} where the moments there say {said}"
+        return f"between natural {ends} F rises by {rise[worst]:.6g} but by the moments it rises by {said}"
     return None if reached > len(DISTANCES) else _torn(family, point, direction, DISTANCES[reached - 1])
 
 
@@ -70,7 +70,7 @@ def _torn(family: ExponentialFamily, point: Array, direction: Array, beyond: flo
     near, far = np.diff(family.log_normalizer(end - back[:, None] * direction)[::-1])[[2, 0]]
     if np.abs(end).max() < MOST_NEAR or np.abs(near) > STEEPER * np.abs(far):
         return None
-    return f"F ends at natural {_shown(end)} without getting steep there: a term overflows or vanishes"
+    return f"F ends at natural {_shown(end)} without becoming steep there: a term overflows or vanishes"
 
 
 def _shown(natural: Array) -> str:

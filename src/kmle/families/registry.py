@@ -82,8 +82,22 @@ FAMILIES: dict[str, type[ExponentialFamily]] = {
 
 
 def resolve(family: str | ExponentialFamily, **fixed: Any) -> ExponentialFamily:
-    """A family from its short name (with fixed parameters by keyword), or the family itself.
+    """Returns a family by its short name.
 
+    Parameters
+    ----------
+    family : str or ExponentialFamily
+        A short name such as "gaussian"; an object is returned as it is.
+    **fixed
+        Fixed parameters, such as `trials=10`.
+
+    Returns
+    -------
+    ExponentialFamily
+        The family.
+
+    Examples
+    --------
     >>> resolve("poisson")
     Poisson(n_features=None)
     """
@@ -96,11 +110,9 @@ def resolve(family: str | ExponentialFamily, **fixed: Any) -> ExponentialFamily:
     if family not in FAMILIES:
         near = get_close_matches(family.lower().replace("_", "-").replace(" ", "-"), FAMILIES, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"there is no family {family!r}; {hint}the names are {', '.join(FAMILIES)}")
+        raise ValueError(f"unknown family {family!r}; {hint}the names are {', '.join(FAMILIES)}")
     kind = FAMILIES[family]
     needed = [f.name for f in fields(kind) if f.default is MISSING and f.name not in fixed]
     if needed:
-        raise ValueError(
-            f"the family {family!r} needs to know its {', '.join(needed)}: use {kind.__name__}({needed[0]}=...)"
-        )
+        raise ValueError(f"the family {family!r} needs its {', '.join(needed)}: use {kind.__name__}({needed[0]}=...)")
     return kind(**fixed)

@@ -17,7 +17,7 @@ def family_to_dict(family: ExponentialFamily) -> dict[str, Any]:
     {'name': 'binomial', 'facts': {'n_features': 2, 'trials': 10}}
     """
     if FAMILIES.get(family.name) is not type(family):
-        raise ValueError(f"{family.name} is not one of kmle's own families, so it cannot be written to a file")
+        raise ValueError(f"{family.name} is a custom family, which cannot be written to a file")
     if isinstance(family, Product):
         return {"name": family.name, "families": [family_to_dict(block) for block in family.families]}
     return {"name": family.name, "facts": {field.name: getattr(family, field.name) for field in fields(family)}}
@@ -26,10 +26,10 @@ def family_to_dict(family: ExponentialFamily) -> dict[str, Any]:
 def family_from_dict(content: Any) -> ExponentialFamily:
     """The inverse; a ValueError says what is wrong with anything else."""
     if not isinstance(content, Mapping) or not isinstance(content.get("name"), str):
-        raise ValueError("the model file does not name its family")
+        raise ValueError("the model file names no family")
     name = content["name"]
     if name not in FAMILIES:
-        raise ValueError(f"the model file names the family {name!r}, which this kmle does not know")
+        raise ValueError(f"the model file names the family {name!r}, which this version of kmle does not have")
     if name == Product.name:
         blocks = content.get("families")
         if not isinstance(blocks, list) or not blocks:
@@ -39,12 +39,14 @@ def family_from_dict(content: Any) -> ExponentialFamily:
     known = {field.name for field in fields(FAMILIES[name])}
     if not isinstance(fixed, Mapping) or not set(fixed) <= known:
         raise ValueError(
-            f"the facts of the {name} family in the model file are not those it has: {', '.join(sorted(known))}"
+            f"the fixed parameters of the {name} family in the model file must be: {', '.join(sorted(known))}"
         )
     try:
         return FAMILIES[name](**{key: _plain(value) for key, value in fixed.items()})
     except (TypeError, OverflowError) as error:
-        raise ValueError(f"the facts of the {name} family in the model file do not fit: {error}") from None
+        raise ValueError(
+            f"the fixed parameters of the {name} family in the model file are not valid: {error}"
+        ) from None
 
 
 def _plain(value: Any) -> Any:

@@ -76,7 +76,7 @@ def check_sparse(family: FamilyContract, X: Any, first_row: int = 0) -> "csr_arr
     if rows.shape[0] == 0 or rows.shape[1] == 0:
         raise ValueError("there are no rows or no columns: at least one of each is needed")
     if family.n_features is not None and rows.shape[1] != family.n_features:
-        raise ValueError(f"{family.name} was set up for {family.n_features} columns but the data has {rows.shape[1]}")
+        raise ValueError(f"{family.name} has {family.n_features} columns but the data has {rows.shape[1]}")
     _check_entries(family, rows, first_row)
     _check_sums(family, rows, first_row)
     return rows

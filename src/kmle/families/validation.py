@@ -37,7 +37,7 @@ def unmasked_weights(sample_weight: Any, first_row: int = 0) -> Any:
         return sample_weight
     if np.ma.is_masked(sample_weight):
         place = first_row + int(np.argmax(np.ma.getmaskarray(sample_weight)))
-        raise ValueError(f"sample_weight[{place}] is masked: give every row a weight, zero to leave it out")
+        raise ValueError(f"sample_weight[{place}] is masked: give every row a weight, zero to ignore it")
     return sample_weight.data
 
 
@@ -47,7 +47,7 @@ def as_rows(family: FamilyContract, X: ArrayLike) -> Array:
     try:
         data = np.asarray(X)
     except ValueError:
-        raise ValueError("the rows have different lengths: give a table with as many numbers in every row") from None
+        raise ValueError("the rows have different lengths: give the same number of columns in every row") from None
     if data.dtype not in (np.float32, np.float64):
         data = _as_float(data)
     if data.ndim == 1:
@@ -92,14 +92,14 @@ def check_shape(family: FamilyContract, X: ArrayLike) -> Array:
     """X as rows of as many columns as the family has."""
     rows = as_rows(family, X)
     if family.n_features is not None and rows.shape[1] != family.n_features:
-        raise ValueError(f"{family.name} was set up for {family.n_features} columns but the data has {rows.shape[1]}")
+        raise ValueError(f"{family.name} has {family.n_features} columns but the data has {rows.shape[1]}")
     return rows
 
 
 def check_values(
     family: FamilyContract, rows: Array, summary: ColumnSummary, columns: list[str] | None = None, first_row: int = 0
 ) -> None:
-    """Refuses rows that are not legal, after one examine all of them."""
+    """Raises an error if rows are not legal, from the summary of their columns."""
     # What was seen usually tells that all is well; only if not is the offender sought.
     if summary.finite and family.support.holds_all(summary):
         _check_size(family, summary, columns)
@@ -183,7 +183,7 @@ def check_weights(sample_weight: ArrayLike, n_rows: int, first_row: int = 0) -> 
     """Weights (n,) of all rows or of a part that begins at `first_row`: finite, not negative."""
     weights = np.asarray(unmasked_weights(sample_weight, first_row), dtype=float)
     if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight has shape {weights.shape}; one weight a row is needed, shape ({n_rows},)")
+        raise ValueError(f"sample_weight has shape {weights.shape}; one weight per row is needed, shape ({n_rows},)")
     bad = ~np.isfinite(weights) | (weights < 0)
     if bad.any():
         row = int(np.argmax(bad))
@@ -223,7 +223,7 @@ def _check_parameter(family: FamilyContract, name: str, value: ArrayLike, domain
     if isinstance(domain, PositiveDefinite):
         array = as_matrices(array)
     if array.size == 0 or not np.isfinite(array).all():
-        raise ValueError(f"the parameter {name} of {family.name} holds a value that is not finite, or no value")
+        raise ValueError(f"the parameter {name} of {family.name} is empty or holds a value that is not finite")
     flat = array.reshape(len(array), -1)
     if (offender := domain.first_outsider(flat)) is not None:
         component, place = offender

@@ -1,4 +1,4 @@
-"""Pictures as point sets and mixtures (the extra `image`)."""
+"""Images as point sets and mixtures (the extra `image`)."""
 
 from .amplitude import AmplitudeSegmentation, segment_amplitude
 from .compression import Rate, plot_rate_distortion, rate_distortion

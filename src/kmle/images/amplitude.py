@@ -1,4 +1,4 @@
-"""Grey pictures by the amplitude of their pixels: Rayleigh, gamma and Weibull mixtures, as for ultrasound."""
+"""Grey images by the amplitude of their pixels: Rayleigh, gamma and Weibull mixtures, as for ultrasound."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,12 +62,36 @@ def segment_amplitude(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> AmplitudeSegmentation:
-    """Learns the mixture of a grey picture's amplitudes and labels every pixel by it.
+    """Fits a mixture to the amplitudes of a grey image and labels every pixel.
 
-    Components of speckle overlap, so EM learns them with less bias than a hard algorithm of `KMLE`. With a `window` of
-    more than one pixel, a pixel gets the component most probable for all the pixels of the square around it. Learning
-    starts from groups of pixels of like amplitude, `n_init` times as in the estimators.
+    Components of speckle overlap, so EM has less bias than a hard algorithm of `KMLE`.
 
+    Parameters
+    ----------
+    image : path, array or ImageData
+        The image.
+    n_components : int, default=3
+        The number of components.
+    family : str or ExponentialFamily, default="rayleigh"
+        "rayleigh", "gamma", "weibull" or an object.
+    algorithm : str, default="em"
+        An algorithm of either estimator.
+    window : int, default=1
+        With more than one pixel, a pixel gets the most probable component of the square around it.
+    n_init : int or "auto", default="auto"
+        The number of starts, as in the estimators.
+    random_state : int, Generator or None, default=0
+        The seed of all random draws.
+    n_jobs : int or None, default=None
+        The number of threads.
+
+    Returns
+    -------
+    AmplitudeSegmentation
+        The mixture, darkest component first, and the labels.
+
+    Examples
+    --------
     >>> dark, light = np.full((8, 8), 0.2), np.full((8, 8), 0.9)
     >>> found = segment_amplitude(np.hstack([dark, light]), 2, family="gamma")
     >>> found.labels[0, ::8].tolist()
@@ -83,7 +107,7 @@ def segment_amplitude(
     levels = image.levels[:, :, 0]
     if image.channels == 3:
         levels = image.levels @ LUMA
-        notes = (*notes, "Colours were turned into grey.")
+        notes = (*notes, "Colours were converted to grey.")
     # Zero is no amplitude: every level is taken at the middle of the values rounded to it.
     values, place = np.unique((levels * (LEVELS - 1) + 0.5) / LEVELS, return_inverse=True)
     counts = np.bincount(place.ravel()).astype(float)
@@ -96,7 +120,7 @@ def segment_amplitude(
     ]
     best = max(mixtures, key=lambda mixture: float(counts @ mixture.log_density(values[:, None])))
     if isinstance(best.family, Weibull) and len(candidates) > 1:
-        notes = (*notes, f"The shape of the Weibull laws, {best.family.shape:g}, has the highest likelihood.")
+        notes = (*notes, f"The Weibull shape {best.family.shape:g} has the highest likelihood of those tried.")
     mixture, means = _darkest_first(best, values, counts)
     labels = _labels(mixture, values, place.reshape(levels.shape), window)
     return AmplitudeSegmentation(mixture, labels, means, notes)

@@ -1,4 +1,4 @@
-"""The picture as a model file: how small, and how like the picture."""
+"""The image as a model file: how small, and how like the image."""
 
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ COMPONENTS = (8, 16, 32, 64, 128)
 
 @dataclass(frozen=True)
 class Rate:
-    """What a model of so many components costs and gives."""
+    """The size and the quality of a model with a number of components."""
 
     n_components: int
     n_bytes: int
@@ -30,23 +30,48 @@ class Rate:
 def rate_distortion(
     image: ImageData | str | Path | ArrayLike, components: Iterable[int] = COMPONENTS, **options: Any
 ) -> tuple[Rate, ...]:
-    """For every number of components the size of the model file, and PSNR and SSIM of the picture read back from it.
+    """Measures the size of the model file and the quality of the image read back from it.
 
-    The options are those of `ImageMixture.fit`.
+    Parameters
+    ----------
+    image : path, array or ImageData
+        The image.
+    components : iterable of int, default=(8, 16, 32, 64, 128)
+        The numbers of components.
+    **options
+        Options of `ImageMixture.fit`.
+
+    Returns
+    -------
+    tuple of Rate
+        Size, PSNR and SSIM for each number of components.
     """
     image = as_image(image)
     return tuple(_rate(image, n_components, options) for n_components in components)
 
 
 def plot_rate_distortion(rates: Sequence[Rate], ax: Any = None) -> Any:
-    """PSNR (left axis) and SSIM (right axis) over the size of the file; returns the left Axes."""
+    """Plots PSNR (left axis) and SSIM (right axis) against the size of the model file.
+
+    Parameters
+    ----------
+    rates : sequence of Rate
+        The result of `rate_distortion`.
+    ax : Axes, default=None
+        Where to draw; None creates a figure.
+
+    Returns
+    -------
+    Axes
+        The left Axes.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError("plot_rate_distortion needs matplotlib: pip install 'kmle[plot]'") from None
 
     if not rates:
-        raise ValueError("there are no rates to draw: rate_distortion needs at least one number of components")
+        raise ValueError("rates is empty: rate_distortion needs at least one number of components")
     if ax is None:
         ax = Figure(figsize=(6.8, 4.2), layout="constrained").subplots()
     from ..palette import PALETTE
@@ -77,7 +102,7 @@ def plot_rate_distortion(rates: Sequence[Rate], ax: Any = None) -> Any:
     ax.legend(
         [left_line, right_line], ["PSNR", "SSIM"], loc="lower right", frameon=False, fontsize=SMALL, labelcolor=INK
     )
-    title(ax, "How like the image, and how small")
+    title(ax, "Quality and size of the model")
     return ax
 
 

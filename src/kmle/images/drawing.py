@@ -1,4 +1,4 @@
-"""Lines and letters on pictures: ellipses of components, boundaries, the contact sheet."""
+"""Lines and letters on images: ellipses of components, boundaries, the contact sheet."""
 
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,31 @@ from .rendering import boundaries, painted, patch_sheet, reconstructed, sampled,
 
 CORNERS = 72
 FADED = 0.55
-"""How far the picture under the ellipses is faded to white."""
+"""How far the image under the ellipses is faded to white."""
 TITLE_HEIGHT, GAP, INK = 26, 8, (30, 30, 30)
 CELL = 512
-"""Longer side of a picture on the contact sheet."""
+"""Longer side of an image on the contact sheet."""
 
 
 def ellipses(
     model: ImageMixture, image: ImageData | str | Path | ArrayLike | None = None, *, radius: float = 2.0
 ) -> Pixels:
-    """The components as ellipses of `radius` standard deviations, in their mean colours, over the faded picture."""
+    """Draws the components as ellipses in their mean colours over the faded image.
+
+    Parameters
+    ----------
+    model : ImageMixture
+        The model.
+    image : path, array or ImageData, default=None
+        The image; None leaves the background empty.
+    radius : float, default=2.0
+        The radius of the ellipses in standard deviations.
+
+    Returns
+    -------
+    array of uint8 (height, width, 3)
+        The pixels.
+    """
     from PIL import ImageDraw
 
     if not radius > 0:
@@ -55,10 +70,25 @@ def ellipses(
 def with_boundaries(
     image: ImageData | str | Path | ArrayLike, labels: NDArray[Any], colour: tuple[int, int, int] = (255, 230, 0)
 ) -> Pixels:
-    """The picture with the borders between labels drawn over it."""
+    """Draws the borders between labels over an image.
+
+    Parameters
+    ----------
+    image : path, array or ImageData
+        The image.
+    labels : array of int (height, width)
+        The label of every pixel.
+    colour : (int, int, int), default=(255, 230, 0)
+        The colour of the borders.
+
+    Returns
+    -------
+    array of uint8 (height, width, 3)
+        The pixels.
+    """
     drawn = in_colour(to_bytes(as_image(image).levels))
     if labels.shape != drawn.shape[:2]:
-        raise ValueError(f"labels of shape {labels.shape} do not fit a picture of shape {drawn.shape[:2]}")
+        raise ValueError(f"labels of shape {labels.shape} do not fit an image of shape {drawn.shape[:2]}")
     drawn[boundaries(labels)] = colour
     return drawn
 
@@ -70,11 +100,28 @@ def panels(
     size: tuple[int, int] | None = None,
     random_state: Any = 0,
 ) -> dict[str, Pixels]:
-    """The pictures of the paper's figures by their titles; what has no pixels of its own is drawn at `size`."""
+    """Draws the panels of the paper's figures.
+
+    Parameters
+    ----------
+    model : ImageMixture
+        The model.
+    image : path, array or ImageData
+        The image of the fit.
+    size : (int, int), default=None
+        Width and height of the panels that do not depend on the pixels of the image.
+    random_state : int, Generator or None, default=0
+        The seed of the sample.
+
+    Returns
+    -------
+    dict of str to array
+        The panels by title.
+    """
     image = as_image(image)
     labels = model.labels(image)
     shown = {
-        "picture": in_colour(to_bytes(image.levels)),
+        "image": in_colour(to_bytes(image.levels)),
         "ellipses": ellipses(model, image),
         "hard segmentation": painted(model, labels),
         "sample": sampled(model, size, random_state=random_state),
@@ -90,17 +137,47 @@ def panels(
 
 
 def figure(model: ImageMixture, image: ImageData | str | Path | ArrayLike, *, random_state: Any = 0) -> Pixels:
-    """All panels on one contact sheet."""
+    """Draws all panels of the paper's figures on one contact sheet.
+
+    Parameters
+    ----------
+    model : ImageMixture
+        The model.
+    image : path, array or ImageData
+        The image of the fit.
+    random_state : int, Generator or None, default=0
+        The seed of the sample.
+
+    Returns
+    -------
+    array of uint8 (height, width, 3)
+        The sheet.
+    """
     size = size_within(model.width, model.height)
     return contact_sheet(panels(model, image, size=size, random_state=random_state))
 
 
 def contact_sheet(images: dict[str, Pixels], columns: int = 3, cell: int = CELL) -> Pixels:
-    """Pictures under their titles on one sheet, each at most `cell` pixels wide and high."""
+    """Arranges images under their titles on one sheet.
+
+    Parameters
+    ----------
+    images : dict of str to array
+        The images by title.
+    columns : int, default=3
+        The number of columns of the sheet.
+    cell : int, default=512
+        The maximum width and height of an image in pixels.
+
+    Returns
+    -------
+    array of uint8 (height, width, 3)
+        The sheet.
+    """
     from PIL import ImageDraw, ImageFont
 
     if not images:
-        raise ValueError("a contact sheet needs at least one picture")
+        raise ValueError("a contact sheet needs at least one image")
     image_module = pillow("contact_sheet")
     canvases = [_within(image_module.fromarray(pixels), cell) for pixels in images.values()]
     columns = min(columns, len(canvases))

@@ -1,4 +1,4 @@
-"""Pictures as arrays: reading files of any kind, and writing them."""
+"""Images as arrays: reading files of any kind, and writing them."""
 
 import struct
 import warnings
@@ -17,7 +17,7 @@ Pixels: TypeAlias = NDArray[np.uint8]
 LARGEST = 100_000_000
 """Pixels of the largest file that is opened."""
 MAX_PIXELS = 4_000_000
-"""Pixels kept by default: a larger picture is shrunk."""
+"""Pixels kept by default: a larger image is shrunk."""
 TRANSPARENT = ("RGBA", "LA", "PA", "RGBa", "La")
 
 
@@ -26,7 +26,7 @@ class ImageData:
     """Levels from 0 (black) to 1, shape (height, width, 1 or 3), and notes on what reading the file changed.
 
     >>> ImageData([[0.0, 0.5], [0.5, 1.0]])
-    Picture of 2 x 2 pixels, grey
+    Image of 2 x 2 pixels, grey
     """
 
     levels: Array
@@ -35,16 +35,18 @@ class ImageData:
     def __post_init__(self) -> None:
         levels = np.array(self.levels)
         if levels.dtype.kind not in "buif":
-            raise ValueError(f"a picture is made of numbers, not of {levels.dtype}")
+            raise ValueError(f"an image must hold numbers, not {levels.dtype}")
         if levels.dtype == np.uint8:
             levels = levels / 255
         levels = levels.astype(float)
         if levels.ndim == 2:
             levels = levels[:, :, None]
         if levels.ndim != 3 or levels.shape[2] not in (1, 3) or levels.size == 0:
-            raise ValueError(f"a picture has shape (height, width) or (height, width, 3), not {np.shape(self.levels)}")
+            raise ValueError(
+                f"an image must have shape (height, width) or (height, width, 3), not {np.shape(self.levels)}"
+            )
         if not np.isfinite(levels).all() or levels.min() < 0 or levels.max() > 1:
-            raise ValueError("the levels of a picture lie from 0 to 1; give whole levels from 0 to 255 as uint8")
+            raise ValueError("the levels of an image must be from 0 to 1; give whole levels from 0 to 255 as uint8")
         levels.setflags(write=False)
         object.__setattr__(self, "levels", levels)
 
@@ -62,18 +64,31 @@ class ImageData:
         return int(self.levels.shape[2])
 
     def __repr__(self) -> str:
-        return f"Picture of {self.width} x {self.height} pixels, {'grey' if self.channels == 1 else 'colour'}"
+        return f"Image of {self.width} x {self.height} pixels, {'grey' if self.channels == 1 else 'colour'}"
 
 
 def as_image(image: "ImageData | str | Path | ArrayLike") -> ImageData:
-    """The picture itself, that of a file, or that of an array (uint8, or numbers from 0 to 1)."""
+    """The image itself, that of a file, or that of an array (uint8, or numbers from 0 to 1)."""
     if isinstance(image, ImageData):
         return image
     return read_image(image) if isinstance(image, str | Path) else ImageData(np.asarray(image))
 
 
 def read_image(path: str | Path, *, max_pixels: int = MAX_PIXELS) -> ImageData:
-    """The picture in a file, upright, grey or colour; above `max_pixels` it is shrunk, with a note."""
+    """Reads an image file in grey or colour and applies its orientation.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    max_pixels : int, default=4000000
+        A larger image is shrunk, with a note.
+
+    Returns
+    -------
+    ImageData
+        The levels and notes.
+    """
     image_module = pillow("read_picture")
     from PIL import ImageOps
 
@@ -96,19 +111,34 @@ def read_image(path: str | Path, *, max_pixels: int = MAX_PIXELS) -> ImageData:
             levels = _levels(image, max_pixels, notes)
     except image_module.DecompressionBombError:
         raise ValueError(
-            f"{path} unpacks to more than {LARGEST // 10**6} million pixels: shrink the picture first"
+            f"{path} unpacks to more than {LARGEST // 10**6} million pixels: shrink the image first"
         ) from None
     except FileNotFoundError:
-        raise ValueError(f"there is no file {path}") from None
+        raise ValueError(f"file {path} not found") from None
     except image_module.UnidentifiedImageError:
-        raise ValueError(f"{path} is not a picture Pillow can read: give a PNG, JPEG, TIFF, GIF, WebP or BMP") from None
+        raise ValueError(
+            f"{path} is not an image that Pillow can read: give a PNG, JPEG, TIFF, GIF, WebP or BMP"
+        ) from None
     except (OSError, SyntaxError, EOFError, struct.error, zlib.error) as error:
-        raise ValueError(f"{path} cannot be read ({error}): the file is damaged or cut short") from None
+        raise ValueError(f"{path} cannot be read ({error}): the file is damaged or truncated") from None
     return ImageData(levels, tuple(notes))
 
 
 def save_image(path: str | Path, pixels: ArrayLike) -> Path:
-    """Writes pixels (uint8, or levels from 0 to 1) in the format the name of the file ends in."""
+    """Writes an image in the format of its extension.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    pixels : array
+        uint8, or levels from 0 to 1.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
     image_module = pillow("save_picture")
     array = np.asarray(pixels)
     if array.dtype not in (np.uint8, np.uint16):
@@ -138,7 +168,7 @@ def pillow(needed_by: str) -> Any:
 
 def _refused(path: str | Path, width: int, height: int) -> ValueError:
     return ValueError(
-        f"{path} has {width} x {height} pixels, more than {LARGEST // 10**6} million: shrink the picture first"
+        f"{path} has {width} x {height} pixels, more than {LARGEST // 10**6} million: shrink the image first"
     )
 
 
@@ -148,7 +178,7 @@ def _levels(image: Any, max_pixels: int, notes: list[str]) -> Array:
     if mode in TRANSPARENT or "transparency" in image.info:
         image = _over_white(image, notes)
     elif mode == "CMYK":
-        notes.append("CMYK was turned into RGB without its colour profile.")
+        notes.append("CMYK was converted to RGB without its colour profile.")
         image = image.convert("RGB")
     elif mode == "1":
         image = image.convert("L")
@@ -173,7 +203,7 @@ def _over_white(image: Any, notes: list[str]) -> Any:
     layered = image.convert("RGBA")
     if layered.getextrema()[3][0] == 255:
         return layered.convert("RGB")
-    notes.append("Transparent parts were laid over white.")
+    notes.append("Transparent parts were blended with white.")
     white = image_module.new("RGBA", layered.size, "white")
     return image_module.alpha_composite(white, layered).convert("RGB")
 
@@ -186,5 +216,5 @@ def _deep_levels(values: NDArray[Any], notes: list[str]) -> Array:
     full = 1 if values.dtype.kind == "f" else 65535
     if low >= 0 and high <= full:
         return values / full
-    notes.append(f"Levels from {low:g} to {high:g} were stretched to black and white.")
+    notes.append(f"Levels from {low:g} to {high:g} were scaled to black and white.")
     return (values - low) / (high - low) if high > low else np.zeros(values.shape)

@@ -1,4 +1,4 @@
-"""`ImageMixture`: a picture as a mixture of Gaussians over position and colour."""
+"""`ImageMixture`: an image as a mixture of Gaussians over position and colour."""
 
 import zipfile
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from .points import anchors, levels_of, points
 from .starting import SOFT_COLUMNS, starting_mixture
 
 MAX_POINTS = 2**19
-"""Points learned from; of a larger picture a random part."""
+"""Points learned from; of a larger image a random part."""
 MAX_NUMBERS = 2**24
 """Numbers in the table of points: patches are wide, so fewer of them are taken."""
 TOLERANCE = 1e-4
@@ -30,17 +30,17 @@ FILE_VERSION = 1
 
 
 def check_algorithm(algorithm: str | None) -> None:
-    """Refuses a name no algorithm for pictures has; None is a name for the usual one."""
+    """Refuses a name no algorithm for images has; None is a name for the usual one."""
     if algorithm is not None and algorithm not in (*SOFT, *HARD):
-        raise ValueError(f"algorithm is {algorithm!r}: choose {', '.join((*SOFT, *HARD))}")
+        raise ValueError(f"algorithm is {algorithm!r}: it must be one of {', '.join((*SOFT, *HARD))}")
 
 
 @dataclass(frozen=True, eq=False)
 class ImageMixture:
-    """A mixture of Gaussians over (x, y, colour) of a picture's pixels, or over (x, y, patch of pixels).
+    """A mixture of Gaussians over (x, y, colour) of the pixels of an image, or over (x, y, patch of pixels).
 
-    Colours run from 0 to 1; x and y, right and down, from 0 to `scale` times `patch` on the longer side, so
-    that they count against a patch as against a pixel.
+    Colours run from 0 to 1; x and y, right and down, from 0 to `scale` times `patch` on the longer side, so that
+    position has the same influence for patches as for pixels.
 
     >>> stripes = np.repeat([[0.1, 0.9]], 16, axis=0).repeat(8, axis=1)
     >>> model = ImageMixture.fit(stripes, 2)
@@ -71,30 +71,57 @@ class ImageMixture:
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> "ImageMixture":
-        """Learns the mixture of a picture (a file, an array, or what `read_image` gave).
+        """Fits a mixture to an image.
 
-        The larger `scale`, the more position counts against colour: in the k-means that learning starts from, and all
-        along for spherical Gaussians. (The likelihood of full ones is the same whatever the units.) Patches start
-        `stride` pixels apart, a quarter of their side by default. `algorithm` is "em", "sparse-em" or one of `KMLE`;
-        None is EM, but k-MLE for points of more than 16 columns (patches), each of one component all but surely.
+        Parameters
+        ----------
+        image : path, array or ImageData
+            The image.
+        n_components : int, default=32
+            The number of components.
+        patch : int, default=1
+            The side of the patches; 1 fits pixels.
+        scale : float, default=1.0
+            The weight of position relative to colour. For full Gaussians it affects only the start, a k-means of the
+            scaled points; for spherical Gaussians it affects the whole fit.
+        algorithm : str, default=None
+            "em", "sparse-em" or an algorithm of `KMLE`. None is EM, and k-MLE for points of more than 16 columns
+            (patches), which belong almost certainly to one component.
+        family : str, default="gaussian"
+            "gaussian", "diagonal-gaussian" or "spherical-gaussian".
+        stride : int, default=None
+            The distance of patches in pixels; None is a quarter of their side.
+        max_points : int
+            The maximum number of points, drawn at random.
+        tol : float
+            The gain per row and step at which to stop.
+        random_state : int, Generator or None, default=0
+            The seed of all random draws.
+        n_jobs : int or None, default=None
+            The number of threads.
+
+        Returns
+        -------
+        ImageMixture
+            The model.
         """
         image = as_image(image)
         _check(image, n_components, patch, scale, family, max_points)
         stride = max(1, patch // 4) if stride is None else stride
         if stride < 1:
-            raise ValueError(f"stride is {stride}: patches start at least one pixel apart")
+            raise ValueError(f"stride is {stride}: it must be at least 1")
         check_algorithm(algorithm)
         rng = np.random.default_rng(random_state)
         rows, columns = anchors(image, patch, stride)
         notes = list(image.notes)
         most = min(max_points, MAX_NUMBERS // (2 + patch * patch * image.channels))
         if len(rows) > most:
-            notes.append(f"Learned from {most} of {len(rows)} points, drawn at random.")
+            notes.append(f"Fitted to {most} of {len(rows)} points, drawn at random.")
             chosen = np.sort(rng.choice(len(rows), most, replace=False))
             rows, columns = rows[chosen], columns[chosen]
         if n_components > len(rows):
             raise ValueError(
-                f"n_components is {n_components}, the picture gives {len(rows)} points: ask for fewer components"
+                f"n_components is {n_components}, but the image has {len(rows)} points: use fewer components"
             )
         table = points(image, rows, columns, patch, scale, rng)
         seed = int(rng.integers(2**31))
@@ -118,7 +145,7 @@ class ImageMixture:
 
     @property
     def n_components(self) -> int:
-        """k; fewer than asked for where components lost all their pixels."""
+        """k; fewer than requested if components ended up empty."""
         return self.mixture.n_components
 
     @cached_property
@@ -157,10 +184,21 @@ class ImageMixture:
         """The pixels of one unit of position."""
         return max(self.width, self.height) / (self.scale * self.patch)
 
-    # On a picture -----------------------------------------------------------------------------------------------------
+    # On an image -----------------------------------------------------------------------------------------------------
 
     def labels(self, image: ImageData | str | Path | ArrayLike) -> NDArray[np.int32]:
-        """The component of every pixel, (height, width); with patches, of every tile of patch x patch pixels."""
+        """Returns the component of every pixel, or of every tile of patch x patch pixels.
+
+        Parameters
+        ----------
+        image : path, array or ImageData
+            The image of the fit.
+
+        Returns
+        -------
+        array of int (height, width)
+            The labels.
+        """
         image = self._fitting(image)
         rows, columns = _tiles(image.height, self.patch), _tiles(image.width, self.patch)
         down, right = np.repeat(rows, len(columns)), np.tile(columns, len(rows))
@@ -172,7 +210,20 @@ class ImageMixture:
         return np.concatenate(blocks).astype(np.int32).reshape(len(rows), len(columns))
 
     def score(self, image: ImageData | str | Path | ArrayLike, random_state: Any = 0) -> float:
-        """Mean log-density of the pixels (patches at every tile), spread over the levels they were rounded to."""
+        """Returns the mean log-density of the pixels (patches at every tile), spread over their rounding steps.
+
+        Parameters
+        ----------
+        image : path, array or ImageData
+            The image of the fit.
+        random_state : int, Generator or None, default=0
+            The seed of the spread.
+
+        Returns
+        -------
+        float
+            The mean log-density in nats.
+        """
         image = self._fitting(image)
         rows, columns = anchors(image, self.patch, self.patch)
         rng = np.random.default_rng(random_state)
@@ -183,15 +234,26 @@ class ImageMixture:
         own = (self.width, self.height, self.channels)
         if (image.width, image.height, image.channels) != own:
             raise ValueError(
-                f"the model is of {self.width} x {self.height} pixels with {self.channels} channels, the picture has "
-                f"{image.width} x {image.height} with {image.channels}: give the picture it was learned from"
+                f"the model is of {self.width} x {self.height} pixels with {self.channels} channels, but the image has "
+                f"{image.width} x {image.height} with {image.channels}: give the image of the fit"
             )
         return image
 
     # Files ------------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> int:
-        """Writes the model compactly (single precision, a few thousand bytes) and returns the bytes of the file."""
+        """Writes the model to a small file in single precision.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        int
+            The size of the file in bytes.
+        """
         factor = np.linalg.cholesky(self.covariance)
         lower = np.tril_indices(self.mean.shape[1])
         with Path(path).open("wb") as file:
@@ -204,18 +266,29 @@ class ImageMixture:
 
     @staticmethod
     def load(path: str | Path) -> "ImageMixture":
-        """The model in a file that `save` wrote; as full Gaussians, whatever family it was learned with."""
+        """Reads the model from a file that `save` wrote, as full Gaussians for any family.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        ImageMixture
+            The model.
+        """
         try:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as content:
                 facts, components = content["facts"].tolist(), content["laws"].astype(float)
             version, width, height, channels, patch, scale = facts
         except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{path} is not a picture model that kmle wrote: {error}") from None
+            raise ValueError(f"{path} is not a valid image model (possibly truncated): {error}") from None
         if version != FILE_VERSION:
-            raise ValueError(f"{path} has version {version:g}; this kmle reads version {FILE_VERSION}")
+            raise ValueError(f"{path} has version {version:g}; this version of kmle reads version {FILE_VERSION}")
         d = 2 + int(patch) ** 2 * int(channels)
         if components.ndim != 2 or components.shape[1] != 1 + d + d * (d + 1) // 2 or len(components) == 0:
-            raise ValueError(f"{path} is not a picture model that kmle wrote: its table has shape {components.shape}")
+            raise ValueError(f"{path} is not a valid image model: its table has shape {components.shape}")
         factor = np.zeros((len(components), d, d))
         factor[:, *np.tril_indices(d)] = components[:, 1 + d :]
         mixture = Mixture.from_source(
@@ -234,14 +307,16 @@ def _tiles(length: int, patch: int) -> NDArray[np.intp]:
 
 def _check(image: ImageData, n_components: int, patch: int, scale: float, family: str, max_points: int) -> None:
     if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
-        raise ValueError(f"n_components is {n_components!r}: it must be a whole number from 1 on")
+        raise ValueError(f"n_components is {n_components!r}: it must be a whole number, at least 1")
     if isinstance(patch, bool) or not isinstance(patch, int | np.integer) or patch < 1:
-        raise ValueError(f"patch is {patch!r}: it must be a whole number from 1 on")
+        raise ValueError(f"patch is {patch!r}: it must be a whole number, at least 1")
     if patch > min(image.width, image.height):
-        raise ValueError(f"patch is {patch}, the picture has {image.width} x {image.height} pixels: take it smaller")
+        raise ValueError(
+            f"patch is {patch}, but the image has {image.width} x {image.height} pixels: give a smaller patch"
+        )
     if not 0 < scale < np.inf:
         raise ValueError(f"scale is {scale}: it must be a positive number")
     if family not in ("gaussian", "diagonal-gaussian", "spherical-gaussian"):
-        raise ValueError(f"family is {family!r}: choose gaussian, diagonal-gaussian or spherical-gaussian")
+        raise ValueError(f"family is {family!r}: it must be gaussian, diagonal-gaussian or spherical-gaussian")
     if max_points < 2:
-        raise ValueError(f"max_points is {max_points}: learning needs at least two points")
+        raise ValueError(f"max_points is {max_points}: it must be at least 2")

@@ -1,4 +1,4 @@
-"""A picture as a set of points: position and colour of pixels, or of square patches of them."""
+"""An image as a set of points: position and colour of pixels, or of square patches of them."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ LEVELS = 256
 
 
 def anchors(image: ImageData, patch: int, stride: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows and columns of the upper left pixels of patches `stride` pixels apart, all of them inside the picture."""
+    """Rows and columns of the upper left pixels of patches `stride` pixels apart, all of them inside the image."""
     rows = np.arange(0, image.height - patch + 1, stride)
     columns = np.arange(0, image.width - patch + 1, stride)
     return np.repeat(rows, len(columns)), np.tile(columns, len(rows))
@@ -33,7 +33,7 @@ def points(
     windows = np.lib.stride_tricks.sliding_window_view(image.levels, (patch, patch), axis=(0, 1))
     table = np.empty((len(rows), 2 + patch * patch * image.channels))
     table[:, 0], table[:, 1] = columns, rows
-    # (n, channels, patch, patch), put in the order of a small picture.
+    # (n, channels, patch, patch), put in the order of a small image.
     table[:, 2:] = np.moveaxis(windows[rows, columns], 1, 3).reshape(len(rows), -1)
     table[:, 2:] *= LEVELS - 1
     if rng is None:

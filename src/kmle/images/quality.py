@@ -1,4 +1,4 @@
-"""How like two pictures are: PSNR and SSIM."""
+"""How like two images are: PSNR and SSIM."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,8 +12,20 @@ SSIM_FLOORS = 0.01**2, 0.03**2
 
 
 def psnr(first: ArrayLike, second: ArrayLike) -> float:
-    """The peak signal-to-noise ratio in decibels; infinite when the pictures are equal.
+    """Returns the peak signal-to-noise ratio of two images in decibels, infinite if they are equal.
 
+    Parameters
+    ----------
+    first, second : array
+        Two images of one size.
+
+    Returns
+    -------
+    float
+        The ratio in decibels.
+
+    Examples
+    --------
     >>> psnr([[0.0, 0.0]], [[0.1, 0.1]])
     20.0
     """
@@ -23,8 +35,22 @@ def psnr(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def ssim(first: ArrayLike, second: ArrayLike) -> float:
-    """The mean structural similarity of Wang et al. (2004), Gaussian windows of 11 pixels, averaged over channels.
+    """Returns the mean structural similarity of Wang et al. (2004), averaged over channels.
 
+    The windows are Gaussian and have 11 pixels.
+
+    Parameters
+    ----------
+    first, second : array
+        Two images of one size.
+
+    Returns
+    -------
+    float
+        The similarity, at most one.
+
+    Examples
+    --------
     >>> ssim([[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]])
     1.0
     """
@@ -52,6 +78,6 @@ def _similarity(a: Array, b: Array) -> Array:
 def _alike(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
     a, b = as_image(first).levels, as_image(second).levels
     if a.shape[:2] != b.shape[:2]:
-        raise ValueError(f"the pictures have {a.shape[1]} x {a.shape[0]} and {b.shape[1]} x {b.shape[0]} pixels")
+        raise ValueError(f"the images have {a.shape[1]} x {a.shape[0]} and {b.shape[1]} x {b.shape[0]} pixels")
     channels = max(a.shape[2], b.shape[2])
     return np.broadcast_to(a, (*a.shape[:2], channels)), np.broadcast_to(b, (*b.shape[:2], channels))

@@ -1,4 +1,4 @@
-"""Pictures made from a model: segmentation, samples, reconstruction, the Voronoi diagram, mean patches."""
+"""Images made from a model: segmentation, samples, reconstruction, the Voronoi diagram, mean patches."""
 
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,43 @@ REACH, MOST_CONTRAST = 0.35, 12.0
 
 
 def segmentation(model: ImageMixture, image: ImageData | str | Path | ArrayLike) -> Pixels:
-    """Every pixel (every tile of patch x patch) in the mean colour of its component."""
+    """Draws every pixel (every tile, for patches) in the mean colour of its component.
+
+    Parameters
+    ----------
+    model : ImageMixture
+        The model.
+    image : path, array or ImageData
+        The image of the fit.
+
+    Returns
+    -------
+    array of uint8 (height, width, channels)
+        The pixels.
+    """
     return painted(model, model.labels(image))
 
 
 def mosaic(model: ImageMixture, image: ImageData | str | Path | ArrayLike) -> Pixels:
-    """Every tile of patch x patch pixels replaced by the mean patch of its component."""
+    """Replaces every tile of patch x patch pixels by the mean patch of its component.
+
+    Parameters
+    ----------
+    model : ImageMixture
+        The model.
+    image : path, array or ImageData
+        The image of the fit.
+
+    Returns
+    -------
+    array of uint8 (height, width, channels)
+        The pixels.
+    """
     return painted(model, model.labels(image), whole_patches=True)
 
 
 def painted(model: ImageMixture, labels: NDArray[np.int32], *, whole_patches: bool = False) -> Pixels:
-    """The picture of what `ImageMixture.labels` gave, in mean colours or in whole mean patches."""
+    """The image of what `ImageMixture.labels` gave, in mean colours or in whole mean patches."""
     patches = model.patches if whole_patches else np.broadcast_to(model.colours[:, None, None], model.patches.shape)
     shown = to_bytes(patches)[labels]
     tiles = np.swapaxes(shown, 1, 2)
@@ -39,9 +65,21 @@ def painted(model: ImageMixture, labels: NDArray[np.int32], *, whole_patches: bo
 
 
 def patch_sheet(model: ImageMixture, zoom: int = 8, *, contrast: bool = True) -> Pixels:
-    """The mean patches side by side, each pixel `zoom` pixels wide, heaviest component first.
+    """Draws the mean patches side by side, in order of decreasing weight.
 
-    Mean patches are nearly flat: with `contrast` the levels of each are spread around its mean.
+    Parameters
+    ----------
+    model : ImageMixture
+        The model.
+    zoom : int, default=8
+        The width of a pixel of a patch.
+    contrast : bool, default=True
+        Whether to spread the levels of each patch around its mean; mean patches are nearly flat.
+
+    Returns
+    -------
+    array of uint8 (height, width, channels)
+        The pixels.
     """
     order = np.argsort(-model.mixture.weights, kind="stable")
     columns = int(np.ceil(np.sqrt(2 * len(order))))
@@ -69,9 +107,23 @@ def _spread(patch: Array) -> Array:
 
 
 def voronoi(model: ImageMixture, size: tuple[int, int] | None = None, *, borders: bool = False) -> Pixels:
-    """The anisotropic weighted Voronoi diagram of the positions, each cell in its mean colour.
+    """Draws the anisotropic weighted Voronoi diagram of the positions, each cell in its mean colour.
 
-    A pixel belongs to the component with the largest weight times density of (x, y). `size` is (width, height).
+    A pixel belongs to the component with the largest weight times density of (x, y).
+
+    Parameters
+    ----------
+    model : ImageMixture
+        The model.
+    size : (int, int), default=None
+        Width and height; None is the size of the image.
+    borders : bool, default=False
+        Whether to draw the borders of the cells.
+
+    Returns
+    -------
+    array of uint8 (height, width, channels)
+        The pixels.
     """
     cells = voronoi_labels(model, size)
     drawn = in_colour(to_bytes(model.colours)[cells])
@@ -81,7 +133,20 @@ def voronoi(model: ImageMixture, size: tuple[int, int] | None = None, *, borders
 
 
 def voronoi_labels(model: ImageMixture, size: tuple[int, int] | None = None) -> NDArray[np.int32]:
-    """The cell of every pixel, (height, width)."""
+    """Returns the Voronoi cell of every pixel.
+
+    Parameters
+    ----------
+    model : ImageMixture
+        The model.
+    size : (int, int), default=None
+        Width and height; None is the size of the image.
+
+    Returns
+    -------
+    array of int (height, width)
+        The cells.
+    """
     width, height = _size(model, size)
     block = max(1, BLOCK_NUMBERS // (width * model.n_components))
     parts = [
@@ -100,7 +165,20 @@ def boundaries(labels: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def reconstructed(model: ImageMixture, size: tuple[int, int] | None = None) -> Pixels:
-    """The mean colour the mixture expects at every place, E[colour | x, y]; overlapping patches are averaged."""
+    """Returns the posterior mean E[colour | x, y] at every position; overlapping patches are averaged.
+
+    Parameters
+    ----------
+    model : ImageMixture
+        The model.
+    size : (int, int), default=None
+        Width and height; None is the size of the image.
+
+    Returns
+    -------
+    array of uint8 (height, width, channels)
+        The pixels.
+    """
     if model.patch > 1:
         return _resized(_from_patches(model), _size(model, size))
     width, height = _size(model, size)
@@ -122,9 +200,27 @@ def sampled(
     smooth: float = 0.0,
     random_state: Any = 0,
 ) -> Pixels:
-    """A picture drawn from the mixture: `draws` points a pixel, averaged where they fall together.
+    """Draws an image from the mixture.
 
-    Pixels without a point take the colour of the nearest. `smooth` spreads every point over that many pixels.
+    Points in the same pixel are averaged. Pixels without a point take the colour of the nearest one.
+
+    Parameters
+    ----------
+    model : ImageMixture
+        The model.
+    size : (int, int), default=None
+        Width and height; None is the size of the image.
+    draws : float, default=4.0
+        The number of points per pixel.
+    smooth : float, default=0.0
+        The number of pixels over which each point is spread.
+    random_state : int, Generator or None, default=0
+        The seed of the points.
+
+    Returns
+    -------
+    array of uint8 (height, width, channels)
+        The pixels.
     """
     if not draws > 0 or not smooth >= 0:
         raise ValueError(f"draws is {draws} and smooth is {smooth}: draws must be positive, smooth not negative")
@@ -142,7 +238,7 @@ def sampled(
         total = np.stack([gaussian_filter(part, smooth, mode="constant") for part in np.moveaxis(total, 2, 0)], axis=2)
     seen = count > 1e-6
     if not seen.any():
-        raise ValueError("no point fell into the picture: ask for more draws")
+        raise ValueError("no point is inside the image: use more draws")
     levels = total / np.where(seen, count, 1.0)[:, :, None]
     if not seen.all():
         levels = levels[tuple(distance_transform_edt(~seen, return_distances=False, return_indices=True))]
@@ -161,7 +257,7 @@ def _size(model: ImageMixture, size: tuple[int, int] | None) -> tuple[int, int]:
 
 
 def _places(model: ImageMixture, width: int, height: int, rows: slice) -> Array:
-    """Where patches round the middles of pixels are anchored, for some rows of a picture of any size."""
+    """Where patches round the middles of pixels are anchored, for some rows of an image of any size."""
     shift = (model.patch - 1) / 2 / model.unit
     x = (np.arange(width) + 0.5) * (model.width / width / model.unit)
     y = (np.arange(rows.start, rows.stop) + 0.5) * (model.height / height / model.unit)
@@ -205,7 +301,7 @@ def _from_patches(model: ImageMixture) -> Pixels:
 
 
 def _splat(model: ImageMixture, drawn: Array, total: Array, count: Array) -> None:
-    """Adds drawn points to the picture; what falls outside is left out."""
+    """Adds drawn points to the image; what falls outside is left out."""
     height, width = count.shape
     s = model.patch
     column = np.floor(drawn[:, 0] * model.unit * (width / model.width)).astype(int)

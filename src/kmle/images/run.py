@@ -1,4 +1,4 @@
-"""Everything for one picture, written to a folder: what a command calls."""
+"""Everything for one image, written to a folder: what a command calls."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -49,24 +49,51 @@ def run(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Outcome:
-    """Learns the mixture of a picture and writes its pictures, model and label map to the folder `out`.
+    """Fits a mixture to an image and writes images, model and label map to a directory.
 
-    `figure` writes one contact sheet instead of single pictures. `superpixels` is a number of pieces to cut the picture
-    into, `rates` numbers of components to compare sizes at. The families rayleigh, gamma and weibull segment by
-    amplitude (with `window` and `n_init`), by EM by default. For the others `algorithm` is as in
-    `ImageMixture.fit`.
+    Parameters
+    ----------
+    path : str or Path
+        The image file.
+    out : str or Path
+        The directory.
+    n_components : int, default=32
+        The number of components.
+    patch, scale, algorithm : default=1, 1.0, None
+        As in `ImageMixture.fit`.
+    family : str, default="gaussian"
+        A Gaussian family, or "rayleigh", "gamma" or "weibull", which segment by amplitude.
+    figure : bool, default=False
+        Whether to write one contact sheet instead of single images.
+    superpixels : int, default=None
+        A number of superpixels to segment the image into.
+    rates : iterable of int, default=None
+        Numbers of components at which to compare size and quality.
+    window, n_init : default=1, "auto"
+        As in `segment_amplitude`.
+    random_state : int, Generator or None, default=0
+        The seed of all random draws.
+    n_jobs : int or None, default=None
+        The number of threads.
+
+    Returns
+    -------
+    Outcome
+        The files, notes and measurements.
     """
     image = read_image(path)
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file: give a folder to write to")
+        raise ValueError(f"{folder} is a file: give a directory")
     if family in AMPLITUDE_FAMILIES:
         if patch > 1 or superpixels is not None or rates is not None:
-            raise ValueError(f"family {family} is for single amplitudes: leave out patch, superpixels and rates")
+            raise ValueError(
+                f"family {family} fits amplitudes and cannot be combined with patch, superpixels and rates"
+            )
         chosen = {"window": window, "n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
         return _amplitude(image, folder, n_components, family, algorithm or "em", chosen)
     if n_init != "auto":
-        raise ValueError(f"family {family} has one start, from k-means: leave out restarts, which are for amplitudes")
+        raise ValueError(f"family {family} has one start, from k-means, and cannot be combined with restarts")
     options: dict[str, Any] = {"patch": patch, "scale": scale, "algorithm": algorithm, "family": family}
     options |= {"random_state": random_state, "n_jobs": n_jobs}
     start = time.perf_counter()
@@ -87,7 +114,7 @@ def _write(
     rates: Iterable[int] | None,
     options: dict[str, Any],
 ) -> tuple[list[Path], dict[str, float], tuple[Rate, ...]]:
-    """Writes the pictures, model and label map of a mixture; returns the files and what was measured."""
+    """Writes the images, model and label map of a mixture; returns the files and what was measured."""
     files = [folder / "model.npz"]
     measures: dict[str, float] = {"bytes": model.save(files[0])}
     size = size_within(model.width, model.height) if figure else None
@@ -139,7 +166,7 @@ def _amplitude(
     found = segment_amplitude(image, n_components, family=family, algorithm=algorithm, **options)
     seconds = time.perf_counter() - start
     original, segments = in_colour(to_bytes(image.levels)), found.segments()
-    sheet = contact_sheet({"picture": original, f"{family} segments": segments, "mean levels": found.image()})
+    sheet = contact_sheet({"image": original, f"{family} segments": segments, "mean levels": found.image()})
     with written_together(folder) as made:
         files = [save_image(made / "segmentation.png", segments), save_image(made / "figure.png", sheet)]
         files += [made / "labels.npy", made / "model.json"]

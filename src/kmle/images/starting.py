@@ -48,7 +48,7 @@ def starting_mixture(
         return learn(X, Plan(k, family=family, init=start, tol=tol, max_iter=max_iter, n_jobs=n_jobs))
 
     def fresh(k: int) -> Mixture:
-        """From k-means, which spreads components evenly over picture and colours."""
+        """From k-means, which spreads components evenly over image and colours."""
         return em(coarse, k, _k_means(coarse, k, rng, n_jobs), max_iter=COARSE_STEPS).mixture
 
     def narrowed(wide: Mixture) -> Fit:

@@ -1,4 +1,4 @@
-"""Superpixels: a picture cut into many small connected pieces of nearly one colour."""
+"""Superpixels: an image cut into many small connected pieces of nearly one colour."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +36,10 @@ class Superpixels:
         return int(self.labels.max()) + 1
 
     def mean_colours(self, image: ImageData | str | Path | ArrayLike) -> Pixels:
-        """Every piece in its mean colour."""
+        """Draws every superpixel in its mean colour."""
         levels = as_image(image).levels
         if levels.shape[:2] != self.labels.shape:
-            raise ValueError(f"labels of shape {self.labels.shape} do not fit a picture of shape {levels.shape[:2]}")
+            raise ValueError(f"labels of shape {self.labels.shape} do not fit an image of shape {levels.shape[:2]}")
         place = self.labels.ravel()
         sums = [np.bincount(place, levels[:, :, c].ravel()) for c in range(levels.shape[2])]
         means = np.column_stack(sums) / np.bincount(place)[:, None]
@@ -63,17 +63,37 @@ def superpixels(
     max_iter: int = ITERATIONS,
     n_jobs: int | None = None,
 ) -> Superpixels:
-    """Cuts a picture into about `n_segments` pieces: k-MLE with one fixed covariance, from squares, then joined up.
+    """Segments an image into about `n_segments` connected superpixels.
 
-    A distance of one square's side counts as much as a difference in level of `compactness`.
+    The algorithm is k-MLE with one fixed covariance, started from a grid of squares.
 
+    Parameters
+    ----------
+    image : path, array or ImageData
+        The image.
+    n_segments : int, default=1000
+        The number of superpixels.
+    compactness : float, default=0.2
+        The difference in level that counts as much as one side of a square.
+    max_iter : int, default=10
+        The maximum number of iterations.
+    n_jobs : int or None, default=None
+        The number of threads.
+
+    Returns
+    -------
+    Superpixels
+        The label of every pixel.
+
+    Examples
+    --------
     >>> superpixels(np.zeros((20, 20)), 16).n_segments
     16
     """
     image = as_image(image)
     height, width = image.height, image.width
     if not 1 <= n_segments <= height * width:
-        raise ValueError(f"n_segments is {n_segments}: a picture of {height * width} pixels gives 1 to that many")
+        raise ValueError(f"n_segments is {n_segments}: it must be from 1 to {height * width}, the number of pixels")
     if not 0 < compactness < np.inf:
         raise ValueError(f"compactness is {compactness}: it must be a positive number")
     whole_number("max_iter", max_iter, 1)
@@ -122,7 +142,7 @@ def _pieces(labels: NDArray[np.integer]) -> NDArray[np.int32]:
 
 
 def _squares(height: int, width: int, n_segments: int) -> NDArray[np.int32]:
-    """About `n_segments` equal rectangles, as square as the picture allows."""
+    """About `n_segments` equal rectangles, as square as the image allows."""
     short, long = sorted([height, width])
     across = max(1, round(short / np.sqrt(height * width / n_segments)))
     along = min(long, max(1, round(n_segments / across)))

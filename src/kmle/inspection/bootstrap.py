@@ -41,11 +41,33 @@ def bootstrap(
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Bootstrap:
-    """Refits a fitted estimator to `n_resamples` resamples of the rows, each time from the mixture it found.
+    """Fits resamples of the rows, each time from the fitted mixture.
 
     A resample is the rows with multinomial weights. Components are matched to those of the fit by the assignment with
     the least total divergence.
 
+    Parameters
+    ----------
+    estimator : fitted estimator
+        The fit.
+    X : array (n, d)
+        The rows of the fit.
+    n_resamples : int, default=100
+        The number of resamples.
+    random_state : int, Generator or None, default=None
+        The seed of the resamples.
+    sample_weight : array (n,), default=None
+        The weights given to `fit`.
+    level : float, default=0.95
+        The level of the percentile intervals.
+
+    Returns
+    -------
+    Bootstrap
+        Standard errors and intervals of weights and usual parameters.
+
+    Examples
+    --------
     >>> from kmle import KMLE
     >>> X = np.repeat([[1], [2], [30], [28]], 20, axis=0)
     >>> errors = bootstrap(KMLE(2, family="poisson", random_state=0).fit(X), X, n_resamples=20, random_state=0)

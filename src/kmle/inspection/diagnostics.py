@@ -69,7 +69,7 @@ class Diagnostics:
             verdict = "no more than" if self.distance <= limit else "more than"
             sentences.append(
                 f"The Kolmogorov-Smirnov distance to the data is {self.distance:.4f}, {verdict} the {limit:.4f} that "
-                "19 of 20 samples of a mixture known beforehand keep to (a fitted one comes closer)."
+                "19 of 20 samples of a mixture known beforehand stay below (a fitted one is closer)."
             )
         return [*sentences, *self.remarks]
 
@@ -77,20 +77,38 @@ class Diagnostics:
 def _apart(entropy: float, overfitted: str | None) -> str:
     measured = f"the mean posterior entropy is {entropy:.4f} nats"
     if overfitted is not None and entropy <= OVERLAP:
-        return f"There may be too many components, as {overfitted}; {measured}, which says little then."
-    return f"The components {'overlap' if entropy > OVERLAP else 'are well apart'}: {measured}."
+        return f"There may be too many components, because {overfitted}; {measured}, which means little in this case."
+    return f"The components {'overlap' if entropy > OVERLAP else 'are well separated'}: {measured}."
 
 
 def diagnose(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state: Any = 0) -> Diagnostics:
-    """Separation, overlap, improbable rows and, for one column, goodness of fit of a mixture or fitted estimator.
+    """Computes separation, overlap, improbable rows and, for one column, goodness of fit.
 
+    Parameters
+    ----------
+    model : fitted estimator or Mixture
+        The mixture.
+    X : array (n, d)
+        The rows.
+    n_draws : int, default=10000
+        Samples of the mixture that calibrate improbable rows.
+    random_state : int, Generator or None, default=0
+        The seed of the samples.
+
+    Returns
+    -------
+    Diagnostics
+        All values; `str` gives a table of the components and one sentence for each other value.
+
+    Examples
+    --------
     >>> mixture = Mixture.from_source("poisson", [0.4, 0.6], rate=[2.0, 30.0])
     >>> print(diagnose(mixture, mixture.sample(1000, random_state=1)))
     component  weight    rows  own posterior  nearest  overlap  misgiven
             0  0.4000     415         1.0000        1   0.0003    0.0000
             1  0.6000     585         1.0000        0   0.0003    0.0000
     <BLANKLINE>
-    The components are well apart: the mean posterior entropy is 0.0000 nats.
+    The components are well separated: the mean posterior entropy is 0.0000 nats.
     ...
     """
     mixture = mixture_of(model)
@@ -103,14 +121,14 @@ def diagnose(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state: Any 
     try:
         draws = mixture.sample(n_draws, random_state)
     except ValueError as error:
-        remarks.append(f"Improbable rows were not looked for: {error}.")
+        remarks.append(f"Improbable rows are not available: {error}.")
     else:
         improbable = int(np.count_nonzero(tail_probabilities(density, mixture.log_density(draws)) < IMPROBABLE))
     if rows.shape[1] == 1 and mixture.family.n_features == 1:
         try:
             distance = kolmogorov_smirnov(pit(mixture, rows, random_state))
         except ValueError as error:
-            remarks.append(f"Goodness of fit was not looked at: {error}.")
+            remarks.append(f"Goodness of fit is not available: {error}.")
     return Diagnostics(
         mixture,
         rows.shape[0],

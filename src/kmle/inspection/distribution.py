@@ -21,8 +21,22 @@ def is_discrete(mixture: Mixture) -> bool:
 
 
 def cdf(model: Any, x: ArrayLike) -> Array:
-    """P(X <= x) under a mixture (or fitted estimator) of one column, for numbers x (n,).
+    """Returns P(X <= x) under a mixture of one column.
 
+    Parameters
+    ----------
+    model : fitted estimator or Mixture
+        The mixture.
+    x : array (n,)
+        The numbers.
+
+    Returns
+    -------
+    array (n,)
+        The probabilities.
+
+    Examples
+    --------
     >>> cdf(Mixture.from_source("exponential", [0.5, 0.5], rate=[1.0, 2.0]), [0.0, np.log(2)])
     array([0.   , 0.625])
     """
@@ -48,8 +62,24 @@ def component_cdf(mixture: Mixture, x: Array) -> Array:
 
 
 def quantiles(model: Any, probabilities: ArrayLike, around: ArrayLike) -> Array:
-    """Where the distribution function reaches each probability; `around` are numbers it is sought near to.
+    """Returns the quantiles of a mixture of one column.
 
+    Parameters
+    ----------
+    model : fitted estimator or Mixture
+        The mixture.
+    probabilities : array (m,)
+        The probabilities.
+    around : array
+        Numbers near which the quantiles are searched, such as the data.
+
+    Returns
+    -------
+    array (m,)
+        The quantiles.
+
+    Examples
+    --------
     >>> quantiles(Mixture.from_source("exponential", [1.0], rate=[1.0]), [0.5], [0.1, 3.0]).round(6)
     array([0.693147])
     """

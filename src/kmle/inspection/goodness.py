@@ -12,10 +12,26 @@ from .rows import legal_rows, mixture_of
 
 
 def pit(model: Any, X: ArrayLike, random_state: Any = None) -> Array:
-    """P(value <= x) of each row (n,): uniform on (0, 1) if the mixture is right.
+    """Returns the probability integral transform P(value <= x) of each row, uniform on (0, 1) if the mixture fits.
 
-    For whole numbers a uniform share of P(value = x), drawn from `random_state`, is left out, which makes them uniform.
+    For whole numbers a uniform share of P(value = x) is subtracted, which makes the values uniform.
 
+    Parameters
+    ----------
+    model : fitted estimator or Mixture
+        A mixture of one column.
+    X : array (n, 1)
+        The rows.
+    random_state : int, Generator or None, default=None
+        The seed for whole numbers.
+
+    Returns
+    -------
+    array (n,)
+        The values.
+
+    Examples
+    --------
     >>> from kmle import Mixture
     >>> pit(Mixture.from_source("exponential", [1.0], rate=[1.0]), [[0.0], [np.log(2)]])
     array([0. , 0.5])
@@ -30,8 +46,20 @@ def pit(model: Any, X: ArrayLike, random_state: Any = None) -> Array:
 
 
 def kolmogorov_smirnov(values: ArrayLike) -> float:
-    """The largest distance between the distribution of PIT values and the uniform one.
+    """Returns the largest distance between the distribution of PIT values and the uniform one.
 
+    Parameters
+    ----------
+    values : array (n,)
+        Values of `pit`.
+
+    Returns
+    -------
+    float
+        The distance.
+
+    Examples
+    --------
     >>> kolmogorov_smirnov([0.25, 0.75])
     0.25
     """
@@ -50,8 +78,24 @@ class QuantilePairs:
 
 
 def quantile_pairs(model: Any, X: ArrayLike, n_points: int = 99) -> QuantilePairs:
-    """Quantiles of the data and of the mixture at `n_points` evenly spaced probabilities.
+    """Returns quantiles of the data and of the mixture at evenly spaced probabilities, for a QQ plot.
 
+    Parameters
+    ----------
+    model : fitted estimator or Mixture
+        A mixture of one column.
+    X : array (n, 1)
+        The rows.
+    n_points : int, default=99
+        The number of probabilities.
+
+    Returns
+    -------
+    QuantilePairs
+        The quantiles of the data and of the mixture.
+
+    Examples
+    --------
     >>> from kmle import Mixture
     >>> X = [[0.1], [0.5], [0.9], [2.0]]
     >>> quantile_pairs(Mixture.from_source("exponential", [1.0], rate=[1.0]), X, 1).model.round(4)

@@ -22,10 +22,28 @@ class OutlierScores:
 
 
 def outlier_scores(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state: Any = None) -> OutlierScores:
-    """How improbable each row is, calibrated by `n_draws` draws from the mixture itself.
+    """Scores how improbable each row is, calibrated by samples of the mixture.
 
-    For rows that follow the mixture `tail` is uniform on (0, 1), so one row in a hundred falls below 0.01.
+    For rows that follow the mixture `tail` is uniform on (0, 1), so one row in a hundred is below 0.01.
 
+    Parameters
+    ----------
+    model : fitted estimator or Mixture
+        The mixture.
+    X : array (n, d)
+        The rows.
+    n_draws : int, default=10000
+        The number of samples.
+    random_state : int, Generator or None, default=None
+        The seed of the samples.
+
+    Returns
+    -------
+    OutlierScores
+        `scores` and `tail`, each (n,).
+
+    Examples
+    --------
     >>> from kmle import Mixture
     >>> bell = Mixture.from_source("diagonal-gaussian", [1.0], mean=[[0.0]], variance=[[1.0]])
     >>> bool(abs(outlier_scores(bell, [[1.96]], random_state=0).tail[0] - 0.05) < 0.01)

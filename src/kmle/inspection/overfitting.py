@@ -1,4 +1,4 @@
-"""Whether a mixture has more components than its rows support: then components that look well apart say little."""
+"""Whether a mixture has more components than its rows support: then components that look well separated say little."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,26 @@ PRIOR = 1e-3
 
 
 def overfitting(mixture: Mixture, rows: Array, labels: NDArray[np.integer]) -> str | None:
-    """Why the rows do not support so many components, as the end of a sentence; None where nothing speaks against them.
+    """Returns the reason why the rows do not support so many components, or None.
 
-    Looked at are rows per component, rows per parameter, and whether merging two components would lower the ICL.
+    It checks rows per component, rows per parameter, and whether merging two components would lower the ICL.
 
+    Parameters
+    ----------
+    mixture : Mixture
+        The mixture.
+    rows : array (n, d)
+        The rows.
+    labels : array of int (n,)
+        The component of each row.
+
+    Returns
+    -------
+    str or None
+        The reason, as the end of a sentence.
+
+    Examples
+    --------
     >>> two = Mixture.from_source("poisson", [0.5, 0.5], rate=[2.0, 3.0])
     >>> overfitting(two, np.array([[1.0], [2.0], [3.0]]), np.array([0, 0, 1]))
     'component 1 has fewer than 2 rows'

@@ -16,7 +16,7 @@ def mixture_of(model: Any) -> Mixture:
     for candidate in (model, getattr(model, "mixture_", None), getattr(model, "mixture", None)):
         if isinstance(candidate, Mixture):
             return candidate
-    raise TypeError(f"a Mixture or a fitted estimator is needed, not a {type(model).__name__} (has it been fitted?)")
+    raise TypeError(f"model must be a Mixture or a fitted estimator, not a {type(model).__name__} (is it fitted?)")
 
 
 def legal_rows(mixture: Mixture, X: ArrayLike) -> Any:

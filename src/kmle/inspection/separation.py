@@ -13,9 +13,20 @@ from .rows import legal_rows, mixture_of, row_blocks
 
 
 def overlap(model: Any) -> Array:
-    """Bhattacharyya coefficients of the components (k, k): one for equal distributions, zero for distributions that
-    never meet.
+    """Returns the Bhattacharyya coefficients of all pairs of components.
 
+    Parameters
+    ----------
+    model : fitted estimator or Mixture
+        The mixture.
+
+    Returns
+    -------
+    array (k, k)
+        One for equal distributions, zero for disjoint ones.
+
+    Examples
+    --------
     >>> overlap(Mixture.from_source("poisson", [0.5, 0.5], rate=[1.0, 9.0])).round(4)  # exp(-(3 - 1)^2 / 2)
     array([[1.    , 0.1353],
            [0.1353, 1.    ]])
@@ -26,8 +37,22 @@ def overlap(model: Any) -> Array:
 
 
 def posterior_entropy(model: Any, X: ArrayLike) -> Array:
-    """How much uncertain each row's component is: the entropy of its posterior in nats, (n,), at most log k.
+    """Returns the entropy of each row's posterior in nats, at most log k.
 
+    Parameters
+    ----------
+    model : fitted estimator or Mixture
+        The mixture.
+    X : array (n, d)
+        The rows.
+
+    Returns
+    -------
+    array (n,)
+        The entropies.
+
+    Examples
+    --------
     >>> posterior_entropy(Mixture.from_source("poisson", [0.5, 0.5], rate=[2.0, 2.0]), [[1]]).round(4)  # log 2
     array([0.6931])
     """
@@ -60,8 +85,22 @@ class Separation:
 
 
 def separation(model: Any, X: ArrayLike) -> Separation:
-    """How well the components are told apart, in general and on these rows.
+    """Measures how well the components are separated, in general and on these rows.
 
+    Parameters
+    ----------
+    model : fitted estimator or Mixture
+        The mixture.
+    X : array (n, d)
+        The rows.
+
+    Returns
+    -------
+    Separation
+        Overlap, confusion, least divergences and own posteriors.
+
+    Examples
+    --------
     >>> far = Mixture.from_source("poisson", [0.5, 0.5], rate=[1.0, 100.0])
     >>> separation(far, [[1], [2], [90], [101]]).confusion.round(3)
     array([[1., 0.],

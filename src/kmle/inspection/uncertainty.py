@@ -42,12 +42,30 @@ def standard_errors(
     *,
     weights_held: bool = False,
 ) -> StandardErrors:
-    """Standard errors of a mixture (or fitted estimator) from the rows it was learned from.
+    """Returns standard errors of the weights and the usual parameters.
 
-    `method` "observed" or "empirical" suits soft fits, "complete" hard ones, whose labels are taken as known.
-    `weights_held` says that the weights were prescribed and have no error. The prior's few pseudo-observations are left
-    out.
+    The pseudo-observations of the prior do not enter.
 
+    Parameters
+    ----------
+    model : fitted estimator, Fit or Mixture
+        The mixture.
+    X : array (n, d)
+        The rows of the fit.
+    sample_weight : array (n,), default=None
+        The weights given to `fit`.
+    method : "observed", "empirical" or "complete", default="observed"
+        "observed" and "empirical" suit soft fits. "complete" suits hard fits: it treats labels as known.
+    weights_held : bool, default=False
+        Whether the weights were prescribed and have no error.
+
+    Returns
+    -------
+    StandardErrors
+        `weights` (k,) and `source`, with the names and shapes of `mixture.source`.
+
+    Examples
+    --------
     >>> rate = Mixture.from_source("poisson", [1.0], rate=[4.0])
     >>> standard_errors(rate, [[2], [3], [5], [6]]).source["rate"]  # sqrt(4 / 4)
     array([[1.]])
@@ -85,7 +103,7 @@ class _Scores:
         counts = np.bincount(self.mixture.predict(self.rows), self.weights, k).astype(float)
         if not counts.all():
             raise ValueError(
-                f"component {int(np.argmin(counts))} has no rows of its own, so nothing tells how sure it is: "
+                f"component {int(np.argmin(counts))} has no rows, so it has no standard errors: "
                 "use method='observed', or fewer components"
             )
         return self._complete(counts)
@@ -143,8 +161,9 @@ def _inverse(information: Array, mixture: Mixture, weights_held: bool) -> Array:
     kept = np.argsort(np.abs(values))[redundant:]
     if (values[kept] < SMALLEST_EIGENVALUE).any():
         raise ValueError(
-            "these rows do not determine all parameters: the information is singular or the mixture is no maximum of "
-            "the likelihood of X; use method='complete', fewer components, or the rows the mixture was learned from"
+            "these rows do not determine all parameters: the information is singular or the mixture is not a maximum "
+            "of "
+            "the likelihood of X; use method='complete', fewer components, or the rows of the fit"
         )
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     return np.asarray(scale[:, None] * inverse * scale)

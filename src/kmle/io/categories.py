@@ -32,7 +32,7 @@ class Categories:
         """Refuses categories that are not among the columns used."""
         for name in self.open:
             if name not in chosen:
-                raise ValueError(f"{source}: --categorical names {name!r}, which is not one of the columns used")
+                raise ValueError(f"{source}: --categorical names {name!r}, which is not among the columns in use")
 
     def codes(self, column: pl.Series, row_name: Callable[[int], str]) -> pl.Series:
         """The column as codes; a level that is not known is named, with its row."""
@@ -46,7 +46,7 @@ class Categories:
                 row = int((values == level).arg_max() or 0)
                 known = ", ".join(repr(other) for other in levels[:8]) + (", ..." if len(levels) > 8 else "")
                 raise ValueError(
-                    f"{row_name(row)}, column {column.name!r} holds {level!r}, which the model does not know: "
+                    f"{row_name(row)}, column {column.name!r} holds {level!r}, which is not in the model: "
                     f"its categories are {known}"
                 )
             levels.append(level)

@@ -27,7 +27,7 @@ def encoding_of(name: str, head: bytes, asked: str | None) -> tuple[str | None, 
     if b"\0" in head[:4096] or _fits(head, "utf-8"):
         return None, None
     western = "windows-1252" if _fits(head, "windows-1252") else "latin-1"
-    return western, f"{name}: the text is not UTF-8 and is read as {western} (--encoding names another)"
+    return western, f"{name}: the text is not UTF-8 and is read as {western} (--encoding sets another)"
 
 
 def _known(asked: str) -> str | None:
@@ -35,7 +35,7 @@ def _known(asked: str) -> str | None:
         found = codecs.lookup(asked)
         "".encode(found.name)
     except LookupError:
-        raise ValueError(f"--encoding {asked} is not known: use utf-8, utf-16, latin-1, windows-1252, ...") from None
+        raise ValueError(f"--encoding {asked} is unknown: use utf-8, utf-16, latin-1, windows-1252, ...") from None
     return None if found.name in ("utf-8", "utf-8-sig", "ascii") else found.name
 
 
@@ -80,7 +80,7 @@ class Recoded(io.RawIOBase):
             try:
                 self._ready = self._decode(block, not block).encode()
             except UnicodeError:
-                raise ValueError(f"{self._name} is not {self._encoding} text: name another --encoding") from None
+                raise ValueError(f"{self._name} is not {self._encoding} text: give another --encoding") from None
             if not block:
                 break
         count = min(len(buffer), len(self._ready))

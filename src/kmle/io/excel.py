@@ -23,6 +23,6 @@ def read_excel(source: Source) -> pl.DataFrame:
     except Exception as error:
         # The engine has errors of its own, whose text goes over several lines.
         reason = str(error).strip().splitlines()[0]
-        raise ValueError(f"{source.name} is not a spreadsheet that can be read: {reason}") from None
+        raise ValueError(f"{source.name} cannot be read as a spreadsheet: {reason}") from None
     assert isinstance(frame, pl.DataFrame)
     return frame

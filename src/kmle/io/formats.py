@@ -91,7 +91,7 @@ def open_source(path: str, encoding: str | None = None) -> Source:
     with source.open() as file:
         source = replace(source, head=file.read(HEAD_BYTES))
     if not source.head.strip():
-        raise ValueError(f"{source.name} is empty: there is nothing to read")
+        raise ValueError(f"{source.name} is empty")
     for magic, kind in MAGIC.items():
         if source.head.startswith(magic):
             return replace(source, kind=_archive_kind(source) if kind == "npz" else kind)
@@ -107,7 +107,7 @@ def _as_text(source: Source, asked: str | None) -> Source:
             source = replace(source, head=file.read(HEAD_BYTES))
     if b"\0" in source.head[:4096]:
         raise ValueError(
-            f"{source.name} is a binary file of no known kind: give text, Excel, Parquet, Arrow, NPY or NPZ"
+            f"{source.name} is a binary file of unknown format: give text, Excel, Parquet, Arrow, NPY or NPZ"
         )
     start = source.head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start.startswith((b"{", b"[{")) and not start.startswith(b"[\n"):
@@ -153,7 +153,7 @@ def existing_file(path: str) -> Path:
     if not where.exists():
         near = get_close_matches(where.name, _neighbours(where), n=1)
         hint = f"; did you mean {where.with_name(near[0])}?" if near else ""
-        raise ValueError(f"there is no file {path}{hint}")
+        raise ValueError(f"file {path} not found{hint}")
     return where
 
 
@@ -173,7 +173,7 @@ def output_kind(path: str) -> tuple[str, bool]:
     zipped = where.suffix.lower() == ".gz"
     extension = (where.with_suffix("") if zipped else where).suffix.lower()
     if extension not in EXTENSIONS:
-        raise ValueError(f"{path} has no extension that names a table format: use one of {', '.join(EXTENSIONS)}")
+        raise ValueError(f"{path} has no extension of a table format: use one of {', '.join(EXTENSIONS)}")
     return EXTENSIONS[extension], zipped
 
 

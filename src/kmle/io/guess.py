@@ -55,7 +55,7 @@ WORDS = {
     "categories": "categories",
     "angles": "angles in radians",
     "bounded": "numbers strictly between 0 and 1",
-    "positive": f"positive numbers over a factor of {WIDE_SPAN} or more",
+    "positive": f"positive numbers that span a factor of {WIDE_SPAN} or more",
     "real": "real numbers",
 }
 
@@ -71,10 +71,26 @@ class Guess:
 def guess_family(
     X: Array, columns: Sequence[str] | None = None, categories: Mapping[str, Sequence[str]] | None = None
 ) -> Guess:
-    """The family whose support is the least that holds every row; correlated real columns get full Gaussians.
+    """Guesses a family from the content of the columns: the one with the smallest support that holds every row.
 
-    `categories` are the names of the levels of columns that hold codes.
+    Correlated real columns give full Gaussians.
 
+    Parameters
+    ----------
+    X : array (n, d)
+        The rows.
+    columns : sequence of str, default=None
+        The names of the columns.
+    categories : mapping of str to sequence of str, default=None
+        The names of the levels of columns that hold codes.
+
+    Returns
+    -------
+    Guess
+        The family and the reason.
+
+    Examples
+    --------
     >>> guess_family(np.array([[3.0], [0.0], [7.0]]), ["visits"]).reason
     "'visits' holds counts"
     """
@@ -204,7 +220,7 @@ def _reason(names: list[str], found: list[str], kinds: list[str], n_rows: int) -
         parts.append(f"{listed(own, 4)} {'holds' if len(own) == 1 else 'hold'} {WORDS[kind]}")
     if len({kind for kind in found if kind in CONTINUOUS}) > 1:
         common = "real" if "real" in kinds else "positive"
-        parts.append(f"measurements of different kinds are taken as {common} numbers together")
+        parts.append(f"measurements of different kinds are treated together as {common} numbers")
     wide = max((len(list(run)) for kind, run in groupby(kinds) if kind == "real"), default=1)
     if not _full(wide, n_rows):
         parts.append(f"{n_rows} {'row is' if n_rows == 1 else 'rows are'} too few for full covariances")

@@ -26,7 +26,18 @@ class Model:
 
 
 def read_model(path: str) -> Model:
-    """The model in a file ("-" is standard input); whatever is wrong with it is said in one sentence."""
+    """Reads a model file.
+
+    Parameters
+    ----------
+    path : str
+        The file; "-" is standard input.
+
+    Returns
+    -------
+    Model
+        The mixture, the names of its columns and how it was fitted. An invalid file is a ValueError.
+    """
     if path == "-":
         name, content = "standard input", sys.stdin.buffer.read(LARGEST_BYTES + 1)
     else:
@@ -37,7 +48,7 @@ def read_model(path: str) -> Model:
         except OSError as error:
             raise ValueError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
     if len(content) > LARGEST_BYTES:
-        raise ValueError(f"{name} is larger than {LARGEST_BYTES >> 20} MB: that is no model file")
+        raise ValueError(f"{name} is larger than {LARGEST_BYTES >> 20} MB and cannot be a model file")
     try:
         return parse_model(content)
     except (ValueError, RecursionError) as error:
@@ -61,7 +72,7 @@ def parse_model(content: bytes) -> Model:
 def _described(error: Exception) -> str:
     """What is wrong with JSON text, in words of its own."""
     if isinstance(error, json.JSONDecodeError):
-        return f"it is not JSON from line {error.lineno}, character {error.colno} on"
+        return f"invalid JSON at line {error.lineno}, character {error.colno}"
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
@@ -114,7 +125,21 @@ def write_model(
     about: Mapping[str, Any] | None = None,
     categories: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Writes a model file atomically; "-" is standard output."""
+    """Writes a model file atomically.
+
+    Parameters
+    ----------
+    path : str
+        The file; "-" is standard output.
+    mixture : Mixture
+        The mixture.
+    columns : sequence of str, default=None
+        The names of the columns.
+    about : mapping, default=None
+        How the model was fitted.
+    categories : mapping of str to sequence of str, default=None
+        The names of the categories by column.
+    """
     text = json.dumps(model_dict(mixture, columns, about, categories), allow_nan=False, indent=1) + "\n"
     with opened_output(path) as file:
         file.write(text.encode())

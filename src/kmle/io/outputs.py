@@ -17,10 +17,10 @@ def check_output(path: str | None) -> None:
         return
     where = _followed(path)
     if where.is_dir():
-        raise ValueError(f"{path} is a directory: give the name of a file to write")
+        raise ValueError(f"{path} is a directory: give a file name")
     if not where.parent.is_dir():
         missing = where.parent if Path(path).is_symlink() else Path(path).parent
-        raise ValueError(f"{path} cannot be written: there is no directory {missing}")
+        raise ValueError(f"{path} cannot be written: the directory {missing} does not exist")
     if where.exists() and not os.access(where, os.W_OK):
         raise ValueError(f"{path} is write-protected: give another name")
 
@@ -37,7 +37,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
     for option, path in named.items():
         _check_not_twice(option, path, named)
         if not force and path != STANDARD_OUTPUT and is_regular(path):
-            raise ValueError(f"{option} {path}: the file exists already; give another name, or --force to replace it")
+            raise ValueError(f"{option} {path}: the file exists; give another name, or --force to replace it")
 
 
 def is_regular(path: str) -> bool:
@@ -68,7 +68,7 @@ def _check_not_twice(option: str, path: str, named: Mapping[str, str]) -> None:
     for other, second in named.items():
         same = second == path if STANDARD_OUTPUT in (path, second) else _followed(second) == _followed(path)
         if other != option and same and not _is_special(_followed(path)):
-            raise ValueError(f"{option} and {other} both name {path}: give each a name of its own")
+            raise ValueError(f"{option} and {other} both name {path}: give them different names")
 
 
 def _followed(path: str) -> Path:

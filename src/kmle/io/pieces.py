@@ -74,7 +74,7 @@ def _check_divisible(source: Source) -> None:
         raise ValueError(f"{source.name} is an archive, so it cannot be read in pieces: save the array as .npy")
     if source.kind in ("excel", "json lines"):
         what = "a spreadsheet" if source.kind == "excel" else "in JSON lines"
-        raise ValueError(f"{source.name} is {what}, which is not read in pieces: save it as CSV or Parquet")
+        raise ValueError(f"{source.name} is {what}, which cannot be read in pieces: save it as CSV or Parquet")
     if source.kind == "arrow-stream":
         raise ValueError(
             f"{source.name} is an Arrow stream, which has no index: save it as an Arrow file or as Parquet"

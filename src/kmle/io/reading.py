@@ -33,11 +33,29 @@ def read_table(
     categories: Mapping[str, Sequence[str] | None] | None = None,
     text: TextOptions | None = None,
 ) -> Table:
-    """Reads text, Excel, JSON lines, Parquet, Arrow, NPY or NPZ, gzipped or not; bad data gets one sentence.
+    """Reads text, Excel, JSON lines, Parquet, Arrow, NPY or NPZ, gzipped or not.
 
-    `path` "-" is standard input. `columns` are taken in the order given; all but the weights when None. Text columns
-    are refused unless ignored or named in `categories` (with their levels, or None to find them), missing values unless
-    rows that have any are dropped. `text` says what is known of the layout of a text file.
+    Parameters
+    ----------
+    path : str
+        The file; "-" is standard input.
+    columns : sequence of str, default=None
+        The columns, in this order; None is all but the weights.
+    weights : str, default=None
+        The column with the weights of the rows.
+    ignore_text : bool, default=False
+        Whether to omit text columns instead of raising an error.
+    drop_missing : bool, default=False
+        Whether to drop rows with missing values instead of raising an error.
+    categories : mapping of str to levels or None, default=None
+        Columns to read as categories, with their levels or None to find them.
+    text : TextOptions, default=None
+        The layout of a text file, if known.
+
+    Returns
+    -------
+    Table
+        The rows and the names of the columns. Unusable data is a ValueError of one sentence.
     """
     text = text or TextOptions()
     coder = Categories(categories)
@@ -45,7 +63,7 @@ def read_table(
         source = open_source(path, text.encoding)
         table = _read(source, None if columns is None else list(columns), weights, ignore_text, coder, text)
     if len(table) == 0:
-        raise ValueError(f"{table.source} has a header but no rows: there is nothing to fit")
+        raise ValueError(f"{table.source} has a header but no rows")
     if coder:
         coder.check(table.source, table.columns)
         rows = np.array(table.rows, dtype=float)
@@ -219,7 +237,7 @@ def numeric_columns(
     left = [column for column in chosen if column not in text]
     if not left:
         raise ValueError(f"{name} has no column of numbers among {listed(chosen)}")
-    return left, [f"{name}: left out the text in {listed(text)}"]
+    return left, [f"{name}: omitted the text in {listed(text)}"]
 
 
 def _about_text(frame: pl.DataFrame, text: list[str]) -> str:
@@ -230,11 +248,11 @@ def _about_text(frame: pl.DataFrame, text: list[str]) -> str:
     what = f"column {listed(same)} holds" if len(same) == 1 else f"columns {listed(same)} hold"
     if kind != "text":
         return (
-            f"{what} {SEVERAL[kind]}, not numbers: {REMEDIES[kind]}, choose others with --columns, or use --ignore-text"
+            f"{what} {SEVERAL[kind]}, not numbers: {REMEDIES[kind]}, select others with --columns, or use --ignore-text"
         )
     offered = ",".join(same)
     return (
-        f"{what} text, not numbers: choose others with --columns, use --ignore-text, or take them as categories with "
+        f"{what} text, not numbers: select others with --columns, use --ignore-text, or read them as categories with "
         f"--categorical {repr(offered) if ' ' in offered else offered}"
     )
 
@@ -293,8 +311,10 @@ def loaded(source: Source) -> NDArray[Any] | pl.DataFrame:
             (content,) = arrays.values()
     except (ValueError, EOFError, OSError) as error:
         if "Object arrays" in str(error) or "Python objects" in str(error):
-            raise ValueError(f"{source.name} holds Python objects, which are never loaded: save numbers") from None
-        raise ValueError(f"{source.name} is not a whole {source.kind.upper()} file: {error}") from None
+            raise ValueError(f"{source.name} holds Python objects, which kmle does not load: save numbers") from None
+        raise ValueError(
+            f"{source.name} is not a valid {source.kind.upper()} file (possibly truncated): {error}"
+        ) from None
     return content
 
 
@@ -312,7 +332,7 @@ def from_array(source: Source, array: NDArray[Any], columns: list[str] | None, w
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{source.name} holds an array of {array.dtype}: numbers are needed")
     if array.ndim not in (1, 2, 3):
-        raise ValueError(f"{source.name} holds an array of {array.ndim} dimensions: rows and columns are needed")
+        raise ValueError(f"{source.name} holds an array of {array.ndim} dimensions: two are needed, rows and columns")
     rows = array.reshape(len(array), prod(array.shape[1:]))
     names = [f"x{place}" for place in range(rows.shape[1])]
     chosen = chosen_columns(source.name, names, columns, weights)

@@ -85,9 +85,9 @@ class TableStream:
     def _count(self, seen: int, kept: int) -> None:
         """What a whole pass has found, which no later one may contradict."""
         if seen == 0:
-            raise ValueError(f"{self.source} has a header but no rows: there is nothing to fit")
+            raise ValueError(f"{self.source} has a header but no rows")
         if kept == 0:
-            raise ValueError(f"{self.source} has a missing value in every row: no row is left to use")
+            raise ValueError(f"{self.source} has a missing value in every row")
         self._check_unchanged()
         if self.n_rows not in (None, seen):
             raise ValueError(_changed(self.source))
@@ -111,11 +111,24 @@ def open_stream(
     text: TextOptions | None = None,
     batch_rows: int | None = None,
 ) -> TableStream:
-    """A CSV, TSV (also gzipped), Parquet, Arrow or NPY file as batches; only its beginning is read here.
+    """Opens a CSV, TSV (also gzipped), Parquet, Arrow or NPY file as batches; it reads only the beginning.
 
-    The arguments are those of `read_table`, and so are the sentences bad data gets, when its batch is read. A batch has
-    `batch_rows` rows; when None as many as make 32 MB, at most 262144.
+    Parameters
+    ----------
+    path : str
+        The file.
+    columns, weights, ignore_text, drop_missing, categories, text
+        As in `read_table`. Errors in the data are raised when their batch is read.
+    batch_rows : int, default=None
+        The rows of a batch; None is as many as make 32 MB, at most 262144.
 
+    Returns
+    -------
+    TableStream
+        The batches, which `fit` takes.
+
+    Examples
+    --------
     >>> from importlib.resources import files
     >>> stream = open_stream(str(files("kmle") / "io" / "faithful.csv"), batch_rows=100)
     >>> stream.columns, [len(batch) for batch in stream]
@@ -123,19 +136,17 @@ def open_stream(
     """
     if path == "-" or Path(path).is_fifo():
         what = "standard input" if path == "-" else f"{path} is a pipe, which"
-        raise ValueError(f"{what} can be read only once, a stream is read many times: save it to a file first")
+        raise ValueError(f"{what} can be read only once, but --stream reads it many times: save it to a file first")
     if batch_rows is not None and batch_rows < 1:
         raise ValueError(f"batch_rows is {batch_rows}: a batch has at least one row")
     text, coder = text or TextOptions(), Categories(categories)
     if coder.open:
-        raise ValueError(
-            "--categorical cannot be combined with --stream: which categories there are must be known before"
-        )
+        raise ValueError("--categorical cannot be combined with --stream: the categories must be known beforehand")
     with readable(path):
         source = open_source(path, text.encoding)
         pieces = pieces_of(source, None if columns is None else list(columns), weights, ignore_text, coder, text)
     if pieces.n_rows == 0:
-        raise ValueError(f"{path} has a header but no rows: there is nothing to fit")
+        raise ValueError(f"{path} has a header but no rows")
     size = min(BATCH_ROWS, max(1, BATCH_BYTES // pieces.row_bytes)) if batch_rows is None else batch_rows
     stream = TableStream(Path(path), pieces, size, drop_missing)
     stream.categories = {name: tuple(levels) for name, levels in (categories or {}).items() if levels is not None}
@@ -161,4 +172,4 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _changed(source: str) -> str:
-    return f"{source} has changed while it was read: begin again once nothing writes to it any more"
+    return f"{source} changed while it was read: start again when no other program writes to it"

@@ -84,7 +84,7 @@ def without_missing(table: Table, drop: bool) -> Table:
     if keep is None:
         return table
     if not keep.any():
-        raise ValueError(f"{table.source} has a missing value in every row: no row is left to use")
+        raise ValueError(f"{table.source} has a missing value in every row")
     dropped = int(len(keep) - keep.sum())
     return kept_rows(table, keep, notes=(*table.notes, left_out(dropped, len(keep))))
 
@@ -98,7 +98,7 @@ def kept_rows(table: Table, keep: NDArray[np.bool_], **changes: Any) -> Table:
 def left_out(dropped: int, n_rows: int) -> str:
     """The note on rows that are not used."""
     verb = "was" if dropped == 1 else "were"
-    return f"{dropped} of {n_rows} rows with missing values {verb} left out"
+    return f"{dropped} of {n_rows} rows with missing values {verb} dropped"
 
 
 def complete_rows(table: Table, drop: bool) -> NDArray[np.bool_] | None:
@@ -140,5 +140,5 @@ def _first_gap(table: Table, missing: NDArray[Any] | None, gaps: NDArray[Any] | 
     )
     return (
         f"{table.source}: {message} in {table.row_name(row)}, {where}: "
-        "fill it in, or leave incomplete rows out with --drop-missing"
+        "fill it in, or drop incomplete rows with --drop-missing"
     )

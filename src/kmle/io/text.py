@@ -38,7 +38,9 @@ class TextOptions:
         if self.separator is not None:
             mark = NAMES.get(self.separator.lower(), self.separator)
             if len(mark) != 1 or not mark.isascii() or mark.isalnum() or mark in '"\r\n':
-                raise ValueError(f"--separator is {self.separator!r}: give one mark such as ';', or a name such as tab")
+                raise ValueError(
+                    f"--separator is {self.separator!r}: give one character such as ';', or a name such as tab"
+                )
             object.__setattr__(self, "separator", mark)
         if self.thousands is not None:
             mark = THOUSANDS.get(self.thousands.lower(), self.thousands)
@@ -75,10 +77,10 @@ class Layout:
         if self.asked.separator is None and not usual:
             parts.append(f"fields are separated by {SEPARATORS[self.separator]}")
         if self.decimal_comma:
-            parts.append("decimals have a comma")
+            parts.append("the decimal mark is a comma")
         if not self.has_header:
             why = "the first line is numbers, so " if self.asked.has_header is None else ""
-            hint = " (--header takes the first line for their names)" if self.asked.has_header is None else ""
+            hint = " (with --header the first line names them)" if self.asked.has_header is None else ""
             parts.append(f"{why}columns are named x0, x1, ...{hint}")
         return f"{name}: {'; '.join(parts)}" if parts else None
 
@@ -131,7 +133,7 @@ def check_widths(lines: Sequence[str], width: int, separator: str, first_line: i
         if len(fields) > width:
             raise ValueError(
                 f"line {first_line + place} has {len(fields)} fields, the first line has {width}: "
-                "correct it, or put text with separators in it between quotes"
+                "correct it, or quote text that contains separators"
             )
 
 
@@ -199,7 +201,7 @@ def _lines(text: bytes, first_line: int) -> list[str]:
         return text.decode().splitlines()
     except UnicodeDecodeError as error:
         line = first_line + text[: error.start].count(b"\n")
-        raise ValueError(f"line {line} is not UTF-8 text: name its encoding, such as --encoding latin-1") from None
+        raise ValueError(f"line {line} is not UTF-8 text: give its encoding, for example --encoding latin-1") from None
 
 
 def _cut(source: Source, layout: Layout) -> Iterator[bytes]:
@@ -244,7 +246,7 @@ def _to_closing_quote(file: BinaryIO, source: Source, layout: Layout, lines_befo
             break
         if size > QUOTED_BYTES:
             number = lines_before + layout.first_line
-            raise ValueError(f"line {number} opens a quote that no line after it closes: close it, or take it out")
+            raise ValueError(f"line {number} opens a quote that is never closed: close or remove it")
     return b"".join(lines)
 
 

@@ -32,11 +32,11 @@ SEVERAL = {
     "grouped": "numbers with their digits grouped",
 }
 REMEDIES = {
-    "dates": "turn dates into numbers (days since the first, say)",
-    "times": "turn times into numbers (minutes, say)",
-    "percent": "take the percent signs out",
-    "currency": "take the currency signs out",
-    "grouped": "name the mark between the digits, such as --thousands ,",
+    "dates": "convert dates to numbers (for example days since the first)",
+    "times": "convert times to numbers (for example minutes)",
+    "percent": "remove the percent signs",
+    "currency": "remove the currency signs",
+    "grouped": "give the separator of the digits, for example --thousands ,",
 }
 
 

@@ -20,7 +20,16 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 def write_table(path: str, columns: Columns) -> None:
-    """Writes columns of equal length; "-" is CSV on standard output. NPY holds one column flat, several as a table."""
+    """Writes columns of equal length.
+
+    Parameters
+    ----------
+    path : str
+        The file, in the format of its extension; "-" is CSV on standard output. NPY holds one column as (n,), several
+        as a table.
+    columns : mapping of str to array
+        The columns.
+    """
     kind, zipped = output_kind(path)
     text = kind in ("csv", "tsv")
     with opened_output(path, seekable=not text) as file, _system_errors():
@@ -66,7 +75,15 @@ def _write(file: BinaryIO, kind: str, columns: Columns) -> None:
 
 
 def write_batches(path: str, batches: Iterable[Columns]) -> None:
-    """Writes columns of which a batch at a time is at hand, atomically; else as `write_table`."""
+    """Writes columns batch by batch, atomically.
+
+    Parameters
+    ----------
+    path : str
+        The file, in the format of its extension; "-" is CSV on standard output.
+    batches : iterable of mapping of str to array
+        The columns of each batch.
+    """
     check_batches_output(path)
     kind, zipped = output_kind(path)
     separator = "\t" if kind == "tsv" else ","
@@ -114,7 +131,7 @@ def _joined(columns: Columns) -> NDArray[Any]:
     arrays = [np.asarray(column) for column in columns.values()]
     for name, array in zip(columns, arrays, strict=True):
         if array.dtype.kind not in "biuf":
-            raise ValueError(f"column {name!r} is text and an array holds numbers only: use .csv or .parquet")
+            raise ValueError(f"column {name!r} is text, but an array holds only numbers: use .csv or .parquet")
     return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
 
 

@@ -56,7 +56,7 @@ def invert_gradient(log_normalizer: Function, moment: Array, start: Array, gradi
         component = int(np.argmax(lost))
         raise ValueError(
             f"component {component}: no natural parameter has the mean statistic {moment[component]}; "
-            "it lies on or outside the boundary of the moment space (more, or more varied, rows would help)"
+            "it lies on or outside the boundary of the moment space (use more, or more varied, rows)"
         )
     return natural
 

@@ -62,7 +62,7 @@ def _mass_range(height: Callable[[Array], Array], reach: float) -> tuple[float, 
         values = height(grid)
         peak = int(np.argmax(values))
         if not values[peak] - _NEGLIGIBLE < values[peak]:  # so low everywhere that differences are lost
-            raise ValueError("the density is a needle too narrow to be found: no quadrature is possible")
+            raise ValueError("the density is too narrow for quadrature")
         inside = np.flatnonzero(values > values[peak] - _NEGLIGIBLE)
         low, high = grid[max(inside[0] - 1, 0)], grid[min(inside[-1] + 1, len(grid) - 1)]
         mode, around = grid[peak], (grid[max(peak - 1, 0)], grid[min(peak + 1, len(grid) - 1)])

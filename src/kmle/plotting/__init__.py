@@ -1,4 +1,4 @@
-"""Pictures of mixtures (the extra `plot`): every function takes `ax` and returns the Axes it drew on."""
+"""Plots of mixtures (the extra `plot`): every function takes `ax` and returns the Axes it drew on."""
 
 from .cells import plot_cells
 from .choosing import plot_dendrogram, plot_selection

@@ -35,10 +35,31 @@ def plot_cells(
     ylim: Limits | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draws the weighted Bregman Voronoi cells of two columns: where each component is the most probable.
+    """Plots the cells of two columns: where in the plane each component is the most probable.
 
-    Of a mixture of more columns, `columns` picks the two; the cells are those of their own distribution (its marginal).
+    These are the weighted Bregman Voronoi cells. For a mixture of more columns, they are the cells of the marginal of
+    two.
 
+    Parameters
+    ----------
+    model : fitted estimator, Fit or Mixture
+        The mixture.
+    X : array or data frame (n, d), default=None
+        Rows to draw over the cells.
+    columns : sequence of names or numbers, default=None
+        The two columns to plot.
+    xlim, ylim : (float, float), default=None
+        The range of each axis.
+    ax : Axes, default=None
+        Where to draw; None creates a figure.
+
+    Returns
+    -------
+    Axes
+        The Axes.
+
+    Examples
+    --------
     >>> from kmle import Mixture
     >>> mixture = Mixture.from_source("poisson", [0.5, 0.5], rate=[[2.0, 9.0], [9.0, 2.0]])
     >>> plot_cells(mixture, xlim=(0, 15), ylim=(0, 15)).get_title(loc="left")
@@ -60,7 +81,7 @@ def plot_cells(
         note = row_note(few.shape[0], subject.rows.shape[0])
     axes.set(xlim=limits[0], ylim=limits[1], xlabel=names[chosen[0]], ylabel=names[chosen[1]])
     tidy(axes, None)
-    title(axes, heading(whole).replace("Mixture", "Cells").replace("One", "The cell of one"), note)
+    title(axes, heading(whole).replace("Mixture", "Cells").replace("One", "Cell of one"), note)
     component_legend(axes, mixture)
     return axes
 
@@ -70,7 +91,7 @@ def _plane(mixture: Mixture, columns: Sequence[int]) -> Mixture:
     family = mixture.family
     if len(columns) != 2:
         raise ValueError(
-            f"plot_cells draws two columns; there are {len(columns)}: pick two with columns=[...],"
+            f"plot_cells draws two columns; there are {len(columns)}: select two with columns=[...],"
             " or draw all with plot_fit"
         )
     pair = marginal(mixture, columns)
@@ -79,7 +100,7 @@ def _plane(mixture: Mixture, columns: Sequence[int]) -> Mixture:
         or isinstance(family, Categorical)
         or not all(isinstance(support, Integers | Interval) for support in column_supports(pair))
     ):
-        raise ValueError(f"{family.name} rows do not fill the plane, so they have no cells in it: use plot_fit")
+        raise ValueError(f"{family.name} rows do not fill the plane and have no cells in it: use plot_fit")
     return pair
 
 
@@ -91,7 +112,7 @@ def _limits(mixture: Mixture, at: int, given: Limits | None, rows: Array) -> Lim
     name = ("xlim", "ylim")[at]
     if given is not None:
         if len(given) != 2 or not np.isfinite(given).all() or not given[0] < given[1]:
-            raise ValueError(f"{name} is {given!r}: give the lower end and the upper end, such as (0, 10)")
+            raise ValueError(f"{name} is {given!r}: give the lower and the upper end, for example (0, 10)")
         return float(given[0]), float(given[1])
     lower, upper = bounds(column_supports(mixture)[at]) if not _whole(mixture, at) else (-np.inf, np.inf)
     if _logarithmic(mixture, at, rows):

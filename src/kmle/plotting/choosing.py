@@ -14,15 +14,44 @@ if TYPE_CHECKING:
 
 
 def plot_selection(selection: Any, ax: "Axes | None" = None) -> "Axes":
-    """Draws the criteria of all candidates of a selection, as its own `plot` does."""
+    """Plots the criterion of all candidates, as `Selection.plot` does.
+
+    Parameters
+    ----------
+    selection : Selection
+        The result of `kmle.select`.
+    ax : Axes, default=None
+        Where to draw; None creates a figure.
+
+    Returns
+    -------
+    Axes
+        The Axes.
+    """
     if not callable(getattr(selection, "plot", None)):
         raise ValueError(f"plot_selection draws a selection of candidates, not a {type(selection).__name__}")
     return selection.plot(plain_axes("plot_selection", ax))
 
 
 def plot_dendrogram(path: Any, ax: "Axes | None" = None, *, labels: list[str] | None = None) -> "Axes":
-    """Draws the tree of merges of a path or simplification (whatever has a SciPy `linkage`), or of a linkage itself.
+    """Plots the tree of merges.
 
+    Parameters
+    ----------
+    path : MergePath, Simplification or linkage matrix
+        Anything with a SciPy `linkage`, or the linkage matrix itself.
+    ax : Axes, default=None
+        Where to draw; None creates a figure.
+    labels : list of str, default=None
+        The names of the components.
+
+    Returns
+    -------
+    Axes
+        The Axes.
+
+    Examples
+    --------
     >>> plot_dendrogram([[0, 1, 0.5, 2], [2, 3, 2.0, 3]]).get_ylabel()
     'cost of the merge'
     """
@@ -47,7 +76,7 @@ def plot_dendrogram(path: Any, ax: "Axes | None" = None, *, labels: list[str] | 
     tidy(axes, "y")
     axes.tick_params(axis="x", length=0, labelsize=float(np.clip(260 / count, 4, 8)))
     axes.set(xlabel="component", ylabel="cost of the merge")
-    title(axes, f"How {count} components merge")
+    title(axes, f"Merges of {count} components")
     return axes
 
 

@@ -140,6 +140,6 @@ def _graticule(ax: "Axes") -> None:
 
 
 def _bare(ax: "Axes", x: Array, y: Array, margin: float) -> None:
-    """Nothing but the picture, which reaches as far as these points."""
+    """Nothing but the plot, which reaches as far as these points."""
     ax.set(xlim=(x.min() - margin, x.max() + margin), ylim=(y.min() - margin, y.max() + margin), aspect="equal")
     ax.set_axis_off()

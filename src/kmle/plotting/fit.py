@@ -1,4 +1,4 @@
-"""`plot_fit`: data and mixture in one picture, of the kind that suits the data."""
+"""`plot_fit`: data and mixture in one plot, of the kind that suits the data."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -34,13 +34,32 @@ def plot_fit(
     ax: "Axes | NDArray[np.object_] | None" = None,
     max_points: int = 5000,
 ) -> "Axes | NDArray[np.object_]":
-    """Draws the rows of X and the mixture (a fitted estimator, its `result_`, or a Mixture) together.
+    """Plots the rows and the mixture together.
 
-    One column: a histogram with the densities; two: points by label with ellipses or contours; more: a pair plot, for
-    which an array of Axes is returned. Angles, directions, three proportions, matrices, binary columns and categories
-    have pictures of their own. `columns` chooses what to draw, by name or number; where the data has no names, one name
-    for each column gives them. No more than `max_points` rows are drawn as points.
+    One column is a histogram with densities, two columns are points by label with ellipses or contours, more columns
+    are a pair plot. Angles, directions, three proportions, matrices, binary columns and categories have plots of their
+    own.
 
+    Parameters
+    ----------
+    model : fitted estimator, Fit or Mixture
+        The mixture.
+    X : array or data frame (n, d)
+        The rows.
+    columns : sequence of names or numbers, default=None
+        The columns to plot. If the data has no names, one name per column sets them.
+    ax : Axes or array of Axes, default=None
+        Where to draw; None creates a figure. A pair plot needs a d x d array.
+    max_points : int, default=5000
+        The maximum number of rows drawn as points.
+
+    Returns
+    -------
+    Axes or array of Axes
+        The Axes.
+
+    Examples
+    --------
     >>> from kmle import Mixture
     >>> mixture = Mixture.from_source("poisson", [0.5, 0.5], rate=[2.0, 9.0])
     >>> plot_fit(mixture, mixture.sample(300, 0), columns=["calls a day"]).get_xlabel()
@@ -58,7 +77,7 @@ def plot_fit(
 
 
 def plot_of(subject: Subject) -> str:
-    """Which kind of picture suits the family and the columns to draw."""
+    """Which kind of plot suits the family and the columns to draw."""
     family, count = subject.mixture.family, len(subject.columns)
     if isinstance(family, Bernoulli | Categorical | Multinomial):
         return "profile"

@@ -20,8 +20,22 @@ MARKS = "osD^vPX*"
 
 
 def plot_history(fit: Any, ax: "Axes | None" = None) -> "Axes":
-    """Draws how the objective rose (a `Fit` or a fitted estimator): the search for a start, then every half-step.
+    """Plots the objective of a fit: during the search for a start, then after every half-step.
 
+    Parameters
+    ----------
+    fit : Fit or fitted estimator
+        The fit.
+    ax : Axes, default=None
+        Where to draw; None creates a figure.
+
+    Returns
+    -------
+    Axes
+        The Axes.
+
+    Examples
+    --------
     >>> from kmle import KMLE
     >>> model = KMLE(2, family="poisson", random_state=0).fit([[1], [2], [30], [28]])
     >>> plot_history(model).get_ylabel()
@@ -50,7 +64,7 @@ def plot_history(fit: Any, ax: "Axes | None" = None) -> "Axes":
     message = (
         f"{outcome.algorithm}, {outcome.n_iter} iteration{'s' * (outcome.n_iter != 1)}, {rose}: {outcome.stop_reason}"
     )
-    title(axes, "How the objective rose", message)
+    title(axes, "Objective of the fit", message)
     if len(names) > 1:
         legend(axes, handles, names, "after a change of")
     return axes

@@ -1,4 +1,4 @@
-"""The distributions of some of the columns: what single panels of a picture draw."""
+"""The distributions of some of the columns: what single panels of a plot draw."""
 
 from collections.abc import Sequence
 from dataclasses import replace

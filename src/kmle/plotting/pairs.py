@@ -18,7 +18,7 @@ from .univariate import draw_by_label, draw_column
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# More columns than this are not readable side by side; those that tell the components apart best are drawn.
+# More columns than this are not readable side by side; those that separate the components best are drawn.
 MOST_COLUMNS = 6
 
 
@@ -30,7 +30,7 @@ def draw_pairs(caller: str, subject: Subject, ax: Any, max_points: int) -> NDArr
     columns = telling_columns(subject, dense(rows, subject.columns), labels)
     names = [subject.names[column] for column in columns]
     left_out = len(subject.columns) - len(columns)
-    best = f"{len(columns)} of {len(subject.columns)} columns, those that tell the components apart best"
+    best = f"{len(columns)} of {len(subject.columns)} columns, those that separate the components best"
     axes = _grid(caller, ax, len(columns))
     points = dense(rows, columns)
     for i, j in product(range(len(columns)), repeat=2):
@@ -71,8 +71,8 @@ def _grid(caller: str, ax: Any, n_columns: int) -> NDArray[np.object_]:
     axes = np.asarray(ax, dtype=object)
     if axes.shape != (n_columns, n_columns):
         raise ValueError(
-            f"{n_columns} columns make a pair plot: give ax as an array of {n_columns} x {n_columns} Axes, leave it"
-            " out, or draw one or two columns with columns=[...]"
+            f"{n_columns} columns make a pair plot: give ax as an array of {n_columns} x {n_columns} Axes, omit"
+            " it, or draw one or two columns with columns=[...]"
         )
     return axes
 

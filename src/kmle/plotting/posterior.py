@@ -24,10 +24,29 @@ NAMED_FROM = 0.04
 
 
 def plot_posterior(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, max_points: int = 4000) -> "Axes":
-    """Draws the probability of every component given the row, stacked: one column of X along it, else row by row.
+    """Plots the posterior probabilities of the components, stacked.
 
-    Rows stand by their label, the most certain first, so the ragged edges are the rows uncertain.
+    One column is plotted along its values. Otherwise rows are sorted by label and certainty, so ragged edges show
+    uncertain rows.
 
+    Parameters
+    ----------
+    model : fitted estimator, Fit or Mixture
+        The mixture.
+    X : array or data frame (n, d)
+        The rows.
+    ax : Axes, default=None
+        Where to draw; None creates a figure.
+    max_points : int, default=4000
+        The maximum number of rows to draw.
+
+    Returns
+    -------
+    Axes
+        The Axes.
+
+    Examples
+    --------
     >>> from kmle import Mixture
     >>> mixture = Mixture.from_source("poisson", [0.5, 0.5], rate=[2.0, 9.0])
     >>> plot_posterior(mixture, mixture.sample(300, 0)).get_ylabel()
@@ -48,7 +67,7 @@ def plot_posterior(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, max_
     axes.tick_params(axis="x", length=3 if along else 0)
     expected = f"{100 * (1 - posterior.max(axis=1).mean()):.1f} % of the labels expected wrong"
     total = subject.rows.shape[0]
-    title(axes, "How certain the labels are", row_note(total if along else len(posterior), total, expected))
+    title(axes, "Certainty of the labels", row_note(total if along else len(posterior), total, expected))
     component_legend(axes, mixture)
     return axes
 

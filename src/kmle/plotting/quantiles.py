@@ -21,8 +21,26 @@ MOST_QUANTILES = 1000
 
 
 def plot_qq(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, columns: Columns = None) -> "Axes":
-    """Draws the quantiles of one column of X against those of the mixture: on the diagonal where it fits.
+    """Plots the quantiles of one column against those of the mixture; points on the diagonal fit.
 
+    Parameters
+    ----------
+    model : fitted estimator, Fit or Mixture
+        The mixture.
+    X : array or data frame (n, d)
+        The rows.
+    ax : Axes, default=None
+        Where to draw; None creates a figure.
+    columns : sequence of one name or number, default=None
+        The column to plot.
+
+    Returns
+    -------
+    Axes
+        The Axes.
+
+    Examples
+    --------
     >>> from kmle import Mixture
     >>> mixture = Mixture.from_source("exponential", [0.5, 0.5], rate=[1.0, 9.0])
     >>> plot_qq(mixture, mixture.sample(300, 0)).get_xlabel()
@@ -30,7 +48,7 @@ def plot_qq(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, columns: Co
     """
     subject = read(model, X, columns)
     if len(subject.columns) != 1:
-        raise ValueError(f"plot_qq draws one column; there are {len(subject.columns)}: choose one with columns=[...]")
+        raise ValueError(f"plot_qq draws one column; there are {len(subject.columns)}: select one with columns=[...]")
     alone = marginal(subject.mixture, subject.columns)
     if alone is None or not isinstance(column_supports(alone)[0], Integers | Interval):
         raise ValueError(f"the columns of {subject.mixture.family.name} have no quantiles: use plot_fit")

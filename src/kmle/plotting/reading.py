@@ -92,7 +92,7 @@ def read(model: Any, X: ArrayLike, columns: Columns = None) -> Subject:
     if width != n_features:
         raise ValueError(
             f"X has {width} columns but the mixture is of {n_features}: give the columns it was fitted to"
-            " (and choose among them with columns=[...])"
+            " (and select among them with columns=[...])"
         )
     names = headers or (learned if len(learned) == n_features else None)
     names, chosen = _choice(columns, names, n_features)
@@ -137,4 +137,4 @@ def _place(column: int | str, names: list[str]) -> int:
     if isinstance(column, int | np.integer) and 0 <= column < len(names):
         return int(column)
     listed = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
-    raise ValueError(f"columns names {column!r}; there are 0 to {len(names) - 1}: {listed}")
+    raise ValueError(f"columns names {column!r}; it must be one of 0 to {len(names) - 1}: {listed}")

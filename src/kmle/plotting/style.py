@@ -1,4 +1,4 @@
-"""What all pictures share: colours, axes, titles, legends. matplotlib is imported when a picture is asked for."""
+"""What all plots share: colours, axes, titles, legends. matplotlib is imported when a plot is asked for."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,7 +35,7 @@ def plain_axes(caller: str, ax: Any, size: tuple[float, float] = (6.4, 4.2)) -> 
     name = getattr(ax, "name", None)
     if name != "rectilinear":
         given = type(ax).__name__ if name is None else f"{name} axes"
-        raise ValueError(f"ax is {given}: {caller} draws on plain Axes (plt.subplots()); or leave ax out")
+        raise ValueError(f"ax is {given}: {caller} draws on plain Axes (plt.subplots()); or omit ax")
     return ax
 
 
@@ -91,7 +91,7 @@ def family_name(mixture: Mixture) -> str:
 def row_note(shown: int, total: int, *others: str) -> str:
     """How many rows there are, how many of them are drawn, and what else there is to say."""
     rows = f"{_thousands(total)} row{'s' if total > 1 else ''}"
-    drawn = f"{rows}, {_thousands(shown)} of them drawn" if shown < total else rows
+    drawn = f"{rows}, {_thousands(shown)} of them shown" if shown < total else rows
     return "; ".join([drawn, *filter(None, others)])
 
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 # Sums of the statistics of all components are those of all rows, but for rounding of this size beside their largest.
 SAME_SUMS = 1e-9
-SAME_EVERY_TIME = "it must give the same batches every time"
+SAME_EVERY_TIME = "it must give the same batches in every pass"
 
 
 class Chunks(ABC):
@@ -151,7 +151,7 @@ class ChunkedProblem(PartedProblem):
             return
         scale = SAME_SUMS * self.total * self.largest_statistic
         if (np.abs(statistics.sums.sum(axis=0) - self._sums_of_all) > scale).any():
-            raise ValueError(f"the sums over the stream are not what they were at first: {SAME_EVERY_TIME}")
+            raise ValueError(f"the sums over the stream have changed since the first pass: {SAME_EVERY_TIME}")
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         """The sum of what a function of rows, and of where they begin, says of all."""

@@ -37,7 +37,7 @@ PATIENCE = 60.0
 # How often, in seconds, a pass that takes long looks whether there are still workers.
 WATCH = 1.0
 
-REMEDY = ": start it again and fit with resume=True to go on from the checkpoint, if one was asked for"
+REMEDY = ": restart it and fit with resume=True to continue from the checkpoint, if there is one"
 
 
 class ClusterLostError(RuntimeError):
@@ -133,7 +133,7 @@ def as_table(X: Any, lengths: bool | None) -> Any:
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2:
-        raise ValueError(f"a Dask array of {table.ndim} dimensions is not rows and columns: give one of two")
+        raise ValueError(f"a Dask array of {table.ndim} dimensions is not a table: give an array of two dimensions")
     if len(table.chunks[1]) > 1:
         table = table.rechunk({1: -1})
     if lengths and any(np.isnan(length) for length in table.chunks[0]):
@@ -149,7 +149,7 @@ def _blocks_of_weights(sample_weight: Any, lengths: Sequence[int], firsts: Any) 
     if not isinstance(sample_weight, dask.array.Array):
         sample_weight = getattr(sample_weight, "to_dask_array", partial(_as_dask, sample_weight, n))()
     if sample_weight.shape[0] != n and not np.isnan(sample_weight.shape[0]):
-        raise ValueError(f"sample_weight has shape {sample_weight.shape}; one weight a row is needed, shape ({n},)")
+        raise ValueError(f"sample_weight has shape {sample_weight.shape}; one weight per row is needed, shape ({n},)")
     if np.isnan(sample_weight.shape[0]):
         sample_weight = sample_weight.compute_chunk_sizes()
     return list(sample_weight.rechunk({0: tuple(lengths)}).to_delayed().ravel())

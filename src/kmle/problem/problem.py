@@ -49,7 +49,7 @@ def at_hand(problem: LearningProblem, algorithm: str) -> "Problem":
     if isinstance(problem, Problem):
         return problem
     raise ValueError(
-        f"algorithm='{algorithm}' looks at rows one by one, so all must be in memory: on chunks use 'k-mle', "
+        f"algorithm='{algorithm}' works row by row and needs all rows in memory: on chunks use 'k-mle', "
         "'hard-em', 'swap', 'em' or 'sparse-em'"
     )
 

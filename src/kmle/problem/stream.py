@@ -78,8 +78,8 @@ class StreamedChunks(Chunks):
             if place == len(self._first_read):
                 return
         raise ValueError(
-            f"the stream had {len(self._first_read)} batches at first, and when it is read again batch {place} is "
-            f"not what it was: {SAME_EVERY_TIME}"
+            f"the stream had {len(self._first_read)} batches in the first pass, and now batch {place} is "
+            f"different: {SAME_EVERY_TIME}"
         )
 
     def summed(self, function: Callable[..., T], *arguments: Any, each: Sequence[Any] | None = None) -> T:

@@ -44,7 +44,7 @@ def quantile_panel(subject: Subject) -> Panel | None:
             continue
         views.append((subject.names[column], figure))
     return (
-        Panel(views, "On the line where the mixture fits; the ends of the line are the rarest values.")
+        Panel(views, "Points on the line fit the mixture; the ends of the line are the rarest values.")
         if views
         else None
     )

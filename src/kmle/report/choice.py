@@ -44,11 +44,11 @@ def criterion_panel(selection: Selection) -> Panel:
         "yaxis": {"title": {"text": TITLES[selection.criterion]}, "range": [low, high]},
         "showlegend": len(lines) > 1,
     }
-    return Panel([("", Figure(traces, layout))], "Lower is better; the ring is the candidate that was chosen.")
+    return Panel([("", Figure(traces, layout))], "Lower is better; the ring marks the selected candidate.")
 
 
 def candidates_section(selection: Selection) -> str:
-    """The best candidates, how far they are behind, and what to doubt about the choice."""
+    """The best candidates, their distance from the best, and notes."""
     lowest = selection.best.value(selection.criterion)
     rows = []
     for candidate in selection.ranking[:SHOWN]:

@@ -151,7 +151,7 @@ def _inner_circle(turn: Array) -> Trace:
 
 
 def _top(heights: Array, joint: Array) -> float:
-    """How high the picture is: a pole or a needle must not press the histogram flat."""
+    """How high the plot is: a pole or a needle must not press the histogram flat."""
     total = joint.sum(axis=1)
     highest = float(heights.max())
     return float(f"{1.08 * max(highest, min(float(total[np.isfinite(total)].max()), 1.6 * highest)):.5g}")

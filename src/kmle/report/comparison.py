@@ -78,9 +78,13 @@ def write_comparison(
     drifts, likelihood = column_drifts(subject), likelihood_drift(subject)
     sections = _sections(subject, drifts, likelihood, about or {}, command, row_names)
     what = heading(subject.mixture)
-    message = f"New data against a model: {what[:1].lower()}{what[1:]}. {moved(drifts)}"
+    message = f"New data compared with a model: {what[:1].lower()}{what[1:]}. {moved(drifts)}"
     page = document(
-        title or "New data against a model", message, _cards(subject, drifts, likelihood), sections, subject.mixture
+        title or "New data compared with a model",
+        message,
+        _cards(subject, drifts, likelihood),
+        sections,
+        subject.mixture,
     )
     target = Path(path)
     target.write_text(page, encoding="utf-8", newline="\n")
@@ -117,7 +121,7 @@ def _sections(
     labels = mixture.predict(subject.sampled(MOST_ROWS))
     sizes = np.bincount(labels, minlength=mixture.n_components) * (subject.rows.shape[0] / len(labels))
     calibration = {"Quantiles": quantile_panel(subject), "Probability transforms": transform_panel(subject)}
-    uncertain = [Section("Rows most in doubt", uncertain_rows(subject, row_names))] if mixture.n_components > 1 else []
+    uncertain = [Section("Least certain rows", uncertain_rows(subject, row_names))] if mixture.n_components > 1 else []
     return [
         Section("Drift of each column", drift_section(drifts), wide=True),
         Section("Likelihood", likelihood_panel(likelihood), key="likelihood"),
@@ -134,7 +138,7 @@ def _sections(
         ),
         Section("Columns", summary_section(subject), wide=True),
         Section("Components of the model", components_section(mixture, sizes, NO_ERRORS, subject.names), wide=True),
-        Section("How to get it again", command_line(command) + details(_origin(about) | written_by()), wide=True),
+        Section("How to reproduce it", command_line(command) + details(_origin(about) | written_by()), wide=True),
     ]
 
 
@@ -151,4 +155,4 @@ def _learned_at(about: Mapping[str, Any]) -> float | None:
 
 def _origin(about: Mapping[str, Any]) -> dict[str, str]:
     data = about.get("data")
-    return {"Learned from": text(data)} if isinstance(data, str) else {}
+    return {"Fitted to": text(data)} if isinstance(data, str) else {}

@@ -50,7 +50,7 @@ def cards(fit: Fit, n_rows: float, found: Diagnostics | None) -> str:
         "Components": (count(fit.mixture.n_components), f"{count(fit.criteria.n_parameters)} free parameters"),
         "Rows": (count(n_rows), f"{count(n_columns)} column{'s' * (n_columns != 1)}"),
         "BIC": (plain(fit.criteria.bic, 1), "lower is better"),
-        "Doubt": (plain(fit.mean_entropy, 3), f"nats per row: {_how_apart(fit, found)}"),
+        "Mean entropy": (plain(fit.mean_entropy, 3), f"nats per row: {_how_apart(fit, found)}"),
         "Last ascent": (duration(fit.seconds), f"{count(fit.n_iter)} iteration{'s' * (fit.n_iter != 1)}"),
     }
     return card_row(shown)
@@ -62,8 +62,8 @@ def _how_apart(fit: Fit, found: Diagnostics | None) -> str:
     if fit.mean_entropy > OVERLAP:
         return "they overlap"
     if found is None:
-        return "little of it"
-    return "well apart" if found.overfitted is None else "but perhaps too many components"
+        return "low"
+    return "well separated" if found.overfitted is None else "but perhaps too many components"
 
 
 def card_row(shown: Mapping[str, tuple[str, str]]) -> str:
@@ -106,7 +106,7 @@ def _starts(fit: Fit) -> str:
 def _certificate(estimator: Any, subject: Subject, sample_weight: Any) -> str:
     n, mixture = subject.rows.shape[0], subject.mixture
     if n > MOST_ROWS or n * mixture.n_components * mixture.family.n_statistics > MOST_SCORED:
-        return f"Not sought: on {count(n)} rows it would take long; estimator.certify(X) does it."
+        return f"Not computed: on {count(n)} rows it would take long; use estimator.certify(X)."
     return str(estimator.result_.certify(subject.rows, sample_weight).sentence)
 
 
@@ -121,12 +121,12 @@ def diagnosis(subject: Subject) -> Diagnostics | None:
 def diagnostics_section(subject: Subject, found: Diagnostics | None) -> str:
     """How well the components are told apart and how well they fit, as sentences and a folded table."""
     if found is None:
-        message = f"Not looked at: comparing {count(subject.mixture.n_components)} components takes long; "
-        return element("p", text(message + "kmle.inspection.diagnose(estimator, X) does it."), class_="note")
+        message = f"Not computed: comparing {count(subject.mixture.n_components)} components takes long; "
+        return element("p", text(message + "use kmle.inspection.diagnose(estimator, X)."), class_="note")
     apart = found.separation
     sentences = str(found).partition("\n\n")[2].splitlines()
     if found.n_rows < subject.rows.shape[0]:
-        sentences.append(f"{count(found.n_rows)} of {count(subject.rows.shape[0])} rows were looked at.")
+        sentences.append(f"{count(found.n_rows)} of {count(subject.rows.shape[0])} rows were used.")
     listed = element("ul", *(element("li", text(sentence)) for sentence in sentences))
     if subject.mixture.n_components == 1:
         return listed
@@ -148,7 +148,7 @@ def reproduction(estimator: Any, command: str | None, seed: object) -> str:
     """The command, the settings and the versions that give this fit again."""
     if seed is None:
         seed = getattr(estimator, "random_state", None)
-    message = {"Seed": text("none: another run may find another mixture" if seed is None else seed), **written_by()}
+    message = {"Seed": text("none: another run may give another mixture" if seed is None else seed), **written_by()}
     shown = command_line(command)
     settings = element("pre", element("code", text(f"{' '.join(repr(estimator).split())}.fit(X)")))
     return shown + settings + details(message)

@@ -60,7 +60,7 @@ def _section(section: Section) -> str:
 
 
 def _drawing(key: str, panel: Panel) -> str:
-    """Where a picture is drawn, and the list to choose from where there are several."""
+    """Where a plot is drawn, and the list to choose from where there are several."""
     chooser = ""
     if len(panel.views) > 1:
         options = [element("option", text(view), value=str(place)) for place, (view, _) in enumerate(panel.views)]
@@ -99,9 +99,9 @@ TEMPLATE = """<!DOCTYPE html>
 <button id="theme" type="button" aria-label="Light or dark">◐</button></nav>
 </header>
 {cards}
-<noscript><p class="note">The pictures and the download need JavaScript.</p></noscript>
+<noscript><p class="note">The plots and the download need JavaScript.</p></noscript>
 <main>{main}</main>
-<footer>Written by kmle. This page holds all it shows and asks nothing of the network.</footer>
+<footer>Written by kmle. This page is self-contained and uses no network.</footer>
 <script type="application/json" id="model">{model}</script>
 <script type="application/json" id="content">{content}</script>
 <script>{library}</script>

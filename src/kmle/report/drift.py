@@ -1,4 +1,4 @@
-"""New data against a model: how far each column, the components' shares and the likelihood have moved."""
+"""New data compared with a model: how far each column, the components' shares and the likelihood have moved."""
 
 from dataclasses import dataclass
 
@@ -78,9 +78,9 @@ class LikelihoodDrift:
     def verdict(self) -> str:
         """What the difference means, in a sentence."""
         if abs(self.errors) <= FAR:
-            return "The rows are as probable as the model's own draws: chance explains the difference."
+            return "The rows are as probable as samples of the model: chance explains the difference."
         side = "less" if self.errors < 0 else "more"
-        return f"The rows are {side} probable than the model's own draws, by {abs(self.errors):.1f} standard errors."
+        return f"The rows are {side} probable than samples of the model, by {abs(self.errors):.1f} standard errors."
 
 
 def likelihood_drift(subject: Subject) -> LikelihoodDrift:
@@ -153,7 +153,8 @@ def drift_section(drifts: list[ColumnDrift]) -> str:
         "by chance",
     ]
     message = (
-        "The distance is Kolmogorov and Smirnov's; “by chance” is the probability of one at least as large if the rows "
+        "The distance is the Kolmogorov-Smirnov distance; “by chance” is the probability of one at least as large if "
+        "the rows "
         "follow the model. The population stability index compares ten slices: below 0.1 a column is stable, from 0.25 "
         "on it has changed."
     )
@@ -161,7 +162,7 @@ def drift_section(drifts: list[ColumnDrift]) -> str:
 
 
 def likelihood_panel(found: LikelihoodDrift) -> Panel:
-    """The log-densities of the rows over those of the model's draws."""
+    """The log-densities of the rows over those of samples of the model."""
     low, high = np.quantile(np.concatenate([found.density, found.drawn]), [0.001, 1.0])
     edges = np.linspace(low, high if high > low else low + 1, BARS + 1)
     middles = rounded(0.5 * (edges[:-1] + edges[1:]))
@@ -191,17 +192,17 @@ def likelihood_details(found: LikelihoodDrift, learned: float | None) -> dict[st
     """Mean log-densities, as they are told."""
     message = {
         "Mean log-density": text(
-            f"{plain(found.mean, 4)} of the rows, {plain(found.expected, 4)} of the model's draws"
+            f"{plain(found.mean, 4)} of the rows, {plain(found.expected, 4)} of samples of the model"
         ),
         "Difference": text(
             f"{plain(found.mean - found.expected, 4)} nats per row, {plain(found.errors, 1)} standard errors"
         ),
         "Improbable rows": text(
-            f"{plain(100 * found.improbable, 2)} % are less probable than all but one in a thousand draws"
+            f"{plain(100 * found.improbable, 2)} % are less probable than all but one in a thousand samples"
         ),
     }
     if learned is not None:
-        message["When it was learned"] = text(f"{plain(learned, 4)} per row of the data then")
+        message["In the fit"] = text(f"{plain(learned, 4)} per row of its data")
     return message
 
 

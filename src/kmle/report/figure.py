@@ -1,4 +1,4 @@
-"""What all pictures of the page share: a figure is plain data for Plotly.
+"""What all plots of the page share: a figure is plain data for Plotly.
 
 Colours are written as "@0", "@1"... for components and "@ink", "@pale"... for the rest, with "/0.2" for transparency:
 the page puts the colours of its light or dark side in their place.
@@ -26,7 +26,7 @@ STEPS, OWN_DIGITS = 3, 3
 
 @dataclass(frozen=True)
 class Figure:
-    """Traces and layout of one picture, and a sentence under it."""
+    """Traces and layout of one plot, and a sentence under it."""
 
     traces: list[Trace]
     layout: dict[str, Any]
@@ -39,7 +39,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Panel:
-    """One picture, or several to choose from, each with its name (two columns may have the same)."""
+    """One plot, or several to choose from, each with its name (two columns may have the same)."""
 
     views: list[tuple[str, Figure]]
     caption: str

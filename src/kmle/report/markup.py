@@ -1,4 +1,4 @@
-"""Text that is safe where it stands: in HTML, in a script's data, in a label of a picture."""
+"""Text that is safe where it stands: in HTML, in a script's data, in a label of a plot."""
 
 import html
 import json
@@ -19,7 +19,7 @@ def text(value: object) -> str:
 
 
 def label(value: object) -> str:
-    """Anything as text of a picture, which knows some tags and entities: short, on one line, without either.
+    """Anything as text of a plot, which knows some tags and entities: short, on one line, without either.
 
     >>> label("<b>wide</b>")
     '&lt;b&gt;wide&lt;/b&gt;'

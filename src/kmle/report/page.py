@@ -86,7 +86,7 @@ def write_report(
         *_of_choice(selection),
         *_of_learning(estimator, subject, sizes, weights),
         Section("Diagnostics", diagnostics_section(subject, found)),
-        Section("How to get it again", reproduction(estimator, command, seed), wide=True),
+        Section("How to reproduce it", reproduction(estimator, command, seed), wide=True),
     ]
     about = _about(fit, bool(title), weights is not None)
     shown = cards(fit, float(sizes.sum()), found)
@@ -103,7 +103,7 @@ def _subject(estimator: Any, X: ArrayLike, columns: Columns) -> Subject:
     check_is_fitted(estimator, "mixture_")
     fit = getattr(estimator, "result_", None)
     if fit is None or fit.mixture is not estimator.mixture_:
-        raise ValueError("estimator was learned batch by batch, which leaves no history to report: use fit(X)")
+        raise ValueError("estimator was fitted batch by batch and has no history to report: use fit(X)")
     subject = read(estimator, X, columns)
     n, learned = subject.rows.shape[0], len(fit.labels)
     if learned != n:
@@ -113,7 +113,7 @@ def _subject(estimator: Any, X: ArrayLike, columns: Columns) -> Subject:
 
 def _about(fit: Fit, titled: bool, weighted: bool) -> str:
     """The line under the title."""
-    message = f"{heading(fit.mixture)}, learned by {fit.algorithm}." if titled else f"Learned by {fit.algorithm}."
+    message = f"{heading(fit.mixture)}, fitted by {fit.algorithm}." if titled else f"Fitted by {fit.algorithm}."
     return message + (" Tables count rows by their weights, plots and diagnostics each row once." if weighted else "")
 
 
@@ -130,7 +130,7 @@ def _of_components(fit: Fit, subject: Subject, sizes: Array, weights: Array | No
 def _of_rows(subject: Subject, row_names: RowNames) -> list[Section]:
     uncertain = []
     if subject.mixture.n_components > 1:
-        uncertain.append(Section("Rows most in doubt", uncertain_rows(subject, row_names)))
+        uncertain.append(Section("Least certain rows", uncertain_rows(subject, row_names)))
     return [
         *uncertain,
         Section("Least probable rows", improbable_rows(subject, row_names), wide=not uncertain),
@@ -156,6 +156,6 @@ def _of_learning(estimator: Any, subject: Subject, sizes: Array, weights: Array 
     fit = estimator.result_
     return [
         Section("Learning", history_panel(fit), key="history"),
-        Section("How it went", fit_details(estimator, subject, weights)),
+        Section("The fit", fit_details(estimator, subject, weights)),
         Section("Likelihood and criteria", likelihood_table(fit, float(sizes.sum()))),
     ]

@@ -1,4 +1,4 @@
-"""Which pictures the page has: the data with the mixture, the sizes, the certainty of labels, the objective."""
+"""Which plots the page has: the data with the mixture, the sizes, the certainty of labels, the objective."""
 
 from itertools import combinations
 from typing import Any
@@ -22,7 +22,7 @@ from .numbers import count
 from .pairs import pairs_figure
 from .planes import plane_figure, sphere_figure, ternary_figure
 
-# Rows drawn as points: of one picture, and of each of many to choose from.
+# Rows drawn as points: of one plot, and of each of many to choose from.
 MOST_POINTS, FEWER_POINTS = 2000, 1000
 # Single columns to choose from.
 MOST_COLUMNS = 24
@@ -48,13 +48,13 @@ def data_panel(subject: Subject) -> Panel:
     if kind == "proportion":
         rows = subject.sampled(MOST_POINTS)
         figure = _single(subject, 0, rows, mixture.predict(rows))
-        return Panel([("", figure)], f"{count(subject.rows.shape[0])} rows; the other column is what is left of one.")
+        return Panel([("", figure)], f"{count(subject.rows.shape[0])} rows; the other column is one minus this one.")
     if kind in ("sphere", "triangle"):
         rows = dense(subject.sampled(MOST_POINTS), subject.columns)
         labels = mixture.predict(rows)
         if kind == "triangle":
             return Panel([("", ternary_figure(mixture, rows, labels, subject.chosen_names))], _drawn(subject, rows))
-        message = f"Hammer's map, which keeps areas: {subject.names[0]} in the middle, {subject.names[2]} upwards. "
+        message = f"Hammer's equal-area map: {subject.names[0]} in the middle, {subject.names[2]} upwards. "
         return Panel([("", sphere_figure(mixture, rows, labels))], message + _drawn(subject, rows))
     return _views(subject)
 
@@ -83,7 +83,7 @@ def _views(subject: Subject) -> Panel:
         views.append((subject.names[column], _single(subject, column, rows, labels)))
     message = [_drawn(subject, points)] if pairs else [f"{count(subject.rows.shape[0])} rows."]
     if len(telling) < len(subject.columns):
-        message.append(f"Pairs are of the {len(telling)} columns that tell the components apart best.")
+        message.append(f"Pairs are of the {len(telling)} columns that separate the components best.")
     return Panel(views, " ".join(message))
 
 
@@ -106,7 +106,7 @@ def _profile(subject: Subject) -> Panel:
     if len(names) > MOST_ENTRIES:
         spread = mixture.weights @ (table - mixture.weights @ table) ** 2
         kept = np.sort(np.argsort(-spread, kind="stable")[:MOST_ENTRIES])
-        message += f" Of {count(len(names))} entries, the {MOST_ENTRIES} that tell the components apart best."
+        message += f" Of {count(len(names))} entries, the {MOST_ENTRIES} that separate the components best."
     # Places rather than names along the axis: two columns may have the same name.
     places = np.arange(len(kept))
     dots = [
@@ -171,11 +171,9 @@ def certainty_panel(subject: Subject) -> Panel:
         "showlegend": False,
     }
     wrong = 100 * (1 - float(certainty.mean()))
-    message = (
-        f"Rows far to the right are sure of their component; {wrong:.1f} % of the labels are expected to be wrong."
-    )
+    message = f"Rows far to the right have a certain component; {wrong:.1f} % of the labels are expected to be wrong."
     shown = len(labels)
-    note = f" {count(shown)} of {count(subject.rows.shape[0])} rows looked at." if shown < subject.rows.shape[0] else ""
+    note = f" {count(shown)} of {count(subject.rows.shape[0])} rows used." if shown < subject.rows.shape[0] else ""
     return Panel([("", Figure(traces, layout))], message + note)
 
 
@@ -220,7 +218,7 @@ def weights_panel(subject: Subject, sizes: Array) -> Panel:
 
 
 def history_panel(fit: Fit) -> Panel:
-    """How the objective rose: the best start of the search after every pass, then every half-step."""
+    """Objective of the fit: the best start of the search after every pass, then every half-step."""
     total, search = len(fit.history), search_ascent(fit)
     traces = [_ascent_trace(fit, len(search))]
     if len(search):
@@ -249,7 +247,7 @@ def history_panel(fit: Fit) -> Panel:
         layout["yaxis"] |= {"range": [float(high) - LEAST_RISE, float(high) + 0.1 * LEAST_RISE]}
     penalty = " The objective includes the prior's penalty." if fit.includes_penalty else ""
     message = f"{count(total)} half-step{'s' * (total != 1)}"
-    message += f", {count(MOST_STEPS)} of them drawn" if total > MOST_STEPS else ""
+    message += f", {count(MOST_STEPS)} of them shown" if total > MOST_STEPS else ""
     before = f" after {count(len(search))} passes of the search, whose best start is dashed" if len(search) else ""
     return Panel([("", Figure(traces, layout))], f"Higher is better. {message}{before}.{penalty}")
 

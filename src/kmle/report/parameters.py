@@ -174,7 +174,7 @@ def _matrices(mixture: Mixture, parameter: Parameter) -> str:
     title = element("span", text(parameter.name), class_="name")
     size = f"<small>{width} {TIMES} {width} for each component</small>"
     if width > WIDEST_MATRIX or mixture.n_components > MOST_MATRICES:
-        return folded(f"{title} {size}", "<p class='note'>Too large to be read here; the model file has it.</p>")
+        return folded(f"{title} {size}", "<p class='note'>Too large to show here; the model file has it.</p>")
     names = [text(parameter._column(place)) for place in range(width)]
     tables = []
     for component, matrix in enumerate(parameter.values):

@@ -28,7 +28,7 @@ def uncertain_rows(subject: Subject, row_names: RowNames) -> str:
     worst = np.argsort(-entropy, kind="stable")[:LISTED]
     worst = worst[entropy[worst] > CERTAIN]
     if len(worst) == 0:
-        return element("p", text("No row is in doubt: every one has one component that is all but certain."))
+        return element("p", text("Every row has an almost certain component."))
     order = np.argsort(-posterior[worst], axis=1)
     cells = [
         [
@@ -57,10 +57,10 @@ def improbable_rows(subject: Subject, row_names: RowNames) -> str:
     else:
         tail = tail_probabilities(density, drawn)
     cells = [[short(float(density[row])), _rarity(float(tail[row]))] for row in worst]
-    listed = _listing(subject, places[worst], row_names, ["log-density", "draws as improbable"], cells)
+    listed = _listing(subject, places[worst], row_names, ["log-density", "samples as improbable"], cells)
     rare = int(np.count_nonzero(tail < IMPROBABLE))
     message = (
-        f"{count(rare)} of {_sampled(subject, places)} are less probable than all but one in a thousand draws of the "
+        f"{count(rare)} of {_sampled(subject, places)} are less probable than all but one in a thousand samples of the "
         f"mixture; {IMPROBABLE * len(places):.2g} would be expected."
     )
     return listed + (element("p", text(message), class_="note") if np.isfinite(tail).all() else "")

@@ -28,7 +28,7 @@ def summary_section(subject: Subject) -> str:
     heads = ["column", "least", "25 %", "median", "75 %", "largest", "mean", "std. dev.", "distinct", "warnings"]
     sentences = []
     if rows.shape[0] < subject.rows.shape[0]:
-        sentences.append(f"{count(rows.shape[0])} of {count(subject.rows.shape[0])} rows were looked at.")
+        sentences.append(f"{count(rows.shape[0])} of {count(subject.rows.shape[0])} rows were used.")
     if len(subject.columns) > MOST_COLUMNS:
         sentences.append(f"The first {MOST_COLUMNS} of {count(len(subject.columns))} columns.")
     return table(heads, lines) + (element("p", text(" ".join(sentences)), class_="note") if sentences else "")

@@ -115,7 +115,7 @@ class Selection:
         hidden = len(self.ranking) - SHOWN
         if hidden > 0:
             lines.append(f"... and {hidden} more")
-        left_out = [f"{c.name} was left out: {c.note}." for c in self.candidates if c.n_components is None]
+        left_out = [f"{c.name} is omitted: {c.note}." for c in self.candidates if c.n_components is None]
         return [*lines, *left_out]
 
     @property

@@ -69,11 +69,27 @@ class _Similarity:
 
 
 def certify(model: Any, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:
-    """What can be said for sure about a fit (or a fitted estimator) on the rows it was learned from.
+    """Checks what is certain about a fit on the rows it was fitted to.
 
-    "global optimum" for an exact fit; "Hartigan-stable" if no row gains by moving alone, "Lloyd-stable" if no label
-    changes, "EM fixpoint" if a further step gains next to nothing; otherwise "not stable".
+    The result is "global optimum" for an exact fit, "Hartigan-stable" if no single row gains by moving, "Lloyd-stable"
+    if no label changes, "EM fixpoint" if further steps gain next to nothing, and otherwise "not stable".
 
+    Parameters
+    ----------
+    model : fitted estimator or Fit
+        The fit.
+    X : array (n, d)
+        The rows of the fit.
+    sample_weight : array (n,), default=None
+        The weights given to `fit`.
+
+    Returns
+    -------
+    Certificate
+        The `kind`, one sentence, and `details` with the numbers.
+
+    Examples
+    --------
     >>> from kmle import KMLE
     >>> X = [[1], [2], [30], [28]]
     >>> certify(KMLE(2, family="poisson", algorithm="exact").fit(X), X).kind
@@ -86,8 +102,24 @@ def certify(model: Any, X: ArrayLike, sample_weight: ArrayLike | None = None) ->
 
 
 def seeding_certificate(family: str | ExponentialFamily, X: ArrayLike, n_components: int) -> SeedingCertificate:
-    """How far the expected loss of n_components seeds, drawn from the rows by B_F*, can be above the least loss.
+    """Bounds the expected loss of seeds drawn by Bregman k-means++, relative to the least loss.
 
+    Parameters
+    ----------
+    family : str or ExponentialFamily
+        The family.
+    X : array (n, d)
+        The rows.
+    n_components : int
+        The number of seeds.
+
+    Returns
+    -------
+    SeedingCertificate
+        The constant mu and the bound, or the reason why there is none; `str` gives one sentence.
+
+    Examples
+    --------
     >>> print(seeding_certificate("poisson", [[2], [3], [4]], 1))
     mu = 0.5: the expected loss of 1 seed is at most 64 times the least.
     """
@@ -119,7 +151,7 @@ def _similarity(family: ExponentialFamily, X: Any) -> _Similarity:
         if isinstance(family, kind):
             return _of_box(family, *_box(family, X), curvature)
     if type(family) not in FAMILIES.values():
-        return _Similarity(None, f"No bound is known for {family.name}: nothing is known of the Hessian of its F*.")
+        return _Similarity(None, f"No bound is known for {family.name}: the Hessian of its F* is unknown.")
     reason = (
         f"t(x) of a single row lies on the boundary of the moments of {family.name} (one row has no spread), "
         "where F* is infinite"

@@ -19,12 +19,28 @@ def kernel_density(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> Mixture:
-    """A Gaussian (or log-normal) kernel density estimate as a mixture with a component for each row.
+    """Returns a Gaussian or log-normal kernel density estimate as a mixture with one component per row.
 
-    `bandwidth` is the standard deviation of a kernel, one number or one for each column. "silverman" (None) is
-    (4 / ((d + 2) n))^(1 / (d + 4)) standard deviations of each column, "scott" n^(-1 / (d + 4)) of them. A spherical
-    kernel has the root mean square of the columns' bandwidths, a log-normal one its bandwidth on the logarithms.
+    Parameters
+    ----------
+    X : array (n, d)
+        The rows.
+    bandwidth : float, array (d,), "silverman", "scott" or None, default=None
+        The standard deviation of a kernel, one number or one per column. "silverman" (None) is (4 / ((d + 2) n))^(1 /
+        (d + 4)) standard deviations of each column, "scott" is n^(-1 / (d + 4)) of them. A spherical kernel uses the
+        root mean square over the columns. A log-normal kernel has its bandwidth on the logarithms.
+    family : str or ExponentialFamily, default="gaussian"
+        A Gaussian (full, diagonal or spherical) or log-normal family.
+    sample_weight : array (n,), default=None
+        The weights of the rows.
 
+    Returns
+    -------
+    Mixture
+        The density estimate; `simplify` reduces it to few components.
+
+    Examples
+    --------
     >>> kernel_density([[0.0], [1.0], [5.0]], bandwidth=0.5, family="diagonal-gaussian")
     Mixture of 3 diagonal-gaussian: weights=[0.3333 0.3333 0.3333], mean=[[0.0], [1.0], [5.0]], variance=[[0.25], ...
     """
@@ -66,6 +82,6 @@ def _by_rule(columns: Array, weights: Array, rule: str) -> Array:
     n = 1 / float(np.sum(weights**2))
     spread = np.sqrt(weights @ (columns - weights @ columns) ** 2 * (n / max(n - 1, 1.0)))
     if not (spread > 0).all():
-        raise ValueError(f"column {int(np.argmin(spread))} is constant, which gives no bandwidth: give bandwidth")
+        raise ValueError(f"column {int(np.argmin(spread))} is constant and has no default bandwidth: give bandwidth")
     factor = n ** (-1 / (d + 4)) if rule == "scott" else (n * (d + 2) / 4) ** (-1 / (d + 4))
     return np.asarray(factor * spread)

@@ -58,5 +58,5 @@ def check_comparable(families: Sequence[ExponentialFamily], complete: bool = Tru
         if measure != measures[0]:
             raise ValueError(
                 f"families mixes {measures[0]} ({families[0].name}) with {measure} ({family.name}), "
-                "whose likelihoods do not compare: select among families of one kind at a time"
+                "whose likelihoods are not comparable: select among families of one kind"
             )

@@ -26,8 +26,30 @@ def merge_path_from_labels(
     weights: str = "free",
     prior_strength: float = 0.0,
 ) -> MergePath:
-    """The merge path of clusters given by the rows' labels; `leaves` of the path are the labels that occur.
+    """Returns the merge path of clusters given by labels; `leaves` of the path are the labels that occur.
 
+    Parameters
+    ----------
+    X : array (n, d)
+        The rows.
+    labels : array of int (n,)
+        The cluster of each row.
+    family : str or ExponentialFamily
+        The family.
+    sample_weight : array (n,), default=None
+        The weights of the rows.
+    weights : "free" or "fixed", default="free"
+        Whether weights are shares of the rows or 1/k each.
+    prior_strength : float, default=0.0
+        Pseudo-observations at the mean of the data in every component.
+
+    Returns
+    -------
+    MergePath
+        The mixture and the objective at every number of components.
+
+    Examples
+    --------
     >>> X = [[1], [2], [1], [3], [30], [28], [90], [85]]
     >>> path = merge_path_from_labels(X, [0, 0, 1, 1, 2, 2, 3, 3], "poisson")
     >>> path.best, path.at(3).labels
@@ -36,7 +58,7 @@ def merge_path_from_labels(
     data = _legal(X, resolve(family), sample_weight)
     n_rows, given = len(data.seen), np.asarray(labels)
     if given.shape != (n_rows,) or not np.issubdtype(given.dtype, np.integer):
-        raise ValueError(f"labels must be one whole number a row, shape ({n_rows},)")
+        raise ValueError(f"labels must be one whole number per row, shape ({n_rows},)")
     leaves, places = np.unique(given[data.seen], return_inverse=True)
     kind = data.family
     problem = Problem(kind, data.rows, data.weights, prior_strength)
@@ -53,10 +75,24 @@ def merge_path_from_labels(
 
 
 def merge_path_from_fit(fit: Any, X: ArrayLike, **options: Any) -> MergePath:
-    """The merge path of a fitted estimator, or of a Fit, by its labels of the rows it was fitted to.
+    """Returns the merge path of a fitted estimator or a Fit, by its labels.
 
-    An estimator's `prior_strength` is the path's too, unless given.
+    Parameters
+    ----------
+    fit : fitted estimator or Fit
+        The fit.
+    X : array (n, d)
+        The rows of the fit.
+    **options
+        Options of `merge_path_from_labels`. `prior_strength` is that of the estimator unless given.
 
+    Returns
+    -------
+    MergePath
+        The mixture and the objective at every number of components.
+
+    Examples
+    --------
     >>> from kmle import KMLE
     >>> X = [[1], [2], [1], [3], [30], [28], [90], [85]]
     >>> model = KMLE(n_components=4, family="poisson", random_state=0).fit(X)
@@ -65,7 +101,7 @@ def merge_path_from_fit(fit: Any, X: ArrayLike, **options: Any) -> MergePath:
     """
     outcome = fit if isinstance(fit, Fit) else getattr(fit, "result_", None)
     if not isinstance(outcome, Fit):
-        raise ValueError(f"fit is a {type(fit).__name__}: give a fitted estimator, or the Fit it left in result_")
+        raise ValueError(f"fit is a {type(fit).__name__}: give a fitted estimator, or its result_")
     options = {"prior_strength": getattr(fit, "prior_strength", 0.0)} | options
     return merge_path_from_labels(X, outcome.labels, outcome.mixture.family, **options)
 
@@ -81,8 +117,34 @@ def refit_path(
     max_iter: int = 300,
     tol: float = 0.0,
 ) -> dict[int, Fit]:
-    """Learns again from the path's mixture at each k: what merging left to be gained. k-MLE by default.
+    """Fits again from the mixtures of a merge path.
 
+    Parameters
+    ----------
+    X : array (n, d)
+        The rows.
+    path : MergePath
+        The path.
+    ks : iterable of int
+        The numbers of components to fit.
+    sample_weight : array (n,), default=None
+        The weights of the rows.
+    algorithm : Algorithm, default=None
+        The algorithm; None is k-MLE.
+    prior_strength : float, default=None
+        Pseudo-observations; None takes those of the path.
+    max_iter : int, default=300
+        The maximum number of iterations.
+    tol : float, default=0.0
+        The gain per row and step at which to stop.
+
+    Returns
+    -------
+    dict of int to Fit
+        The fit at each number of components.
+
+    Examples
+    --------
     >>> X = [[1], [2], [1], [3], [30], [28], [90], [85]]
     >>> path = merge_path_from_labels(X, [0, 0, 1, 1, 2, 2, 3, 3], "poisson")
     >>> {k: round(fit.objective, 2) for k, fit in refit_path(X, path, [2, 3]).items()}

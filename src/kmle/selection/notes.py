@@ -23,9 +23,9 @@ NESTED = {
 def notes_on(selection: "Selection") -> Iterator[str]:
     """One sentence for each reason to look again."""
     if selection.left_out:
-        columns, verb = ("Column", "takes") if len(selection.left_out) == 1 else ("Columns", "take")
+        columns, verb = ("Column", "is") if len(selection.left_out) == 1 else ("Columns", "are")
         yield (
-            f"{columns} {', '.join(selection.left_out)} {verb} no part in the comparison: constant, or an exact "
+            f"{columns} {', '.join(selection.left_out)} {verb} excluded from the comparison: constant, or an exact "
             "combination of the others."
         )
     fitted = [candidate for candidate in selection.candidates if candidate.fit is not None]
@@ -40,14 +40,16 @@ def notes_on(selection: "Selection") -> Iterator[str]:
         for fewer, more in pairwise(sorted(likelihoods)):
             if likelihoods[more] < likelihoods[fewer] - FALL:
                 yield (
-                    f"{name} with {more} components is less likely than with {fewer}: a better optimum was missed, "
+                    f"{name} with {more} components has a lower likelihood than with {fewer}: the fit missed a "
+                    "better optimum, "
                     "raise n_init."
                 )
         wider = families.get(NESTED.get(name, ""), {})
         for k in sorted(set(likelihoods) & set(wider)):
             if wider[k] < likelihoods[k] - FALL:
                 yield (
-                    f"{NESTED[name]} with {k} components is less likely than {name}, a special case of it: a better "
+                    f"{NESTED[name]} with {k} components has a lower likelihood than {name}, a special case of it: "
+                    "the fit missed a better "
                     "optimum was missed, raise n_init."
                 )
 

@@ -94,12 +94,36 @@ def merge_path(
     sum_log_carrier: float = 0.0,
     leaves: NDArray[np.intp] | None = None,
 ) -> MergePath:
-    """Merges components two by two, always where it costs the complete log-likelihood least, down to one.
+    """Merges pairs of components down to one, each time the pair with the least cost in complete log-likelihood.
 
-    With counts n_j and moments eta_j it is sum_j n_j [F*(eta_j) + log w_j] + sum k(x). `weights` are "free",
-    n_j / n, or "fixed": 1/k each, so that they have no say in who merges. `prior_strength` rows at `prior_moment` keep
-    small components regular. `center` is where the rows were measured from, `sum_log_carrier` the sum of k(x).
+    With counts n_j and moments eta_j the complete log-likelihood is sum_j n_j [F*(eta_j) + log w_j] + sum k(x).
 
+    Parameters
+    ----------
+    statistics : ClusterStatistics
+        Counts and sums of t(x) of the components.
+    family : ExponentialFamily
+        The family.
+    weights : "free" or "fixed", default="free"
+        "free" weights are n_j / n; "fixed" ones are 1/k each and do not affect the merges.
+    prior_strength : float, default=0.0
+        Pseudo-observations at `prior_moment` in every component.
+    prior_moment : array (D,), default=None
+        The mean statistic of all rows.
+    center : array (d,), default=None
+        The center that the statistics are measured from.
+    sum_log_carrier : float, default=0.0
+        The sum of k(x) over the rows.
+    leaves : array of int (K,), default=None
+        The labels of the components.
+
+    Returns
+    -------
+    MergePath
+        The mixture and the objective at every number of components.
+
+    Examples
+    --------
     >>> from kmle.families import Poisson
     >>> statistics = ClusterStatistics(np.array([2.0, 3.0, 5.0]), np.array([[2.0], [3.5], [50.0]]), 0.0)
     >>> path = merge_path(statistics, Poisson(n_features=1))
@@ -135,7 +159,7 @@ def _check_statistics(counts: Array, sums: Array, family: ExponentialFamily) -> 
         )
     illegal = ~((counts > 0) & np.isfinite(counts) & np.isfinite(sums).all(axis=1))
     if illegal.any():
-        raise ValueError(f"component {int(np.argmax(illegal))} has no rows, or sums that are not finite: leave it out")
+        raise ValueError(f"component {int(np.argmax(illegal))} has no rows, or sums that are not finite: remove it")
 
 
 def _check_level(k: int, n_components: int) -> None:

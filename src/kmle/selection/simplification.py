@@ -18,7 +18,7 @@ METHODS = ("clustering", "hierarchical")
 
 @dataclass(frozen=True, eq=False)
 class Simplification:
-    """A simpler mixture, and how it came about."""
+    """The result of `simplify`."""
 
     mixture: Mixture
     assignment: NDArray[np.intp]
@@ -39,13 +39,36 @@ def simplify(
     random_state: Any = None,
     n_init: int = 1,
 ) -> Simplification:
-    """The mixture with components put together until `n_components` are left, or the fewest with loss <= `tolerance`.
+    """Replaces a mixture by one with fewer components, close to it.
 
-    The loss is sum_j w_j KL(f_j : new) with the "right" centroid, which keeps the mixture's moments, that of
-    KL(new : f_j) with the "left", and the mean of the two with the "symmetric". "hierarchical" merges the cheapest pair
-    again and again; "clustering" improves on that by Bregman clustering of the components, and from `n_init` random
-    starts. As many components as there are, or more, change nothing.
+    The loss of a component f is KL(f : new) with the "right" centroid, which keeps the moments of the mixture, KL(new :
+    f) with the "left" one, and the mean of both with the "symmetric" one.
 
+    Parameters
+    ----------
+    mixture : Mixture
+        The mixture to simplify.
+    n_components : int, default=None
+        The number of components to keep. The current number, or more, changes nothing.
+    tolerance : float, default=None
+        Instead of `n_components`: the largest loss in nats. The result has the fewest components within it.
+    method : "clustering" or "hierarchical", default="clustering"
+        "hierarchical" merges the cheapest pair until enough are merged. "clustering" improves on this by Bregman
+        clustering of the components.
+    centroid : "right", "left" or "symmetric", default="right"
+        The distribution that replaces several.
+    random_state : int, Generator or None, default=None
+        The seed of the random starts.
+    n_init : int, default=1
+        The number of random starts of "clustering".
+
+    Returns
+    -------
+    Simplification
+        The mixture, the new component of each old one (`assignment`), the loss, and SciPy's linkage matrix.
+
+    Examples
+    --------
     >>> mixture = Mixture.from_source("poisson", [0.2, 0.3, 0.5], rate=[1.0, 1.1, 20.0])
     >>> simpler = simplify(mixture, 2)
     >>> simpler.mixture, simpler.assignment
@@ -128,7 +151,7 @@ def _mixture(
 
 def _check_arguments(n_components: Any, tolerance: Any, method: str, centroid: str, n_init: Any) -> None:
     if (n_components is None) == (tolerance is None):
-        raise ValueError("simplify needs n_components or tolerance, and not both")
+        raise ValueError("simplify needs either n_components or tolerance, not both")
     for name, value, least in (("n_components", n_components, 1), ("n_init", n_init, 0)):
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if value is not None and not (whole and value >= least):

@@ -37,7 +37,7 @@ class PanelsEngine:
 
     def __init__(self, rows: Rows) -> None:
         if not isinstance(rows.family, Gaussian):
-            raise ValueError(f"the panels engine is for Gaussians with full covariances, not {rows.family.name}")
+            raise ValueError(f"the panels engine needs Gaussians with full covariances, not {rows.family.name}")
         self.rows = rows
         self._turned: _TurnedRows | None = None
         self._labels = np.full(len(rows), -1, dtype=np.int32)
