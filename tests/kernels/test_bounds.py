@@ -147,7 +147,7 @@ def test_balls_hold_their_rows(features):
     rng = np.random.default_rng(7)
     x = rng.normal(size=(517, 3)) * [1.0, 10.0, 0.1]
     rows = packed(x, features)
-    t = kernels.reference.statistics_of(x, kernels.packed.FEATURES[features])
+    t = kernels.statistics.statistics_of(x, kernels.statistics.FEATURES[features])
     centers = t[:3].copy()
     for rows_each in (64, 192):
         starts = range(0, len(x), rows_each)

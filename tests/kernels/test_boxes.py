@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmle._kernels import Clusters, PackedRows
-from kmle.engines.boxes.kernel import BoxesRows, GroupLabels, spatial_order, spread_labels
+from kmle.engines.boxes.kernel import BoxesRows, Candidates, GroupLabels, spatial_order, spread_labels
 
 FEATURES = ["identity", "diagonal", "quadratic"]
 
@@ -129,7 +129,7 @@ def test_lists_of_candidates_are_kept_to():
     everywhere = np.arange(len(pruned.levels[0].centers) + 1, dtype=np.int64) * 8
     names = np.tile(np.arange(8, dtype=np.int32), len(everywhere) - 1)
     found, expected = GroupLabels.empty(3000), GroupLabels.empty(3000)
-    listed = pruned.hard_pass(natural, bias, None, found, (everywhere, names))
+    listed = pruned.hard_pass(natural, bias, None, found, Candidates(everywhere, names))
     plain = pruned.hard_pass(natural, bias, None, expected)
     assert found.same_as(expected)
     np.testing.assert_array_equal(listed[2], plain[2])

@@ -157,7 +157,7 @@ def test_only_what_may_be_wrong_and_matters_is_computed_again():
     rows.soft_pass(natural, bias, centered=centered)
     scored, rescored = rows.work
     assert scored >= 400_000
-    assert 0 < rescored <= 4 * 512 or type(rows._rows).__module__.endswith("reference")
+    assert 0 < rescored <= 4 * 512 or type(rows.native).__module__.endswith("reference")
 
 
 def test_inactive_components_never_win_and_may_be_anything():

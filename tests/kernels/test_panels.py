@@ -256,5 +256,5 @@ def test_inactive_components_have_no_share():
 def test_rows_that_do_not_fit_a_soft_pass_are_refused():
     rows = PanelsRows(4, 2)
     model = np.zeros((1, 2, 2)), np.zeros((1, 2)), np.zeros(1)
-    with pytest.raises(ValueError, match="rows and origin"):
+    with pytest.raises(ValueError, match="rows and center"):
         rows.soft_pass(*model, np.zeros(4, dtype=np.int32), np.zeros((4, 3)), np.zeros(3))

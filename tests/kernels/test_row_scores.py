@@ -6,7 +6,7 @@ from scipy.sparse import random_array
 from scipy.special import logsumexp, softmax
 
 from kmle._kernels import Centered, Clusters, CompressedRows, Meter, PackedRows, RowScores
-from kmle._kernels.reference import QUADRATIC, statistics_of
+from kmle._kernels.statistics import QUADRATIC, statistics_of
 from kmle.engines.panels.kernel import PanelsRows
 
 NAMES = ["log_sums", "tops", "shares", "scores"]

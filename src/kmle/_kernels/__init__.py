@@ -9,9 +9,10 @@ from .centered import Centered, side_by_side
 from .columns import ColumnSummary, locate, look_up, shared_summaries, squares, summarize_columns, tabulate
 from .gaussian import gaussian_has_spread, gaussian_log_normalizer, gaussian_natural, gaussian_step
 from .mixture_step import MixtureStep, StepSetting
-from .packed import Clusters, PackedRows
+from .packed import PackedRows
 from .row_scores import RowScores
 from .sparse import CompressedRows
+from .statistics import Clusters
 from .table import score_table
 from .work import Meter, Work
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import reference
+from . import columns_reference as reference
 from .backend import compiled_module
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ _summaries: ContextVar[Summaries | None] = ContextVar("looks", default=None)
 
 @contextmanager
 def shared_summaries(n_threads: int, nested: bool = False) -> Iterator[None]:
-    """Within it no table is surveyed twice, and so many threads do it. Tables must not change meanwhile.
+    """Within it no table is summarized twice, and so many threads do it. Tables must not change meanwhile.
 
     A `nested` one knows what was seen within the one around it.
 

@@ -1,4 +1,7 @@
-"""What bounds passes know of spans of rows and of the steps of components; passes.hpp says what each array is."""
+"""What bounds passes know of spans of rows and of the steps of components; bounds/spans.hpp says what each array is.
+
+Passes in NumPy take these objects as they are, compiled ones as the objects of the same names that `compiled` makes.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,10 +26,17 @@ class Balls:
     radii: Singles
     scale: Floats
 
+    def compiled(self, module: Any) -> Any:
+        """The same for compiled passes."""
+        return module.Balls(self.rows_each, self.centers, self.anchors, self.radii, self.scale)
+
 
 @dataclass(frozen=True)
 class Step:
-    """How components have moved, last and since the beginning (the structure of this name in passes.hpp)."""
+    """How components have moved, last and since the beginning (the structure of this name in bounds/spans.hpp).
+
+    `rounding` bounds the error of the difference of two changes, for any row.
+    """
 
     change: Singles
     apart: Singles
@@ -36,16 +46,15 @@ class Step:
     most_gained: Floats
     most_apart: Floats
 
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        """As the kernels take them."""
-        first = (self.change, self.apart, self.rounding)
-        return (*first, self.gained, self.reached, self.most_gained, self.most_apart)
+    def compiled(self, module: Any) -> Any:
+        """The same for compiled passes."""
+        last, since = (self.change, self.apart, self.rounding), (self.gained, self.reached)
+        return module.Step(*last, *since, self.most_gained, self.most_apart)
 
 
 @dataclass(frozen=True)
 class MarginBounds:
-    """What is certain of spans of rows (`Stretches` in passes.hpp): margins (m, width), limits (m,), and balls."""
+    """Lower bounds on the margins of spans of rows (m, width), limits (m,), and balls (`Spans` in bounds/spans.hpp)."""
 
     margin_bounds: Singles
     limits: Floats
@@ -56,7 +65,6 @@ class MarginBounds:
         self.margin_bounds[:, :n_components] = -np.inf
         self.limits[:] = -np.inf
 
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        """As the kernels take them."""
-        return self.balls.rows_each, self.margin_bounds, self.limits, self.balls.anchors, self.balls.radii
+    def compiled(self, module: Any) -> Any:
+        """The same for compiled passes."""
+        return module.MarginBounds(self.margin_bounds, self.limits, self.balls.compiled(module))

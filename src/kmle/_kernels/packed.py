@@ -1,47 +1,23 @@
-"""Rows packed for the passes, and the running state of a hard clustering."""
+"""Rows packed for the passes."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..engines.boxes import reference as pruned_reference
 from . import reference
 from .backend import compiled_module
 from .centered import Centered
 from .margin_bounds import Balls, MarginBounds, Step
 from .row_scores import RowScores
+from .statistics import FEATURES, Clusters, Totals, n_statistics_of
 from .work import Meter, Work
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 # So many spans of rows tell enough of how wide they are.
 SAMPLED_SPANS = 1000
-FEATURES = {"identity": reference.IDENTITY, "diagonal": reference.DIAGONAL, "quadratic": reference.QUADRATIC}
-
-
-@dataclass
-class Clusters:
-    """Labels (n,) and what they add up to; a hard pass changes all of it in place, by the rows that move.
-
-    `sizes` are numbers of rows, `counts` their weights, `sums` their weighted statistics (k, D). A label of -1 is none.
-    """
-
-    labels: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    counts: Floats
-    sums: Floats
-
-    @staticmethod
-    def empty(n_rows: int, n_components: int, n_statistics: int) -> "Clusters":
-        """No row has a label yet."""
-        return Clusters(
-            np.full(n_rows, -1, dtype=np.int32),
-            np.zeros(n_components, dtype=np.int64),
-            np.zeros(n_components),
-            np.zeros((n_components, n_statistics)),
-        )
 
 
 class PackedRows:
@@ -74,7 +50,7 @@ class PackedRows:
         self._counted = (0, 0)
         kind = FEATURES[features]
         self.n_rows, self.n_columns = n_rows, n_columns
-        self.n_statistics = reference.n_statistics_of(kind, n_columns)
+        self.n_statistics = n_statistics_of(kind, n_columns)
         self.n_values = n_rows * self.n_statistics
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float32, np.float64):
@@ -82,22 +58,22 @@ class PackedRows:
         row_weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         if row_weights is not None and row_weights.shape != (n_rows,):
             raise ValueError(f"weights must have shape ({n_rows},), one per row, got {row_weights.shape}.")
-        self._backend: Any = compiled_module()
+        self.module: Any = compiled_module()
         self.n_threads = n_threads
         self.features = features
-        self._rows: Any
-        if self._backend is None:
-            self._rows = reference.PackedRows(n_rows, n_columns, kind, row_weights, self.dtype)
+        self.native: Any
+        if self.module is None:
+            self.native = reference.PackedRows(n_rows, n_columns, kind, row_weights, self.dtype)
         else:
-            packed = self._backend.PackedRows32 if self.dtype == np.float32 else self._backend.PackedRows64
-            self._rows = packed(n_rows, n_columns, kind, row_weights, n_threads)
+            packed = self.module.PackedRows32 if self.dtype == np.float32 else self.module.PackedRows64
+            self.native = packed(n_rows, n_columns, kind, row_weights, n_threads)
 
     def load(self, first: int, rows: NDArray[Any]) -> None:
         """Takes rows (m, d) as those from `first` on."""
         if rows.ndim != 2 or rows.shape[1] != self.n_columns or first < 0 or first + len(rows) > self.n_rows:
             raise ValueError(f"rows of shape {rows.shape} do not fit at {first} of ({self.n_rows}, {self.n_columns}).")
         if len(rows):
-            self._rows.load(first, np.asarray(rows, dtype=self.dtype))
+            self.native.load(first, np.asarray(rows, dtype=self.dtype))
 
     def load_shifted(self, table: NDArray[Any], shift: ArrayLike, places: NDArray[np.int32] | None = None) -> None:
         """Takes all rows (n, d), each column less its shift (d,); `places` (n,) says which row comes at each place."""
@@ -106,17 +82,17 @@ class PackedRows:
             raise ValueError(f"rows of shape {table.shape} are not all of ({self.n_rows}, {self.n_columns}).")
         if self.n_rows:
             given = table if table.dtype == np.float32 else np.asarray(table, dtype=np.float64)
-            self._rows.load_shifted(given, less, places)
+            self.native.load_shifted(given, less, places)
 
     def column(self) -> NDArray[Any]:
         """The only column (n,) where it lies, to be written to and sorted without a copy; `measure` then loads it."""
         if self.n_columns != 1:
             raise ValueError(f"rows of {self.n_columns} columns do not lie as one: use load.")
-        return np.asarray(self._rows.column())
+        return np.asarray(self.native.column())
 
     def measure(self) -> None:
         """Takes what was written into `column` as loaded."""
-        self._rows.measure()
+        self.native.measure()
 
     def hard_pass(
         self,
@@ -136,10 +112,10 @@ class PackedRows:
             raise ValueError(f"clusters of shape {clusters.sums.shape} do not fit components of shape {theta.shape}.")
         if clusters.labels.max(initial=-1) >= len(theta):
             raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
-        state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
-        changed = self._rows.hard_pass(theta, b, *state, margins, self._form(centered, len(theta)))
+        form = self._form(centered, len(theta))
+        changed = self.native.hard_pass(theta, b, self._given(clusters), margins, form)
         self._count()
-        clear_empty(clusters)
+        clusters.clear_empty()
         return int(changed)
 
     def balls(self, rows_each: int, centers: Floats, anchors: NDArray[np.int32]) -> Balls:
@@ -147,11 +123,12 @@ class PackedRows:
         radii = np.empty(len(anchors), np.float32)
         every = max(1, len(anchors) // SAMPLED_SPANS)
         squares = np.zeros(self.n_statistics)
-        self._rows.balls(rows_each, every, np.ones(self.n_statistics), centers, anchors, radii, squares)
+        unscaled = Balls(rows_each, centers, anchors, radii, np.ones(self.n_statistics))
+        self.native.measure_balls(self._given(unscaled), every, squares)
         scale = np.sqrt(squares)
-        scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
-        self._rows.balls(rows_each, 1, scale, centers, anchors, radii, None)
-        return Balls(rows_each, centers, anchors, radii, scale)
+        balls = replace(unscaled, scale=np.where((scale > 0) & np.isfinite(scale), scale, 1.0))
+        self.native.measure_balls(self._given(balls), 1, None)
+        return balls
 
     def bounds_pass(
         self,
@@ -168,11 +145,10 @@ class PackedRows:
         many scores it took, and how many rows were examined in spans with rows of several components.
         """
         theta, b = self.components(natural, bias)
-        state = (clusters.labels, clusters.sizes, clusters.counts, clusters.sums)
-        message = self._rows.bounds_pass(theta, b, *state, margins, *bounds.arrays, *step.arrays)
-        clear_empty(clusters)
-        changed, scored, strayed = message
-        self._count(0 if self._backend is None else int(scored))
+        given = self._given(bounds), self._given(step)
+        changed, scored, strayed = self.native.bounds_pass(theta, b, self._given(clusters), margins, *given)
+        clusters.clear_empty()
+        self._count(0 if self.module is None else int(scored))
         return int(changed), int(scored), int(strayed)
 
     def bounds_log_likelihood(
@@ -180,7 +156,8 @@ class PackedRows:
     ) -> tuple[float, float]:
         """What `log_likelihood` returns, of components with which a bounds pass has just been made."""
         theta, b = self.components(natural, bias)
-        score, entropy = self._rows.bounds_log_likelihood(theta, b, labels, *bounds.arrays, *step.arrays)
+        given = self._given(bounds), self._given(step)
+        score, entropy = self.native.bounds_log_likelihood(theta, b, labels, *given)
         self._count()
         return float(score), float(entropy)
 
@@ -214,14 +191,12 @@ class PackedRows:
         """
         mixtures, k = bias.shape
         theta, b = self.components(natural.reshape(mixtures * k, -1), bias.reshape(-1))
-        counts: Floats = np.zeros(mixtures * k)
-        sums: Floats = np.zeros(theta.shape)
-        scores: Floats = np.zeros(mixtures)
+        totals, scores = Totals.zeros(*theta.shape), np.zeros(mixtures)
         kept = k if n_responsibilities is None else min(n_responsibilities, k)
         form = self._form(centered, len(theta))
-        self._rows.soft_passes(theta, b, mixtures, kept, counts, sums, scores, form)
+        self.native.soft_passes(theta, b, mixtures, kept, self._given(totals), scores, form)
         self._count(passes=mixtures)
-        counts, sums = counts.reshape(mixtures, k), sums.reshape(mixtures, k, -1)
+        counts, sums = totals.counts.reshape(mixtures, k), totals.sums.reshape(mixtures, k, -1)
         none = ~np.isfinite(bias).any(axis=1)
         if none.any():
             counts[none], sums[none], scores[none] = 0.0, 0.0, -np.inf
@@ -234,7 +209,7 @@ class PackedRows:
         theta, b = self.components(natural, bias)
         if not np.isfinite(b).any():
             return -np.inf, 0.0
-        score, entropy = self._rows.log_likelihood(theta, b, self._form(centered, len(theta)))
+        score, entropy = self.native.log_likelihood(theta, b, self._form(centered, len(theta)))
         self._count()
         return float(score), float(entropy)
 
@@ -254,7 +229,7 @@ class PackedRows:
         theta, b = self.components(natural, bias)
         out.check(self.n_rows, len(b))
         form = self._form(centered, len(theta))
-        self._rows.row_scores(theta, b, form, by_differences and form is not None, *out.arrays)
+        self.native.row_scores(theta, b, form, by_differences and form is not None, self._given(out))
         self._count()
 
     def label_rows(
@@ -264,14 +239,14 @@ class PackedRows:
         theta, b = self.components(natural, bias)
         if labels.shape != (self.n_rows,) or labels.dtype != np.int32 or not labels.flags.c_contiguous:
             raise ValueError(f"labels must be {self.n_rows} contiguous int32, got {labels.dtype} of {labels.shape}.")
-        self._rows.label_rows(theta, b, labels, self._form(centered, len(theta)))
+        self.native.label_rows(theta, b, labels, self._form(centered, len(theta)))
         self._count()
 
     def own_scores(self, labels: ArrayLike, centered: Centered) -> Floats:
         """The weighted sums (k,) of the scores of rows with the components of their labels; -1 is none."""
         k = len(centered.mean)
         totals: Floats = np.zeros(k)
-        self._rows.own_scores(labels_for(self.n_rows, labels, k), self._form(centered, k), totals)
+        self.native.own_scores(labels_for(self.n_rows, labels, k), self._form(centered, k), totals)
         self._count()
         return totals
 
@@ -282,12 +257,12 @@ class PackedRows:
         before, self._counted = self._counted, self.work
         scored += self._counted[0] - before[0]
         rescored = self._counted[1] - before[1]
-        self._meter.add(Work(passes, scored, rescored, scored + rescored if self._backend is None else 0))
+        self._meter.add(Work(passes, scored, rescored, scored + rescored if self.module is None else 0))
 
     @property
     def work(self) -> tuple[int, int]:
         """How many scores hard and soft passes have computed so far, and how many once more in better precision."""
-        scored, rescored = self._rows.work()
+        scored, rescored = self.native.work()
         return int(scored), int(rescored)
 
     def _form(self, centered: Centered | None, n_components: int) -> Any:
@@ -297,18 +272,22 @@ class PackedRows:
             raise ValueError(
                 f"means of shape {centered.mean.shape} do not fit {n_components} components on these rows."
             )
-        return centered if self._backend is None else centered.compiled(self._backend)
+        return self._given(centered)
+
+    def _given(self, value: Any) -> Any:
+        """An object as the passes take it: in NumPy as it is."""
+        return value if self.module is None else value.compiled(self.module)
 
     def totals(self) -> tuple[float, Floats]:
         """The weight of all rows and their weighted sum of t(x), (D,)."""
-        counts, sums = np.zeros(1), np.zeros((1, self.n_statistics))
-        self._rows.label_sums(None, counts, sums)
-        return float(counts[0]), sums[0]
+        totals = Totals.zeros(1, self.n_statistics)
+        self.native.label_sums(None, self._given(totals))
+        return float(totals.counts[0]), totals.sums[0]
 
     def largest(self) -> Floats:
         """A bound on |t(x)|, coordinate by coordinate (D,): exact for the columns themselves."""
         columns = np.zeros(self.n_columns)
-        self._rows.largest(columns)
+        self.native.largest(columns)
         if self.features == "diagonal":
             return np.concatenate([columns, columns**2])
         if self.features == "quadratic":
@@ -318,18 +297,9 @@ class PackedRows:
     def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Floats, Floats]:
         """Counts (k,) and sums (k, D) of given labels in 0..k-1; rows labelled -1 are no one's."""
         given = labels_for(self.n_rows, labels, n_labels)
-        counts, sums = np.zeros(n_labels), np.zeros((n_labels, self.n_statistics))
-        self._rows.label_sums(given, counts, sums)
-        return counts, sums
-
-    def sorted_passes(self, line: NDArray[Any], starts: list[int]) -> Any:
-        """The passes for rows in runs along a line (see SortedRows)."""
-        backend: Any = reference if isinstance(self._rows, reference.PackedRows) else compiled_module()
-        return backend.SortedRows(self._rows, line, starts)
-
-    def boxes_passes(self) -> Any:
-        """The passes for rows in the order of their places in space (see PrunedRows)."""
-        return pruned_reference.BoxesRows(self._rows) if isinstance(self._rows, reference.PackedRows) else self._rows
+        totals = Totals.zeros(n_labels, self.n_statistics)
+        self.native.label_sums(given, self._given(totals))
+        return totals.counts, totals.sums
 
     def components(self, natural: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:
         """Natural parameters and biases as arrays that fit the rows."""
@@ -354,10 +324,3 @@ def labels_for(n_rows: int, labels: ArrayLike, n_labels: int) -> NDArray[np.int3
     if n_rows and (given.min() < -1 or given.max() >= n_labels):
         raise ValueError(f"labels must lie in -1..{n_labels - 1}, got {given.min()}..{given.max()}.")
     return np.ascontiguousarray(given, dtype=np.int32)
-
-
-def clear_empty(clusters: Clusters) -> None:
-    """A cluster without rows weighs nothing, whatever rounding left of it."""
-    empty = clusters.sizes == 0
-    clusters.counts[empty] = 0.0
-    clusters.sums[empty] = 0.0

@@ -12,7 +12,9 @@ import scipy
 from numpy.typing import NDArray
 
 from .centered import Centered
+from .margin_bounds import Balls, MarginBounds, Step
 from .row_scores import RowScores
+from .statistics import Clusters, Totals, n_statistics_of, statistics_of
 
 Floats = NDArray[np.float64]
 
@@ -24,31 +26,6 @@ SCORE_ERROR = 1e-6
 ROW_SCORE_ERROR = 1e-9
 # Scores so far below the highest add nothing to a sum in double precision.
 NEGLIGIBLE = -45.0
-IDENTITY, DIAGONAL, QUADRATIC = range(3)
-
-
-def n_statistics_of(features: int, columns: int) -> int:
-    """How many statistics follow from so many columns."""
-    return {IDENTITY: columns, DIAGONAL: 2 * columns, QUADRATIC: columns + columns * (columns + 1) // 2}[features]
-
-
-def statistics_of(columns: NDArray[Any], features: int) -> Floats:
-    """t(x) in float64: the columns as they are, with their squares, or with all their products.
-
-    Each statistic lies together in memory, for all rows: sums over statistics and comparisons of components then run
-    along whole arrays.
-    """
-    x = columns.astype(np.float64).T
-    if features == IDENTITY:
-        return np.ascontiguousarray(x).T
-    t = np.empty((n_statistics_of(features, len(x)), x.shape[1]))
-    t[: len(x)] = x
-    place = len(x)
-    for a in range(len(x)):
-        others = t[a : a + 1] if features == DIAGONAL else t[a : len(x)]
-        np.multiply(t[a], others, out=t[place : place + len(others)])
-        place += len(others)
-    return t.T
 
 
 class PackedRows:
@@ -58,7 +35,7 @@ class PackedRows:
         self._values = np.zeros((rows, columns), dtype=dtype)
         self._features = features
         self._weights = weights
-        self._order = n_statistics_of(features, columns)
+        self._n_statistics = n_statistics_of(features, columns)
         self._scored = self._rescored = 0
 
     def __len__(self) -> int:
@@ -85,10 +62,7 @@ class PackedRows:
         self,
         natural: Floats,
         bias: Floats,
-        labels: NDArray[np.int32],
-        sizes: NDArray[np.int64],
-        counts: Floats,
-        sums: Floats,
+        clusters: Clusters,
         margins: NDArray[np.float32] | None,
         centered: Centered | None = None,
     ) -> int:
@@ -103,12 +77,12 @@ class PackedRows:
                 self._rescored += len(t) * len(natural)
             if margins is not None:
                 margins[rows] = np.minimum(margin, np.finfo(np.float32).max)
-            before = labels[rows]
+            before = clusters.labels[rows]
             moved = np.flatnonzero(found != before)
             if len(moved) == 0:
                 continue
             changed += len(moved)
-            self._move(t, moved, before[moved], found[moved], self.weights_of(rows), sizes, counts, sums)
+            self._move(t, moved, before[moved], found[moved], self.weights_of(rows), clusters)
             before[moved] = found[moved]
         return changed
 
@@ -116,50 +90,30 @@ class PackedRows:
         self,
         natural: Floats,
         bias: Floats,
-        labels: NDArray[np.int32],
-        sizes: NDArray[np.int64],
-        counts: Floats,
-        sums: Floats,
+        clusters: Clusters,
         margins: NDArray[np.float32],
-        rows_each: int,
-        margin_bounds: NDArray[np.float32],
-        limits: Floats,
-        anchors: NDArray[np.int32],
-        radii: NDArray[np.float32],
-        change: NDArray[np.float32],
-        apart: NDArray[np.float32],
-        rounding: float,
-        gained: NDArray[np.float32],
-        reached: NDArray[np.float32],
-        most_gained: Floats,
-        most_apart: Floats,
+        bounds: MarginBounds,
+        step: Step,
     ) -> tuple[int, int, int]:
         """A hard pass: what need not be examined changes nothing but the time."""
-        return self.hard_pass(natural, bias, labels, sizes, counts, sums, margins), len(labels) * len(bias), 0
+        return self.hard_pass(natural, bias, clusters, margins), len(clusters.labels) * len(bias), 0
 
     def bounds_log_likelihood(
-        self, natural: Floats, bias: Floats, labels: NDArray[np.int32], *bounds: Any
+        self, natural: Floats, bias: Floats, labels: NDArray[np.int32], bounds: MarginBounds, step: Step
     ) -> tuple[float, float]:
         """The log-likelihood: what is too far behind to count changes nothing but the time."""
         return self.log_likelihood(natural, bias)
 
-    def balls(
-        self,
-        rows_each: int,
-        every: int,
-        scale: Floats,
-        centers: Floats,
-        anchors: NDArray[np.int32],
-        radii: NDArray[np.float32],
-        squares: Floats | None,
-    ) -> None:
+    def measure_balls(self, balls: Balls, every: int, squares: Floats | None) -> None:
         """How far the rows of spans lie from their centers at most, rounded up: of all spans here."""
+        rows_each = balls.rows_each
         for rows, t in self.blocks(1, rows_each):
             starts = np.arange(0, len(t), rows_each)
             sizes = np.diff(np.append(starts, len(t)))
             own = slice(rows.start // rows_each, rows.start // rows_each + len(starts))
-            centered = t - np.repeat(centers[anchors[own]], sizes, axis=0)
-            radii[own] = np.maximum.reduceat(np.sqrt(((centered / scale) ** 2).sum(axis=1)), starts) * 1.000001
+            centered = t - np.repeat(balls.centers[balls.anchors[own]], sizes, axis=0)
+            distances = np.sqrt(((centered / balls.scale) ** 2).sum(axis=1))
+            balls.radii[own] = np.maximum.reduceat(distances, starts) * 1.000001
             if squares is not None:
                 squares += (centered**2).sum(axis=0)
 
@@ -169,8 +123,7 @@ class PackedRows:
         bias: Floats,
         mixtures: int,
         kept: int,
-        counts: Floats,
-        sums: Floats,
+        totals: Totals,
         scores: Floats,
         centered: Centered | None = None,
     ) -> None:
@@ -178,13 +131,12 @@ class PackedRows:
         for m in range(mixtures):
             own = slice(m * k, (m + 1) * k)
             form = None if centered is None else centered.take(own)
-            scores[m] += self._soft_pass(natural[own], bias[own], kept, counts[own], sums[own], form)
+            scores[m] += self._soft_pass(natural[own], bias[own], kept, totals.part(own), form)
 
-    def _soft_pass(
-        self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats, centered: Centered | None
-    ) -> float:
+    def _soft_pass(self, natural: Floats, bias: Floats, kept: int, totals: Totals, centered: Centered | None) -> float:
         if not np.isfinite(bias).any():
             return -np.inf
+        counts, sums = totals.counts, totals.sums
         natural = _without_inactive(natural, bias)
         score = 0.0
         for rows, t in self.blocks(len(natural)):
@@ -216,10 +168,9 @@ class PackedRows:
         return score, entropy
 
     def row_scores(
-        self, natural: Floats, bias: Floats, centered: Centered | None, by_differences: bool, *arrays: Floats | None
+        self, natural: Floats, bias: Floats, centered: Centered | None, by_differences: bool, out: RowScores
     ) -> None:
         natural = _without_inactive(natural, bias)
-        out = RowScores(*arrays)
         for rows, t in self.blocks(len(natural)):
             if by_differences and centered is not None:
                 self._scored += len(t) * len(natural)
@@ -277,17 +228,18 @@ class PackedRows:
     def largest(self, out: Floats) -> None:
         np.maximum(out, np.maximum(self._values.max(axis=0), -self._values.min(axis=0)), out=out)
 
-    def label_sums(self, labels: NDArray[np.int32] | None, counts: Floats, sums: Floats) -> None:
-        sizes = np.zeros(len(counts), dtype=np.int64)
+    def label_sums(self, labels: NDArray[np.int32] | None, totals: Totals) -> None:
+        sizes = np.zeros(len(totals.counts), dtype=np.int64)
+        clusters = Clusters(np.empty(0, np.int32), sizes, totals.counts, totals.sums)
         for rows, t in self.blocks(1):
             nowhere = np.full(len(t), -1, dtype=np.int32)
             own = nowhere + 1 if labels is None else labels[rows]
             named = np.flatnonzero(own >= 0)
-            self._move(t, named, nowhere[named], own[named], self.weights_of(rows), sizes, counts, sums)
+            self._move(t, named, nowhere[named], own[named], self.weights_of(rows), clusters)
 
     def blocks(self, n_components: int, multiple: int = 1) -> Iterator[tuple[slice, Floats]]:
         """Blocks of rows and their statistics, small enough for both and the scores; so many rows or a multiple."""
-        step = max(1, VALUES_PER_BLOCK // max(n_components, self._order, 1) // multiple) * multiple
+        step = max(1, VALUES_PER_BLOCK // max(n_components, self._n_statistics, 1) // multiple) * multiple
         for first in range(0, len(self._values), step):
             rows = slice(first, first + step)
             yield rows, statistics_of(self._values[rows], self._features)
@@ -303,88 +255,18 @@ class PackedRows:
         before: NDArray[np.int32],
         after: NDArray[np.int32],
         weights: Floats,
-        sizes: NDArray[np.int64],
-        counts: Floats,
-        sums: Floats,
+        clusters: Clusters,
     ) -> None:
-        """Books rows of a block under other labels; those from nowhere (-1) are lost to no one."""
-        k, t, own = len(counts), t[moved], weights[moved]
+        """Adds rows of a block to other clusters; those from nowhere (-1) are taken off none."""
+        k, t, own = len(clusters.counts), t[moved], weights[moved]
         gained = scipy.sparse.csr_array((own, after, np.arange(len(own) + 1)), shape=(len(own), k)).T
         held = before >= 0
         lost = scipy.sparse.csr_array(
             (own * held, np.where(held, before, 0), np.arange(len(own) + 1)), shape=(len(own), k)
         ).T
-        sums += gained @ t - lost @ t
-        counts += np.bincount(after, own, k) - np.bincount(before[held], own[held], k)
-        sizes += np.bincount(after, minlength=k) - np.bincount(before[held], minlength=k)
-
-
-def summarize_columns(table: NDArray[Any], lowest: Floats, highest: Floats, totals: Floats) -> tuple[bool, bool]:
-    """Extremes and totals of the columns; whether all values are finite, and whole."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        np.minimum(lowest, table.min(axis=0, initial=np.inf), out=lowest)
-        np.maximum(highest, table.max(axis=0, initial=-np.inf), out=highest)
-        totals += table.sum(axis=0, dtype=float)
-    finite = bool(np.isfinite(lowest).all() and np.isfinite(highest).all() and np.isfinite(table).all())
-    small = finite and max(np.abs(lowest).max(initial=0.0), np.abs(highest).max(initial=0.0)) < 2.0**51
-    return finite, bool(small and all(np.array_equal(np.floor(column), column) for column in table.T))
-
-
-def squares(table: NDArray[Any], center: Floats, totals: Floats) -> None:
-    """Sums of the squares of the columns, seen from a center, in double precision."""
-    step = max(1, VALUES_PER_BLOCK // table.shape[1])
-    for first in range(0, len(table), step):
-        totals += ((table[first : first + step] - center) ** 2).sum(axis=0)
-
-
-def locate(values: Floats, firsts: Floats, owners: NDArray[np.int32], labels: NDArray[np.int32], threads: int) -> None:
-    """The owner of the interval each value lies in."""
-    labels[:] = owners[np.searchsorted(firsts, values, side="right")]
-
-
-class Buckets:
-    """Values along a line, put in order altogether: as one run."""
-
-    def __init__(self, borders: Floats, rows: int, rows_a_block: int) -> None:
-        self._rows = rows
-
-    def count(self, first: int, values: Floats) -> None:
-        """There is one run only."""
-
-    def lay_out(self) -> None:
-        """So nothing has to be told apart."""
-
-    def place(
-        self, first: int, values: Floats, weights: Floats | None, line: Floats, line_weights: Floats | None
-    ) -> None:
-        line[first : first + len(values)] = values
-        if line_weights is not None:
-            line_weights[first : first + len(values)] = weights
-
-    def finish(self, line: Floats, weights: Floats | None, threads: int) -> list[int]:
-        if weights is None:
-            line.sort()
-        else:
-            order = np.argsort(line, kind="stable")
-            line[:], weights[:] = line[order], weights[order]
-        return [0, self._rows]
-
-
-class SortedRows:
-    """Rows in the order of one column and their cells, found the slow way: every row's label.
-
-    `Buckets` of this module have put all rows in order.
-    """
-
-    def __init__(self, packed: PackedRows, line: Floats, starts: list[int]) -> None:
-        self._rows = packed
-
-    def hard_pass(self, natural: Floats, bias: Floats, counts: Floats, sums: Floats) -> tuple[list[int], list[int]]:
-        labels = np.full(len(self._rows), -1, dtype=np.int32)
-        sizes = np.zeros(len(bias), dtype=np.int64)
-        self._rows.hard_pass(natural, bias, labels, sizes, counts, sums, None)
-        changes = np.flatnonzero(np.diff(labels)) + 1
-        return [0, *changes.tolist(), len(labels)], labels[[0, *changes]].tolist()
+        clusters.sums += gained @ t - lost @ t
+        clusters.counts += np.bincount(after, own, k) - np.bincount(before[held], own[held], k)
+        clusters.sizes += np.bincount(after, minlength=k) - np.bincount(before[held], minlength=k)
 
 
 def _without_inactive(natural: Floats, bias: Floats) -> Floats:

@@ -35,8 +35,12 @@ class RowScores:
 
     @property
     def arrays(self) -> tuple[Floats | None, Floats | None, Floats | None, Floats | None]:
-        """All of them, in the order the kernels take them in."""
+        """All of them."""
         return self.log_sums, self.tops, self.shares, self.scores
+
+    def compiled(self, module: Any) -> Any:
+        """The same for compiled passes."""
+        return module.RowScores(*self.arrays)
 
     @property
     def has_scores(self) -> bool:

@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import sparse_reference
 from .backend import compiled_module
-from .packed import Clusters, clear_empty, components_for, labels_for
+from .packed import components_for, labels_for
 from .row_scores import RowScores
+from .statistics import Clusters, Totals
 from .work import Meter, Work
 
 if TYPE_CHECKING:
@@ -58,13 +59,12 @@ class CompressedRows:
         index = np.promote_types(X.indices.dtype, X.indptr.dtype)
         columns, starts = np.ascontiguousarray(X.indices, dtype=index), np.ascontiguousarray(X.indptr, dtype=index)
         arrays = np.ascontiguousarray(X.data), columns, starts
-        compiled = compiled_module()
-        self._in_numpy = compiled is None
+        self._module: Any = compiled_module()
         self._rows: Any
-        if compiled is None:
+        if self._module is None:
             self._rows = sparse_reference.CompressedRows(*arrays, self.n_statistics, row_weights)
         else:
-            kind = getattr(compiled, COMPILED[X.dtype, index])
+            kind = getattr(self._module, COMPILED[X.dtype, index])
             self._rows = kind(*arrays, self.n_statistics, row_weights, n_threads)
 
     def hard_pass(self, natural: ArrayLike, bias: ArrayLike, clusters: Clusters) -> int:
@@ -74,10 +74,9 @@ class CompressedRows:
             raise ValueError(f"clusters of shape {clusters.sums.shape} do not fit components of shape {theta.shape}.")
         if clusters.labels.max(initial=-1) >= len(theta):
             raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
-        state = clusters.labels, clusters.sizes, clusters.counts, clusters.sums
-        changed = self._rows.hard_pass(theta, b, *state)
+        changed = self._rows.hard_pass(theta, b, self._given(clusters))
         self._count(len(b))
-        clear_empty(clusters)
+        clusters.clear_empty()
         return int(changed)
 
     def soft_pass(
@@ -98,8 +97,9 @@ class CompressedRows:
             labels = np.empty(self.n_rows, dtype=np.int32)
             score = self._rows.best(theta, b, labels)
             return *self.label_sums(labels, k), float(score)
-        counts, sums = np.zeros(k), np.zeros((k, self.n_statistics))
-        return counts, sums, float(self._rows.soft_pass(theta, b, kept, counts, sums))
+        totals = Totals.zeros(k, self.n_statistics)
+        score = self._rows.soft_pass(theta, b, kept, self._given(totals))
+        return totals.counts, totals.sums, float(score)
 
     def log_likelihood(self, natural: ArrayLike, bias: ArrayLike) -> tuple[float, float]:
         """The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities."""
@@ -114,7 +114,7 @@ class CompressedRows:
         """Fills in what is wanted of each row."""
         theta, b = self._components(natural, bias)
         out.check(self.n_rows, len(b))
-        self._rows.row_scores(theta, b, *out.arrays)
+        self._rows.row_scores(theta, b, self._given(out))
         self._count(len(b))
 
     def scores(self, natural: ArrayLike, bias: ArrayLike) -> Floats:
@@ -135,14 +135,18 @@ class CompressedRows:
     def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Floats, Floats]:
         """Counts (k,) and sums (k, D) of given labels in 0..k-1; rows labelled -1 are no one's."""
         given = labels_for(self.n_rows, labels, n_labels)
-        counts, sums = np.empty(n_labels), np.empty((n_labels, self.n_statistics))
-        self._rows.label_sums(given, counts, sums)
-        return counts, sums
+        totals = Totals(np.empty(n_labels), np.empty((n_labels, self.n_statistics)))
+        self._rows.label_sums(given, self._given(totals))
+        return totals.counts, totals.sums
+
+    def _given(self, value: Any) -> Any:
+        """An object as the passes take it: in NumPy as it is."""
+        return value if self._module is None else value.compiled(self._module)
 
     def _count(self, n_components: int) -> None:
         if self._meter is not None:
             pairs = self.n_rows * n_components
-            self._meter.add(Work(1, pairs, 0, pairs if self._in_numpy else 0))
+            self._meter.add(Work(1, pairs, 0, pairs if self._module is None else 0))
 
     def _components(self, natural: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:
         theta, b = components_for(self.n_statistics, natural, bias)

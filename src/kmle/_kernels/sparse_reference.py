@@ -8,6 +8,7 @@ import scipy
 from numpy.typing import NDArray
 
 from .row_scores import RowScores
+from .statistics import Clusters, Totals
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -32,15 +33,13 @@ class CompressedRows:
         self._X = scipy.sparse.csr_array((values, columns, starts), shape=(len(starts) - 1, n_columns))
         self._weights = np.ones(self._X.shape[0]) if weights is None else weights
 
-    def hard_pass(
-        self, natural: Floats, bias: Floats, labels: Labels, sizes: NDArray[np.int64], counts: Floats, sums: Floats
-    ) -> int:
-        found = np.empty_like(labels)
+    def hard_pass(self, natural: Floats, bias: Floats, clusters: Clusters) -> int:
+        found = np.empty_like(clusters.labels)
         self.best(natural, bias, found)
-        changed = int(np.count_nonzero(found != labels))
-        labels[:] = found
-        sizes[:] = np.bincount(labels, minlength=len(bias))
-        self.label_sums(labels, counts, sums)
+        changed = int(np.count_nonzero(found != clusters.labels))
+        clusters.labels[:] = found
+        clusters.sizes[:] = np.bincount(found, minlength=len(bias))
+        self.label_sums(found, Totals(clusters.counts, clusters.sums))
         return changed
 
     def best(self, natural: Floats, bias: Floats, labels: Labels) -> float:
@@ -50,8 +49,7 @@ class CompressedRows:
             total += float(self._weights[rows] @ scores.max(axis=1))
         return total
 
-    def row_scores(self, natural: Floats, bias: Floats, *arrays: Floats | None) -> None:
-        out = RowScores(*arrays)
+    def row_scores(self, natural: Floats, bias: Floats, out: RowScores) -> None:
         for rows, scores in self._scored(natural, bias):
             out.put(rows, scores)
 
@@ -63,8 +61,9 @@ class CompressedRows:
             entropy += float(self._weights[rows] @ scipy.special.entr(shares).sum(axis=1))
         return score, entropy
 
-    def soft_pass(self, natural: Floats, bias: Floats, kept: int, counts: Floats, sums: Floats) -> float:
+    def soft_pass(self, natural: Floats, bias: Floats, kept: int, totals: Totals) -> float:
         total = 0.0
+        counts, sums = totals.counts, totals.sums
         for rows, scores in self._scored(natural, bias):
             # A stable sort of the negated scores keeps the lowest indices among equals.
             dropped = np.argsort(-scores, axis=1, kind="stable")[:, kept:]
@@ -78,7 +77,8 @@ class CompressedRows:
             sums += (self._X[rows].T @ shares).T
         return total
 
-    def label_sums(self, labels: Labels, counts: Floats, sums: Floats) -> None:
+    def label_sums(self, labels: Labels, totals: Totals) -> None:
+        counts, sums = totals.counts, totals.sums
         own = np.flatnonzero(labels >= 0)
         shape = len(counts), len(labels)
         members = scipy.sparse.csr_array((self._weights[own], (labels[own], own)), shape=shape)

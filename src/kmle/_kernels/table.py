@@ -35,11 +35,12 @@ def score_table(
         return None
     n, d = table.shape
     theta, b = components_for(d, natural, bias)
-    wanted = RowScores() if out is None else out
-    wanted.check(n, len(b))
+    if out is not None:
+        out.check(n, len(b))
     lowest, highest = np.full(d, np.inf), np.full(d, -np.inf)
     score = compiled.score_table32 if table.dtype == np.float32 else compiled.score_table64
     shifts = np.ascontiguousarray(shift, dtype=np.float64)
-    finite, whole = score(table, shifts, theta, b, labels, *wanted.arrays, lowest, highest, n_threads)
+    wanted = None if out is None else out.compiled(compiled)
+    finite, whole = score(table, shifts, theta, b, labels, wanted, lowest, highest, n_threads)
     # Scores may overflow where no value is infinite.
     return ColumnSummary(lowest, highest, np.full(d, np.nan), finite, whole) if finite else summarize_columns(table)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Work:
     """Passes over rows, and the (row, component) pairs they scored.
 
-    Pairs that an engine rules out for whole blocks of rows are not counted; the `sorted` and `pruned` engines do not
+    Pairs that an engine rules out for whole blocks of rows are not counted; the `sorted` and `boxes` engines do not
     count theirs at all.
 
     >>> print(Work(passes=3, scored=1200, rescored=7))

@@ -1,5 +1,5 @@
-// Arrays as Python gives them, and what is asked of them before anything is done. nanobind has seen to types, numbers
-// of dimensions and contiguity; every function of the module sees to shapes, and to the range of what indexes memory.
+// Arrays as Python gives them, and how they are checked before anything is done. nanobind checks types, numbers of
+// dimensions and contiguity; bindings check shapes, and the range of what indexes memory.
 
 #pragma once
 
@@ -77,16 +77,6 @@ template <class Counts, class Sums>
 void require_totals(const Counts& counts, const Sums& sums, std::size_t components, std::size_t n_statistics) {
     require_shape("counts", counts, {components});
     require_shape("sums", sums, {components, n_statistics});
-}
-
-// What is reported of each row, where it is wanted: numbers (rows,) and tables (rows, components).
-template <class Numbers, class Tables>
-void require_outputs(const Numbers& log_sums, const Numbers& tops, const Tables& shares, const Tables& scores,
-                     std::size_t rows, std::size_t components) {
-    if (log_sums) require_shape("log_sums", *log_sums, {rows});
-    if (tops) require_shape("tops", *tops, {rows});
-    if (shares) require_shape("shares", *shares, {rows, components});
-    if (scores) require_shape("scores", *scores, {rows, components});
 }
 
 inline void require_kept(std::size_t kept, std::size_t components) {

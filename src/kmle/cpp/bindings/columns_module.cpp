@@ -1,6 +1,6 @@
-// The Python face of what examines columns as they are given, beside module.cpp and under its rules.
+// Functions on the columns of a table, and orders of rows, as part of the Python module.
 
-#include "bindings/columns_module.hpp"
+#include "bindings/modules.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
-#include "core/chosen.hpp"
 #include "boxes/ordering.hpp"
+#include "core/chosen.hpp"
 #include "core/pool.hpp"
 
 namespace kmle {
@@ -68,8 +68,8 @@ void spread_labels(const Vector<const std::int32_t>& owners, const Vector<const 
 
 // Extremes and totals of the columns, and whether all values are finite and whole.
 template <class T>
-std::pair<bool, bool> summarize(const Matrix<const T>& table, const Vector<double>& lowest, const Vector<double>& highest,
-                             const Vector<double>& totals, std::size_t threads) {
+std::pair<bool, bool> summarize(const Matrix<const T>& table, const Vector<double>& lowest,
+                                const Vector<double>& highest, const Vector<double>& totals, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t rows = table.shape(0), columns = table.shape(1);
     require(columns > 0, "the table must have at least one column.");
@@ -83,10 +83,7 @@ std::pair<bool, bool> summarize(const Matrix<const T>& table, const Vector<doubl
         double* own = extremes.data() + 3 * columns * t;
         parts[t] = {own, own + columns, own + 2 * columns, true, true};
         const std::size_t first = t * step, size = std::min(step, rows - first);
-        if constexpr (sizeof(T) == 8)
-            chosen->survey64(table.data() + first * columns, size, columns, parts[t]);
-        else
-            chosen->survey32(table.data() + first * columns, size, columns, parts[t]);
+        chosen->packed<T>().summarize(table.data() + first * columns, size, columns, parts[t]);
     });
     bool finite = true, whole = true;
     for (const Summary& part : parts) {
@@ -139,7 +136,7 @@ void squares(const Strided<const T, 2>& table, const Vector<const double>& cente
 // The place of a whole number in a table of those from `low` on.
 inline std::size_t place_in_table(double value, double low, std::size_t size) {
     const double place = value - low;
-    if (!(place >= 0.0 && place < static_cast<double>(size)))  // nor may it be no number
+    if (!(place >= 0.0 && place < static_cast<double>(size)))  // NaN too
         throw std::invalid_argument("values must lie in the range of the table.");
     return static_cast<std::size_t>(place);
 }
@@ -183,8 +180,9 @@ void look_up(const Vector<const T>& values, double low, const Vector<const std::
 template <class T>
 void define_for(nb::module_& module, const char* suffix) {
     const auto named = [&](const char* name) { return std::string(name) + suffix; };
-    module.def(named("summarize_columns").c_str(), &summarize<T>, nb::arg("table").noconvert(), nb::arg("lowest").noconvert(),
-               nb::arg("highest").noconvert(), nb::arg("totals").noconvert(), nb::arg("threads"));
+    module.def(named("summarize_columns").c_str(), &summarize<T>, nb::arg("table").noconvert(),
+               nb::arg("lowest").noconvert(), nb::arg("highest").noconvert(), nb::arg("totals").noconvert(),
+               nb::arg("threads"));
     module.def(named("tabulate").c_str(), &tabulate<T>, nb::arg("values").noconvert(), nb::arg("low"),
                nb::arg("weights").noconvert().none(), nb::arg("counts").noconvert(), nb::arg("threads"));
     module.def(named("squares").c_str(), &squares<T>, nb::arg("table").noconvert(), nb::arg("center").noconvert(),

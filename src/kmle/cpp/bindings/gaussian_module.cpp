@@ -4,7 +4,7 @@
 // Symmetric matrices are packed as in numerics/packing.py: the upper triangle, row by row; natural parameters have
 // their off-diagonal entries doubled.
 
-#include "bindings/gaussian_module.hpp"
+#include "bindings/modules.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,8 @@
 
 #include "bindings/arrays.hpp"
 #include "core/chosen.hpp"
-#include "gaussian/gaussian_step.hpp"
 #include "core/pool.hpp"
+#include "gaussian/gaussian_step.hpp"
 #include "gaussian/widening.hpp"
 
 namespace kmle {
@@ -203,14 +203,31 @@ bool step(const Matrix<const double>& counts, const Matrix<const double>& sums, 
     std::vector<std::uint8_t> safe(m);
     double *own = each.data(), *normalizers = own + m, *fits = normalizers + m, *sizes = fits + m;
     for (std::size_t j = 0; j < m; ++j) own[j] = factors.data()[j / k];
-    const GaussianStep all{d, n_statistics, m, counts.data(), sums.data(), before.data(), own, prior_moment.data(),
-                           largest.data(), spread.data(), center.data(), prior_strength, smallest, rounding,
-                           spread_rounding, far, natural.data(), beyond.data(), normalizers, fits, sizes,
+    const GaussianStep all{d,
+                           n_statistics,
+                           m,
+                           counts.data(),
+                           sums.data(),
+                           before.data(),
+                           own,
+                           prior_moment.data(),
+                           largest.data(),
+                           spread.data(),
+                           center.data(),
+                           prior_strength,
+                           smallest,
+                           rounding,
+                           spread_rounding,
+                           far,
+                           natural.data(),
+                           beyond.data(),
+                           normalizers,
+                           fits,
+                           sizes,
                            safe.data()};
     constexpr std::size_t at_once = 16;
-    Pool::run((m + at_once - 1) / at_once, m * d * d * d < fewest_products ? 1 : threads, [&](std::size_t t) {
-        chosen->gaussian_step(all, t * at_once, std::min((t + 1) * at_once, m));
-    });
+    Pool::run((m + at_once - 1) / at_once, m * d * d * d < fewest_products ? 1 : threads,
+              [&](std::size_t t) { chosen->gaussian_step(all, t * at_once, std::min((t + 1) * at_once, m)); });
     for (std::size_t s = 0; s < mixtures; ++s) {
         const std::size_t first = s * k;
         weigh(counts.data() + first, weights_before.data() + first, factors.data()[s], k, log_weights.data() + first,

@@ -1,6 +1,6 @@
-// The Python face of the wide pass, beside module.cpp and under its rules.
+// Panels passes, and sums of products of columns, as part of the Python module.
 
-#include "bindings/panels_module.hpp"
+#include "bindings/modules.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/variant.h>
@@ -13,11 +13,11 @@
 #include <variant>
 #include <vector>
 
-#include "bindings/arrays.hpp"
+#include "bindings/totals.hpp"
 #include "core/chosen.hpp"
 #include "core/pool.hpp"
-#include "panels/product_totals.hpp"
 #include "panels/panels.hpp"
+#include "panels/product_totals.hpp"
 
 namespace kmle {
 namespace {
@@ -27,77 +27,115 @@ using Shifts = Strided<const double, 2>;
 using Constants = Strided<const double, 1>;
 using Labels = Vector<std::int32_t>;
 
-Aligned<double> zeros(std::size_t size) {
-    Aligned<double> data = aligned<double>(size);
-    std::fill_n(data.get(), size, 0.0);
-    return data;
-}
-
 using Numbers = Vector<double>;
 using ConstNumbers = Vector<const double>;
-using Sums = Matrix<double>;
 template <class T>
 using Table = Strided<const T, 2>;
 
-// Rows as given: of any stride, but with the columns of a row side by side.
-using Given = std::variant<Table<double>, Table<float>>;
+// Rows as they are, of any stride but with the columns of a row side by side, and the center they are seen from.
+class CenteredTable {
+public:
+    using Rows = std::variant<Table<double>, Table<float>>;
 
-CentredRows centered(const Given& rows, const ConstNumbers& center) {
-    return std::visit(
-        [&](const auto& table) {
-            require(table.shape(1) > 0 && table.shape(1) < 1u << 31, "rows must have at least one column.");
-            require(table.shape(1) == 1 || table.stride(1) == 1, "the columns of a row must lie side by side.");
-            require(table.shape(0) < 2 || table.stride(0) >= 0, "rows must lie in increasing order.");
-            require_shape("center", center, {table.shape(1)});
-            CentredRows view{nullptr, nullptr, center.data(), static_cast<std::size_t>(table.stride(0)),
-                             table.shape(1)};
-            if constexpr (std::is_same_v<std::decay_t<decltype(table)>, Table<double>>)
-                view.doubles = table.data();
-            else
-                view.singles = table.data();
-            return view;
-        },
-        rows);
-}
+    CenteredTable(const Rows& rows, const ConstNumbers& center) : rows_(rows), center_(center) {
+        std::visit(
+            [&](const auto& table) {
+                require(table.shape(1) > 0 && table.shape(1) < 1u << 31, "rows must have at least one column.");
+                require(table.shape(1) == 1 || table.stride(1) == 1, "the columns of a row must lie side by side.");
+                require(table.shape(0) < 2 || table.stride(0) >= 0, "rows must lie in increasing order.");
+                require_shape("center", center, {table.shape(1)});
+            },
+            rows);
+    }
 
-// Members of all components, by a stable sort of the components of many rows.
-void product_sums(const Given& given, const ConstNumbers& center, const Vector<const std::int32_t>& places,
-                  const Vector<const std::int32_t>& components, const ConstNumbers& shares, std::size_t threads,
-                  const Numbers& counts, const Sums& sums) {
+    std::size_t rows() const {
+        return std::visit([](const auto& table) { return table.shape(0); }, rows_);
+    }
+
+    void require_fit(std::size_t rows, std::size_t columns) const {
+        std::visit([&](const auto& table) { require_shape("rows", table, {rows, columns}); }, rows_);
+    }
+
+    CenteredRows view() const {
+        return std::visit(
+            [&](const auto& table) {
+                CenteredRows view{nullptr, nullptr, center_.data(), static_cast<std::size_t>(table.stride(0)),
+                                  table.shape(1)};
+                if constexpr (std::is_same_v<std::decay_t<decltype(table)>, Table<double>>)
+                    view.doubles = table.data();
+                else
+                    view.singles = table.data();
+                return view;
+            },
+            rows_);
+    }
+
+private:
+    Rows rows_;
+    ConstNumbers center_;
+};
+
+// Shares of rows in components: row `places[i]` belongs to `components[i]` by `shares[i]`.
+struct Members {
+    Vector<const std::int32_t> places, components;
+    ConstNumbers shares;
+
+    Members(const Vector<const std::int32_t>& places, const Vector<const std::int32_t>& components,
+            const ConstNumbers& shares)
+        : places(places), components(components), shares(shares) {
+        require(count() < std::numeric_limits<std::uint32_t>::max(), "shares must be fewer than 2**32.");
+        require_shape("places", places, {count()});
+        require_shape("components", components, {count()});
+    }
+
+    std::size_t count() const { return shares.shape(0); }
+
+    void require_fit(std::size_t rows, std::size_t n_components) const {
+        require_below("places", places, rows, false);
+        require_below("components", components, n_components, false);
+    }
+};
+
+// Sums of products over the members of all components, by a stable sort of the components of many rows.
+void product_sums(const CenteredTable& table, const Members& members, const given::Totals& out, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
-    const std::size_t k = counts.shape(0), n = shares.shape(0);
-    const CentredRows rows = centered(given, center);
-    const std::size_t row_count = std::visit([](const auto& table) { return table.shape(0); }, given);
-    require(n < std::numeric_limits<std::uint32_t>::max(), "shares must be fewer than 2**32.");
-    require_shape("places", places, {n});
-    require_below("places", places, row_count, false);
-    require_shape("components", components, {n});
-    require_below("components", components, k, false);
-    require_totals(counts, sums, k, n_statistics_of(Features::quadratic, rows.columns));
+    const std::size_t k = out.components(), n = members.count();
+    const CenteredRows rows = table.view();
+    members.require_fit(table.rows(), k);
+    out.require_fit(k, n_statistics_of(Features::quadratic, rows.columns));
     std::vector<std::uint32_t> edges(k + 1, 0), next;
-    for (std::size_t i = 0; i < n; ++i) ++edges[components.data()[i] + 1];
+    for (std::size_t i = 0; i < n; ++i) ++edges[members.components.data()[i] + 1];
     for (std::size_t j = 0; j < k; ++j) edges[j + 1] += edges[j];
     next = edges;
-    std::vector<Member> members(n);
+    std::vector<Member> grouped(n);
     for (std::size_t i = 0; i < n; ++i)
-        members[next[components.data()[i]]++] = {static_cast<std::uint32_t>(places.data()[i]), shares.data()[i]};
+        grouped[next[members.components.data()[i]]++] = {static_cast<std::uint32_t>(members.places.data()[i]),
+                                                         members.shares.data()[i]};
     ProductTotals totals(rows, k, threads, chosen->products);
-    totals.add({{members.data(), edges.data()}});
-    totals.write(counts.data(), sums.data());
+    totals.add({{grouped.data(), edges.data()}});
+    totals.write(out.counts.data(), out.sums.data());
 }
 
-// Factors, shifts and constants in the form the pass wants.
+// Factors, shifts and constants of the components, copied into panels.
 class PanelledModel {
 public:
     PanelledModel(const Factors& factors, const Shifts& shifts, const Constants& constants, std::size_t threads)
         : components_(constants.shape(0)), columns_(shifts.shape(1)) {
+        require(components_ > 0, "constants must have at least one component.");
+        require(columns_ > 0, "shifts must have at least one column.");
+        require_shape("factors", factors, {components_, columns_, columns_});
+        require_shape("shifts", shifts, {components_, columns_});
+        const nb::gil_scoped_release unlocked;
         const PanelsModel empty = view();
-        factors_ = zeros(components_ * empty.factor_size());
-        shifts_ = zeros(components_ * empty.panels() * panel);
+        factors_ = zeros<double>(components_ * empty.factor_size());
+        shifts_ = zeros<double>(components_ * empty.panels() * panel);
         for (std::vector<double>* each : {&constants_, &guesses_, &norms_, &shift_norms_})
             each->assign(components_, 0.0);
         Pool::run(components_, threads, [&](std::size_t j) { place(j, factors, shifts, constants); });
     }
+
+    std::size_t components() const { return components_; }
+    std::size_t columns() const { return columns_; }
 
     PanelsModel view() const {
         return {factors_.get(), shifts_.get(),       constants_.data(), guesses_.data(),
@@ -108,7 +146,7 @@ private:
     void place(std::size_t j, const Factors& factors, const Shifts& shifts, const Constants& constants) {
         const PanelsModel model = view();
         constants_[j] = guesses_[j] = constants.data()[static_cast<std::int64_t>(j) * constants.stride(0)];
-        if (!model.alive(j)) return;  // its factor may be anything and stays zero
+        if (!model.active(j)) return;  // its factor may be anything and stays zero
         const double* factor = factors.data() + static_cast<std::int64_t>(j) * factors.stride(0);
         const double* shift = shifts.data() + static_cast<std::int64_t>(j) * shifts.stride(0);
         double square = 0.0, shift_square = 0.0;
@@ -137,8 +175,8 @@ private:
 class PanelsRows {
 public:
     PanelsRows(std::size_t rows, std::size_t columns, std::size_t threads)
-        : rows_(rows), columns_(columns), threads_(threads), values_(zeros(table_size(rows, columns))),
-          leading_(zeros(padded() * view().leading_columns())), norms_(padded(), 0.0) {
+        : rows_(rows), columns_(columns), threads_(threads), values_(zeros<double>(table_size(rows, columns))),
+          leading_(zeros<double>(padded() * view().leading_columns())), norms_(padded(), 0.0) {
         require(columns > 0 && columns < 1u << 31, "columns must be at least one, and below 2**31.");
     }
 
@@ -162,55 +200,48 @@ public:
         }
     }
 
-    std::int64_t hard_pass(const Factors& factors, const Shifts& shifts, const Constants& constants,
-                           const Labels& labels) {
+    // Returns how many labels changed.
+    std::int64_t hard_pass(const PanelledModel& model, const Labels& labels) {
         const nb::gil_scoped_release unlocked;
-        check(factors, shifts, constants, labels);
-        const PanelledModel model(factors, shifts, constants, threads_);
+        check(model, labels);
         std::vector<std::int64_t> changed(view().chunks());
         Pool::run(changed.size(), threads_, [&](std::size_t chunk) {
-            changed[chunk] = chosen->wide->hard(view(), model.view(), chunk, labels.data());
+            changed[chunk] = chosen->panels.hard(view(), model.view(), chunk, labels.data());
         });
         std::int64_t total = 0;
         for (const std::int64_t part : changed) total += part;
         return total;
     }
 
-    // What each row's scores are, add up to, and say of the components (see RowScores).
-    void row_scores(const Factors& factors, const Shifts& shifts, const Constants& constants,
-                    const Vector<const std::int32_t>& labels, const std::optional<Numbers>& log_sums,
-                    const std::optional<Numbers>& tops, const std::optional<Sums>& shares,
-                    const std::optional<Sums>& scores, const std::optional<Numbers>& entropies) {
+    // What is reported of each row by itself, and the entropies of its responsibilities where wanted.
+    void row_scores(const PanelledModel& model, const Vector<const std::int32_t>& labels, const given::RowScores& out,
+                    const std::optional<Numbers>& entropies) {
         const nb::gil_scoped_release unlocked;
-        check(factors, shifts, constants, labels);
-        require_outputs(log_sums, tops, shares, scores, rows_, constants.shape(0));
+        check(model, labels);
+        out.require_fit(rows_, model.components());
         if (entropies) require_shape("entropies", *entropies, {rows_});
-        const PanelledModel model(factors, shifts, constants, threads_);
-        const RowScores out = {log_sums ? log_sums->data() : nullptr, tops ? tops->data() : nullptr,
-                               shares ? shares->data() : nullptr, scores ? scores->data() : nullptr, false};
+        const RowScores wanted = out.view(false);
         Pool::run(view().chunks(), threads_, [&](std::size_t chunk) {
-            chosen->wide->log_likelihood(view(), model.view(), chunk, labels.data(), out,
-                                   entropies ? entropies->data() : nullptr);
+            chosen->panels.row_scores(view(), model.view(), chunk, labels.data(), wanted,
+                                      entropies ? entropies->data() : nullptr);
         });
     }
 
     // Statistics by responsibility of rows given as they are; returns the weighted sum of the log-likelihood. The rows
     // are treated in blocks, so that the responsibilities of few rows are held at a time.
-    double soft_pass(const Factors& factors, const Shifts& shifts, const Constants& constants, const Labels& labels,
-                     const Given& given, const ConstNumbers& center, const std::optional<ConstNumbers>& weights,
-                     std::size_t kept, const Numbers& counts, const Sums& sums) {
+    double soft_pass(const PanelledModel& model, const Labels& labels, const CenteredTable& table,
+                     const std::optional<ConstNumbers>& weights, std::size_t kept, const given::Totals& out) {
         const nb::gil_scoped_release unlocked;
-        check(factors, shifts, constants, labels);
+        const std::size_t k = model.components();
+        check(model, labels);
         if (weights) require_shape("weights", *weights, {rows_});
-        std::visit([&](const auto& table) { require_shape("rows", table, {rows_, columns_}); }, given);
-        require_kept(kept, constants.shape(0));
-        require_totals(counts, sums, constants.shape(0), n_statistics_of(Features::quadratic, columns_));
-        const PanelledModel model(factors, shifts, constants, threads_);
-        const std::size_t k = constants.shape(0), chunks = view().chunks(), at_once = std::min(chunks, chunks_at_once);
-        const CentredRows rows = centered(given, center);
-        const PanelsPasses& passes = *chosen->wide;
+        table.require_fit(rows_, columns_);
+        require_kept(kept, k);
+        out.require_fit(k, n_statistics_of(Features::quadratic, columns_));
+        const std::size_t chunks = view().chunks(), at_once = std::min(chunks, chunks_at_once);
+        const CenteredRows rows = table.view();
         ProductTotals totals(rows, k, threads_, chosen->products);
-        // Not initialised: pages that no member needs are never touched.
+        // Not initialised, nor in large pages: pages that no member needs are never touched.
         const std::unique_ptr<Member[]> members(new Member[at_once * panels_chunk * k]);
         std::vector<std::uint32_t> edges(at_once * (k + 1));
         std::vector<double> log_likelihood(chunks);
@@ -219,13 +250,14 @@ public:
             Pool::run(parts.size(), threads_, [&](std::size_t c) {
                 Member* own = members.get() + c * panels_chunk * k;
                 std::uint32_t* own_edges = edges.data() + c * (k + 1);
-                log_likelihood[first + c] = passes.shares(view(), model.view(), first + c, labels.data(),
-                                                    weights ? weights->data() : nullptr, kept, own, own_edges);
+                log_likelihood[first + c] =
+                    chosen->panels.shares(view(), model.view(), first + c, labels.data(),
+                                          weights ? weights->data() : nullptr, kept, own, own_edges);
                 parts[c] = {own, own_edges};
             });
             totals.add(parts);
         }
-        totals.write(counts.data(), sums.data());
+        totals.write(out.counts.data(), out.sums.data());
         double total = 0.0;
         for (const double part : log_likelihood) total += part;
         return total;
@@ -235,14 +267,11 @@ private:
     // Chunks whose responsibilities are held together: enough for the threads of a large machine.
     static constexpr std::size_t chunks_at_once = 32;
 
-    template <class Given>
-    void check(const Factors& factors, const Shifts& shifts, const Constants& constants, const Given& labels) const {
-        const std::size_t k = constants.shape(0);
-        require(k > 0, "constants must have at least one component.");
-        require_shape("factors", factors, {k, columns_, columns_});
-        require_shape("shifts", shifts, {k, columns_});
+    template <class GivenLabels>
+    void check(const PanelledModel& model, const GivenLabels& labels) const {
+        require(model.columns() == columns_, "the model must have as many columns as the rows.");
         require_shape("labels", labels, {rows_});
-        require_below("labels", labels, k, true);
+        require_below("labels", labels, model.components(), true);
     }
 
     std::size_t padded() const { return rounded_up(rows_, panels_block); }
@@ -256,22 +285,25 @@ private:
 }  // namespace
 
 void define_panels(nb::module_& module) {
+    nb::class_<PanelledModel>(module, "PanelsModel")
+        .def(nb::init<const Factors&, const Shifts&, const Constants&, std::size_t>(), nb::arg("factors").noconvert(),
+             nb::arg("shifts").noconvert(), nb::arg("constants").noconvert(), nb::arg("threads"));
+    nb::class_<CenteredTable>(module, "CenteredTable")
+        .def(nb::init<const CenteredTable::Rows&, const ConstNumbers&>(), nb::arg("rows").noconvert(),
+             nb::arg("center").noconvert());
+    nb::class_<Members>(module, "Members")
+        .def(nb::init<const Vector<const std::int32_t>&, const Vector<const std::int32_t>&, const ConstNumbers&>(),
+             nb::arg("places").noconvert(), nb::arg("components").noconvert(), nb::arg("shares").noconvert());
     nb::class_<PanelsRows>(module, "PanelsRows")
         .def(nb::init<std::size_t, std::size_t, std::size_t>(), nb::arg("rows"), nb::arg("columns"), nb::arg("threads"))
         .def("load", &PanelsRows::load, nb::arg("first"), nb::arg("rows").noconvert())
-        .def("hard_pass", &PanelsRows::hard_pass, nb::arg("factors").noconvert(), nb::arg("shifts").noconvert(),
-             nb::arg("constants").noconvert(), nb::arg("labels").noconvert())
-        .def("row_scores", &PanelsRows::row_scores, nb::arg("factors").noconvert(), nb::arg("shifts").noconvert(),
-             nb::arg("constants").noconvert(), nb::arg("labels").noconvert(), nb::arg("log_sums").noconvert().none(),
-             nb::arg("tops").noconvert().none(), nb::arg("shares").noconvert().none(),
-             nb::arg("scores").noconvert().none(), nb::arg("entropies").noconvert().none())
-        .def("soft_pass", &PanelsRows::soft_pass, nb::arg("factors").noconvert(), nb::arg("shifts").noconvert(),
-             nb::arg("constants").noconvert(), nb::arg("labels").noconvert(), nb::arg("rows").noconvert(),
-             nb::arg("center").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("kept"),
-             nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
-    module.def("product_sums", &product_sums, nb::arg("rows").noconvert(), nb::arg("center").noconvert(),
-               nb::arg("places").noconvert(), nb::arg("components").noconvert(), nb::arg("shares").noconvert(),
-               nb::arg("threads"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
+        .def("hard_pass", &PanelsRows::hard_pass, nb::arg("model"), nb::arg("labels").noconvert())
+        .def("row_scores", &PanelsRows::row_scores, nb::arg("model"), nb::arg("labels").noconvert(), nb::arg("out"),
+             nb::arg("entropies").noconvert().none())
+        .def("soft_pass", &PanelsRows::soft_pass, nb::arg("model"), nb::arg("labels").noconvert(), nb::arg("table"),
+             nb::arg("weights").noconvert().none(), nb::arg("kept"), nb::arg("totals"));
+    module.def("product_sums", &product_sums, nb::arg("table"), nb::arg("members"), nb::arg("totals"),
+               nb::arg("threads"));
 }
 
 }  // namespace kmle

@@ -1,6 +1,6 @@
-// The Python face of rows along a line, beside module.cpp and under its rules.
+// Rows in buckets along a line as part of the Python module.
 
-#include "bindings/sorted_module.hpp"
+#include "bindings/modules.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -12,10 +12,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/fork_gate.hpp"
-#include "sorted/line.hpp"
-#include "sorted/buckets.hpp"
 #include "bindings/packed_rows.hpp"
+#include "core/fork_gate.hpp"
+#include "sorted/buckets.hpp"
+#include "sorted/line.hpp"
 
 namespace kmle {
 namespace {
@@ -26,9 +26,9 @@ public:
     SortedRows(PackedRows<double>& packed, const Vector<double>& line, const std::vector<std::size_t>& starts)
         : line_(packed, line.data(), checked(packed, line, starts)) {}
 
-    // Cuts and owners of the cells, or None where rounding decides too much; counts and sums are added to.
+    // Cuts and owners of the cells, or None where rounding decides too much; the totals are added to.
     nb::object hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
-                         const Vector<double>& counts, const Matrix<double>& sums) {
+                         const given::Totals& totals) {
         std::vector<std::int64_t> cuts;
         std::vector<std::int32_t> owners;
         bool decided = false;
@@ -36,18 +36,17 @@ public:
             const nb::gil_scoped_release unlocked;
             const std::size_t n_statistics = line_.n_statistics();
             require_components(natural, bias, n_statistics);
-            require_totals(counts, sums, natural.shape(0), n_statistics);
+            totals.require_fit(natural.shape(0), n_statistics);
             const ForkGate gate;  // a pass may put buckets in order
             const std::lock_guard<std::mutex> turn(one_at_a_time_);
             decided = line_.cells(natural.data(), bias.data(), natural.shape(0), cuts, owners);
             if (!decided) owners.clear();
-            std::vector<double> total(n_statistics + 1);
+            std::vector<double> part(n_statistics + 1);
             for (std::size_t c = 0; c < owners.size(); ++c) {
                 const std::size_t j = static_cast<std::size_t>(owners[c]);
-                std::fill(total.begin(), total.end(), 0.0);
-                line_.interval(static_cast<std::size_t>(cuts[c]), static_cast<std::size_t>(cuts[c + 1]), total.data());
-                counts.data()[j] += total[0];
-                for (std::size_t f = 0; f < n_statistics; ++f) sums.data()[j * n_statistics + f] += total[f + 1];
+                std::fill(part.begin(), part.end(), 0.0);
+                line_.interval(static_cast<std::size_t>(cuts[c]), static_cast<std::size_t>(cuts[c + 1]), part.data());
+                totals.add(part.data(), part.data() + 1, j, 1);
             }
         }
         return decided ? nb::object(nb::make_tuple(nb::cast(cuts), nb::cast(owners))) : nb::none();
@@ -98,7 +97,7 @@ public:
         if (line_weights) require_shape("line_weights", *line_weights, {rows_});
         advance(first, values.shape(0), Block::laid_out, Block::placed);
         sort_.place(first, values.data(), values.shape(0), weights ? weights->data() : nullptr, line.data(),
-                     line_weights ? line_weights->data() : nullptr);
+                    line_weights ? line_weights->data() : nullptr);
     }
 
     std::vector<std::int64_t> finish(const Vector<double>& line, const std::optional<Vector<double>>& weights,
@@ -149,10 +148,10 @@ void define_sorted(nb::module_& module) {
         .def(nb::init<PackedRows<double>&, const Vector<double>&, const std::vector<std::size_t>&>(), nb::arg("packed"),
              nb::arg("line").noconvert(), nb::arg("starts"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def("hard_pass", &SortedRows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
-             nb::arg("counts").noconvert(), nb::arg("sums").noconvert());
+             nb::arg("totals"));
     nb::class_<Buckets>(module, "Buckets")
-        .def(nb::init<const Buckets::Values&, std::size_t, std::size_t>(), nb::arg("borders").noconvert(), nb::arg("rows"),
-             nb::arg("rows_a_block"))
+        .def(nb::init<const Buckets::Values&, std::size_t, std::size_t>(), nb::arg("borders").noconvert(),
+             nb::arg("rows"), nb::arg("rows_a_block"))
         .def("count", &Buckets::count, nb::arg("first"), nb::arg("values").noconvert())
         .def("lay_out", &Buckets::lay_out)
         .def("place", &Buckets::place, nb::arg("first"), nb::arg("values").noconvert(),

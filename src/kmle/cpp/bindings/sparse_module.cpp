@@ -1,9 +1,9 @@
-// The Python face of the passes over sparse rows, beside module.cpp and under its rules.
+// Passes over sparse rows as part of the Python module.
 //
-// Work is cut into pieces that depend on the sizes alone, and what they say is added in order: nothing depends on the
+// Work is cut into pieces that depend on the sizes alone, and their results are added in order: nothing depends on the
 // threads.
 
-#include "bindings/sparse_module.hpp"
+#include "bindings/modules.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/arrays.hpp"
+#include "bindings/totals.hpp"
 #include "core/chosen.hpp"
 #include "core/memory.hpp"
 #include "core/pool.hpp"
@@ -33,24 +33,10 @@ constexpr std::size_t fewest_products = 1 << 18;
 constexpr std::size_t held_bytes = 4 << 20;
 constexpr std::size_t most_tables = 4, spread_tasks = 16;
 
-template <class Value, class Index>
-const SparsePassesOf<Value, Index>& chosen_passes() {
-    const SparsePasses& table = *chosen->sparse;
-    constexpr bool single = std::is_same_v<Value, float>, is_long = std::is_same_v<Index, std::int64_t>;
-    if constexpr (single && is_long)
-        return table.single_long;
-    else if constexpr (single)
-        return table.single_short;
-    else if constexpr (is_long)
-        return table.double_long;
-    else
-        return table.double_short;
-}
-
 // Components side by side.
 class LinedModel {
 public:
-    LinedModel(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias, std::size_t threads)
+    LinedModel(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t threads)
         : components_(bias.shape(0)), width_(rounded_up(components_, line_components)), bias_(aligned<double>(width_)),
           table_(aligned<double>(natural.shape(1) * width_)) {
         constexpr double inactive = -std::numeric_limits<double>::infinity();
@@ -95,46 +81,40 @@ public:
 template <class Value, class Index>
 class CompressedRows {
 public:
-    using Labels = Contiguous<std::int32_t, 1>;
-    using Vector = Contiguous<double, 1>;
-    using Matrix = Contiguous<double, 2>;
-
-    CompressedRows(const Contiguous<const Value, 1>& values, const Contiguous<const Index, 1>& columns,
-                   const Contiguous<const Index, 1>& starts, std::size_t n_columns,
-                   const std::optional<Contiguous<const double, 1>>& weights, std::size_t threads)
+    CompressedRows(const Vector<const Value>& values, const Vector<const Index>& columns,
+                   const Vector<const Index>& starts, std::size_t n_columns,
+                   const std::optional<Vector<const double>>& weights, std::size_t threads)
         : values_(values), columns_(columns), starts_(starts), weights_(weights), n_columns_(n_columns),
           threads_(threads) {
         check_entries();
         if (weights) require_shape("weights", *weights, {rows()});
     }
 
-    std::int64_t hard_pass(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
-                           const Labels& labels, const Contiguous<std::int64_t, 1>& sizes, const Vector& counts,
-                           const Matrix& sums) const {
+    std::int64_t hard_pass(const Matrix<const double>& natural, const Vector<const double>& bias,
+                           const given::Clusters& clusters) const {
         const nb::gil_scoped_release unlocked;
-        check(natural, bias, counts, sums);
-        require_shape("labels", labels, {rows()});
+        const Vector<std::int32_t>& labels = clusters.labels;
+        std::int64_t* sizes = clusters.sizes.data();
+        require_components(natural, bias, n_columns_);
+        clusters.require_fit(rows(), bias.shape(0), n_columns_);
         require_below("labels", labels, bias.shape(0), true);
-        require_shape("sizes", sizes, {bias.shape(0)});
         std::vector<std::int32_t> found(rows());
         label(natural, bias, found.data(), nullptr);
         std::vector<std::size_t> moved;
         for (std::size_t i = 0; i < rows(); ++i)
             if (found[i] != labels.data()[i]) moved.push_back(i);
-        const auto none = [](std::int64_t size) { return size == 0; };
-        // Most are added up sooner than taken off and added.
-        const bool fresh = 2 * moved.size() > rows() || std::all_of(sizes.data(), sizes.data() + sizes.shape(0), none);
-        if (fresh)
-            add_all(found.data(), counts, sums, sizes.data());
+        // Where most rows move, adding all up is quicker than taking them off and adding them elsewhere.
+        if (2 * moved.size() > rows() || clusters.none_has_rows())
+            add_all(found.data(), clusters.totals, sizes);
         else
-            add_moved(moved, labels.data(), found.data(), counts, sums, sizes.data());
+            add_moved(moved, labels.data(), found.data(), clusters.totals, sizes);
         std::copy(found.begin(), found.end(), labels.data());
         return static_cast<std::int64_t>(moved.size());
     }
 
     // Labels and the weighted sum of the best scores.
-    double best(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
-                const Labels& labels) const {
+    double best(const Matrix<const double>& natural, const Vector<const double>& bias,
+                const Vector<std::int32_t>& labels) const {
         const nb::gil_scoped_release unlocked;
         require_components(natural, bias, n_columns_);
         require_shape("labels", labels, {rows()});
@@ -145,31 +125,30 @@ public:
         return total;
     }
 
-    // What each row's scores are, add up to, and say of the components (see RowScores).
-    void row_scores(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
-                    const std::optional<Vector>& log_sums, const std::optional<Vector>& tops,
-                    const std::optional<Matrix>& shares, const std::optional<Matrix>& scores) const {
+    // What is reported of each row by itself; weights do not count.
+    void row_scores(const Matrix<const double>& natural, const Vector<const double>& bias,
+                    const given::RowScores& out) const {
         const nb::gil_scoped_release unlocked;
         require_components(natural, bias, n_columns_);
-        require_outputs(log_sums, tops, shares, scores, rows(), bias.shape(0));
+        out.require_fit(rows(), bias.shape(0));
         const LinedModel model(natural, bias, threads_);
-        const RowScores out = {log_sums ? log_sums->data() : nullptr, tops ? tops->data() : nullptr,
-                               shares ? shares->data() : nullptr, scores ? scores->data() : nullptr, false};
-        softened(model.view(), 0, rows(), model.view().components, nullptr, &out);
+        const RowScores wanted = out.view(false);
+        softened(model.view(), 0, rows(), model.view().components, nullptr, &wanted);
     }
 
-    std::pair<double, double> log_likelihood(const Contiguous<const double, 2>& natural,
-                                       const Contiguous<const double, 1>& bias) const {
+    std::pair<double, double> log_likelihood(const Matrix<const double>& natural,
+                                             const Vector<const double>& bias) const {
         const nb::gil_scoped_release unlocked;
         require_components(natural, bias, n_columns_);
         const LinedModel model(natural, bias, threads_);
         return softened(model.view(), 0, rows(), model.view().components, nullptr);
     }
 
-    double soft_pass(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
-                     std::size_t kept, const Vector& counts, const Matrix& sums) const {
+    double soft_pass(const Matrix<const double>& natural, const Vector<const double>& bias, std::size_t kept,
+                     const given::Totals& out) const {
         const nb::gil_scoped_release unlocked;
-        check(natural, bias, counts, sums);
+        require_components(natural, bias, n_columns_);
+        out.require_fit(bias.shape(0), n_columns_);
         require_kept(kept, bias.shape(0));
         const LinedModel model(natural, bias, threads_);
         const std::size_t width = model.view().width, size = n_columns_ * width;
@@ -184,19 +163,19 @@ public:
             const std::size_t last = std::min(rows(), first + block);
             score += softened(model.view(), first, last, kept, shares.get()).first;
             for (std::size_t i = 0; i < last - first; ++i)
-                for (std::size_t j = 0; j < counts.shape(0); ++j) counts.data()[j] += shares[i * width + j];
+                for (std::size_t j = 0; j < out.components(); ++j) out.counts.data()[j] += shares[i * width + j];
             spread(first, last, shares.get(), width, tables, totals.get());
         }
-        gather(totals.get(), tables, width, sums);
+        gather(totals.get(), tables, width, out.sums);
         return score;
     }
 
-    void label_sums(const Contiguous<const std::int32_t, 1>& labels, const Vector& counts, const Matrix& sums) const {
+    void label_sums(const Vector<const std::int32_t>& labels, const given::Totals& totals) const {
         const nb::gil_scoped_release unlocked;
-        require_totals(counts, sums, counts.shape(0), n_columns_);
+        totals.require_fit(totals.components(), n_columns_);
         require_shape("labels", labels, {rows()});
-        require_below("labels", labels, counts.shape(0), true);
-        add_all(labels.data(), counts, sums, nullptr);
+        require_below("labels", labels, totals.components(), true);
+        add_all(labels.data(), totals, nullptr);
     }
 
 private:
@@ -205,12 +184,6 @@ private:
         return {values_.data(), columns_.data(), starts_.data(), weights_ ? weights_->data() : nullptr, rows()};
     }
     bool enough(std::size_t products) const { return products >= fewest_products; }
-
-    void check(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
-               const Vector& counts, const Matrix& sums) const {
-        require_components(natural, bias, n_columns_);
-        require_totals(counts, sums, bias.shape(0), n_columns_);
-    }
 
     void check_entries() const {
         const Index* starts = starts_.data();
@@ -238,11 +211,11 @@ private:
         });
     }
 
-    void label(const Contiguous<const double, 2>& natural, const Contiguous<const double, 1>& bias,
-               std::int32_t* labels, double* best) const {
+    void label(const Matrix<const double>& natural, const Vector<const double>& bias, std::int32_t* labels,
+               double* best) const {
         const LinedModel model(natural, bias, threads_);
         in_pieces(0, rows(), model.view().width, [&](std::size_t, std::size_t first, std::size_t last) {
-            chosen_passes<Value, Index>().label(view(), model.view(), first, last, labels, best);
+            chosen->sparse<Value, Index>().label(view(), model.view(), first, last, labels, best);
         });
     }
 
@@ -251,7 +224,7 @@ private:
         std::vector<SoftRows> tasks(rounded_up(last - first, rows_a_piece) / rows_a_piece);
         in_pieces(first, last, model.width, [&](std::size_t piece, std::size_t begin, std::size_t end) {
             tasks[piece] = {begin, end, kept, shares ? shares + (begin - first) * model.width : nullptr, 0.0, 0.0, out};
-            chosen_passes<Value, Index>().soften(view(), model, tasks[piece]);
+            chosen->sparse<Value, Index>().soften(view(), model, tasks[piece]);
         });
         std::pair<double, double> total = {0.0, 0.0};
         for (const SoftRows& task : tasks) {
@@ -272,13 +245,13 @@ private:
                               end = first + (last - first) * (table + 1) / tables;
             const std::size_t low = lines * range / ranges * line_components,
                               high = lines * (range + 1) / ranges * line_components;
-            chosen_passes<Value, Index>().spread(view(), begin, end, shares + (begin - first) * width, width, low, high,
-                                                 totals + table * n_columns_ * width);
+            chosen->sparse<Value, Index>().spread(view(), begin, end, shares + (begin - first) * width, width, low,
+                                                  high, totals + table * n_columns_ * width);
         });
     }
 
     // Tables of [column][width] added up in order, as sums of [component][column].
-    void gather(const double* totals, std::size_t tables, std::size_t width, const Matrix& sums) const {
+    void gather(const double* totals, std::size_t tables, std::size_t width, const Matrix<double>& sums) const {
         constexpr std::size_t step = 256;
         const std::size_t components = sums.shape(0), size = n_columns_ * width;
         Pool::run(rounded_up(n_columns_, step) / step, enough(size) ? threads_ : 1, [&](std::size_t piece) {
@@ -299,29 +272,30 @@ private:
             sums[rows.columns[e]] += weight * static_cast<double>(rows.values[e]);
     }
 
-    // What all rows add up to by their labels; those of negative labels are no one's. Each component is one thread's.
-    void add_all(const std::int32_t* labels, const Vector& counts, const Matrix& sums, std::int64_t* sizes) const {
-        const std::size_t k = counts.shape(0);
+    // What all rows add up to by their labels; rows with negative labels are left out. Each component is
+    // added up by one thread.
+    void add_all(const std::int32_t* labels, const given::Totals& totals, std::int64_t* sizes) const {
+        const std::size_t k = totals.components();
         const ByLabel own(rows(), k, [&](std::size_t i) { return labels[i]; });
         Pool::run(k, enough(values_.shape(0)) ? threads_ : 1, [&](std::size_t j) {
-            double *line = sums.data() + j * n_columns_, count = 0.0;
+            double *line = totals.sums.data() + j * n_columns_, count = 0.0;
             std::fill_n(line, n_columns_, 0.0);
             for (std::size_t place = own.starts[j]; place < own.starts[j + 1]; ++place)
                 add_row(own.order[place], view().weight(own.order[place]), count, line);
-            counts.data()[j] = count;
+            totals.counts.data()[j] = count;
             if (sizes) sizes[j] = static_cast<std::int64_t>(own.starts[j + 1] - own.starts[j]);
         });
     }
 
     // Takes moved rows off their old components and adds them to their new ones.
     void add_moved(const std::vector<std::size_t>& moved, const std::int32_t* before, const std::int32_t* after,
-                   const Vector& counts, const Matrix& sums, std::int64_t* sizes) const {
-        const std::size_t k = counts.shape(0);
+                   const given::Totals& totals, std::int64_t* sizes) const {
+        const std::size_t k = totals.components();
         const ByLabel lost(moved.size(), k, [&](std::size_t place) { return before[moved[place]]; });
         const ByLabel gained(moved.size(), k, [&](std::size_t place) { return after[moved[place]]; });
         Pool::run(k, enough(moved.size() * values_.shape(0) / std::max<std::size_t>(rows(), 1)) ? threads_ : 1,
                   [&](std::size_t j) {
-                      double *line = sums.data() + j * n_columns_, &count = counts.data()[j];
+                      double *line = totals.sums.data() + j * n_columns_, &count = totals.counts.data()[j];
                       for (const ByLabel* events : {&lost, &gained}) {
                           const double sign = events == &lost ? -1.0 : 1.0;
                           for (std::size_t place = events->starts[j]; place < events->starts[j + 1]; ++place) {
@@ -334,9 +308,9 @@ private:
                   });
     }
 
-    Contiguous<const Value, 1> values_;
-    Contiguous<const Index, 1> columns_, starts_;
-    std::optional<Contiguous<const double, 1>> weights_;
+    Vector<const Value> values_;
+    Vector<const Index> columns_, starts_;
+    std::optional<Vector<const double>> weights_;
     std::size_t n_columns_, threads_;
 };
 
@@ -344,24 +318,20 @@ template <class Value, class Index>
 void define(nb::module_& module, const char* name) {
     using Rows = CompressedRows<Value, Index>;
     nb::class_<Rows>(module, name)
-        .def(nb::init<const Contiguous<const Value, 1>&, const Contiguous<const Index, 1>&,
-                      const Contiguous<const Index, 1>&, std::size_t, const std::optional<Contiguous<const double, 1>>&,
-                      std::size_t>(),
+        .def(nb::init<const Vector<const Value>&, const Vector<const Index>&, const Vector<const Index>&, std::size_t,
+                      const std::optional<Vector<const double>>&, std::size_t>(),
              nb::arg("values").noconvert(), nb::arg("columns").noconvert(), nb::arg("starts").noconvert(),
              nb::arg("n_columns"), nb::arg("weights").noconvert().none(), nb::arg("threads"))
         .def("hard_pass", &Rows::hard_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
-             nb::arg("labels").noconvert(), nb::arg("sizes").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert())
+             nb::arg("clusters"))
         .def("best", &Rows::best, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert())
         .def("row_scores", &Rows::row_scores, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
-             nb::arg("log_sums").noconvert().none(), nb::arg("tops").noconvert().none(),
-             nb::arg("shares").noconvert().none(), nb::arg("scores").noconvert().none())
+             nb::arg("out"))
         .def("log_likelihood", &Rows::log_likelihood, nb::arg("natural").noconvert(), nb::arg("bias").noconvert())
         .def("soft_pass", &Rows::soft_pass, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
-             nb::arg("kept"), nb::arg("counts").noconvert(), nb::arg("sums").noconvert())
-        .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert(), nb::arg("counts").noconvert(),
-             nb::arg("sums").noconvert());
+             nb::arg("kept"), nb::arg("totals"))
+        .def("label_sums", &Rows::label_sums, nb::arg("labels").noconvert(), nb::arg("totals"));
 }
 
 }  // namespace

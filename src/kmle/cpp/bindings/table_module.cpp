@@ -1,6 +1,4 @@
-// The Python face of passes over rows of a table where they lie, beside module.cpp and under its rules.
-
-#include "bindings/table_module.hpp"
+// Passes over rows of a table where they lie, as part of the Python module.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -10,10 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/chosen.hpp"
+#include "bindings/modules.hpp"
+#include "bindings/totals.hpp"
 #include "boxes/grouped_model.hpp"
+#include "core/chosen.hpp"
 #include "core/pool.hpp"
-#include "columns/table.hpp"
 
 namespace kmle {
 namespace {
@@ -36,13 +35,6 @@ struct PaddedModel {
         std::copy_n(given_shift.data(), model.n_statistics, shift.get());
     }
 
-    template <class S>
-    static Aligned<S> zeros(std::size_t size) {
-        Aligned<S> values = aligned<S>(size);
-        std::fill_n(values.get(), size, S(0));
-        return values;
-    }
-
     Model<double> model;
     std::size_t stride;
     Aligned<double> natural;
@@ -55,19 +47,15 @@ struct PaddedModel {
 template <class T>
 std::pair<bool, bool> score_table(const Matrix<const T>& table, const Vector<const double>& shift,
                                   const Natural& natural, const Bias& bias,
-                                  const std::optional<Vector<std::int32_t>>& labels,
-                                  const std::optional<Vector<double>>& log_sums,
-                                  const std::optional<Vector<double>>& tops,
-                                  const std::optional<Matrix<double>>& shares,
-                                  const std::optional<Matrix<double>>& scores, const Vector<double>& lowest,
-                                  const Vector<double>& highest, std::size_t threads) {
+                                  const std::optional<Vector<std::int32_t>>& labels, const given::RowScores* wanted,
+                                  const Vector<double>& lowest, const Vector<double>& highest, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t rows = table.shape(0), columns = table.shape(1);
     require(columns > 0, "the table must have at least one column.");
     require_components(natural, bias, columns);
     require_shape("shift", shift, {columns});
     if (labels) require_shape("labels", *labels, {rows});
-    require_outputs(log_sums, tops, shares, scores, rows, natural.shape(0));
+    if (wanted) wanted->require_fit(rows, natural.shape(0));
     require_shape("lowest", lowest, {columns});
     require_shape("highest", highest, {columns});
     const GroupedModel<double> grouped(natural, bias);
@@ -75,8 +63,7 @@ std::pair<bool, bool> score_table(const Matrix<const T>& table, const Vector<con
     const Table<T> whole_table = {
         table.data(),       columns,     padded.shift.get(), padded.natural.get(), padded.single.get(),
         padded.sizes.get(), padded.model};
-    const RowScores out = {log_sums ? log_sums->data() : nullptr, tops ? tops->data() : nullptr,
-                           shares ? shares->data() : nullptr, scores ? scores->data() : nullptr, false};
+    const RowScores out = wanted ? wanted->view(false) : RowScores{};
     const std::size_t count = std::min(most_tasks, rows / fewest_rows_a_task + 1);
     std::vector<double> seen(2 * columns * count);
     std::vector<TableTask> tasks(count);
@@ -85,15 +72,12 @@ std::pair<bool, bool> score_table(const Matrix<const T>& table, const Vector<con
         tasks[t] = {rows * t / count,
                     rows * (t + 1) / count,
                     labels ? labels->data() : nullptr,
-                    log_sums || tops || shares || scores ? &out : nullptr,
+                    wanted && wanted->any() ? &out : nullptr,
                     own,
                     own + columns,
                     true,
                     true};
-        if constexpr (sizeof(T) == 8)
-            chosen->table64(whole_table, tasks[t]);
-        else
-            chosen->table32(whole_table, tasks[t]);
+        chosen->packed<T>().score_table(whole_table, tasks[t]);
     });
     bool finite = true, whole = true;
     for (const TableTask& task : tasks) {
@@ -111,9 +95,8 @@ template <class T>
 void define_for(nb::module_& module, const char* name) {
     module.def(name, &score_table<T>, nb::arg("table").noconvert(), nb::arg("shift").noconvert(),
                nb::arg("natural").noconvert(), nb::arg("bias").noconvert(), nb::arg("labels").noconvert().none(),
-               nb::arg("log_sums").noconvert().none(), nb::arg("tops").noconvert().none(),
-               nb::arg("shares").noconvert().none(), nb::arg("scores").noconvert().none(),
-               nb::arg("lowest").noconvert(), nb::arg("highest").noconvert(), nb::arg("threads"));
+               nb::arg("out").none(), nb::arg("lowest").noconvert(), nb::arg("highest").noconvert(),
+               nb::arg("threads"));
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ inline float smallest(Line values) {
 class Batch {
 public:
     List<std::int32_t> names;            // of the components to be scored, `named` of them
-    std::size_t named = 0, present = 0;  // those that are some row's own come first
-    List<float> margin_bounds;                   // by how much the rows' own components are ahead of each, at least
+    std::size_t named = 0, present = 0;  // `present`: the labels of the rows, which come first
+    List<float> margin_bounds;           // lower bounds on the margins of the rows over each
     alignas(64) std::int32_t before[batch_rows], open[batch_rows];
     alignas(64) float own[batch_rows], top[batch_rows], second[batch_rows];
 
@@ -49,16 +49,16 @@ public:
         named += static_cast<std::size_t>(__builtin_popcount(bits));
     }
 
-    Fetching next;  // what is wanted soon is fetched while scores are computed
+    Fetching next;  // memory that is needed soon is fetched while scores are computed
 
-    // The best and the second best of the components named, and by how much the rows' own components are ahead of each.
+    // The best and the second best of the components named, and the margins of the rows over each.
     void score(const float* statistics, const std::int32_t* labels, std::size_t count) {
         std::copy_n(labels, count, before);
         std::fill(before + count, before + batch_rows, names[0]);
         for (std::size_t r = 0; r < batch_rows; r += strip * lanes<float>) score_strip(statistics + r, r, count);
     }
 
-    // Marks the rows whose label is not the one before, or not certain; returns if there are any.
+    // Marks the rows whose label is not the one before, or uncertain; returns whether there are any.
     bool mark_undecided(std::size_t count, float error_bound) {
         std::int32_t any = 0;
         for (std::size_t r = 0; r < batch_rows; ++r) {
@@ -69,7 +69,7 @@ public:
         return any != 0;
     }
 
-    // The component with the highest score of a row that has one alone.
+    // The component with the highest score, of a row where no other has it too.
     std::int32_t winner(std::size_t r) {
         if (!(top[r] > own[r])) return before[r];
         std::size_t n = 0;
@@ -77,7 +77,7 @@ public:
         return names[n];
     }
 
-    // By how much the rows' own components are ahead of one of those named.
+    // The lower bound on the margins over one of the components named.
     float& margin_over(std::int32_t name) {
         return margin_bounds[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
     }
@@ -113,7 +113,7 @@ private:
             label[v] = taken<Names>(before + r + v * lanes<float>);
             own_now[v] = next[v] = lowest;
         }
-        // First those that are some row's own; with them, where they leave room, some others.
+        // First the labels of the rows; with them, where they leave room in a group, some others.
         const std::size_t early = std::min(named, rounded_up(present, group));
         for (std::size_t n = 0; n < early; n += group) {
             score_named(statistics, n, scores);

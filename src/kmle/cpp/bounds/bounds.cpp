@@ -1,5 +1,5 @@
-// Hard passes over spans of rows that belong together. Of every span it is known by how much its rows' own
-// components are ahead of each other one, at least; only components that may have caught up since are scored.
+// Hard passes over spans of rows, with lower bounds on their margins over each component (Elkan 2003, Hamerly 2010):
+// only components whose margin may be gone are scored.
 
 #include <memory>
 #include <stdexcept>
@@ -14,13 +14,13 @@ namespace {
 template <class T>
 class BoundsPass {
 public:
-    BoundsPass(const Packed<T>& packed, const Model<float>& single, const Model<double>& precise,
-             const Spans& spans, const Step& step, HardTask& task)
+    BoundsPass(const Packed<T>& packed, const Model<float>& single, const Model<double>& precise, const Spans& spans,
+               const Step& step, HardTask& task)
         : packed_(packed), single_(single), precise_(precise), spans_(spans), step_(step), task_(task),
-          in_single_{nullptr,        packed.largest, packed.weights, packed.rows,
-                     packed.columns, packed.n_statistics,   packed.features},
-          in_double_{nullptr,        packed.largest, packed.weights, packed.rows,
-                     packed.columns, packed.n_statistics,   packed.features},
+          in_single_{nullptr,        packed.largest,      packed.weights, packed.rows,
+                     packed.columns, packed.n_statistics, packed.features},
+          in_double_{nullptr,        packed.largest,      packed.weights, packed.rows,
+                     packed.columns, packed.n_statistics, packed.features},
           refiner_(packed, precise, task), booking_(packed.n_statistics, single.components), batch_(single),
           statistics_(packed.n_statistics * batch_rows), bounds_(spans, step), last_span_(spans.width, 0),
           top_(*std::max_element(precise.largest, precise.largest + packed.n_statistics)) {}
@@ -50,7 +50,7 @@ public:
 
 private:
     static constexpr std::size_t rows = block_rows<T>, ahead = 2;
-    static constexpr std::size_t fetching_steps = 8;  // few components are scored, mostly
+    static constexpr std::size_t fetching_steps = 8;  // mostly few components are scored
     std::size_t first_row(std::size_t s) const { return s * spans_.rows_each; }
     std::size_t last_row(std::size_t s) const { return std::min(packed_.rows, first_row(s) + spans_.rows_each); }
 
@@ -61,8 +61,8 @@ private:
         return others == 0;
     }
 
-    // The components that rows of this span have for a label come first among those to be scored. From the first row
-    // on, one comparison of all labels for each: quicker than to ask of each label whether it is known.
+    // The labels of the rows of this span come first among the components to be scored. All labels are compared with
+    // each one found: quicker than asking of each label whether it is known.
     void find_present(std::size_t s, bool pure) {
         batch_.present = 0;
         if (pure) add_present(s, spans_.anchors[s]);
@@ -99,9 +99,10 @@ private:
         }
     }
 
-    // Scores the rows with the components named; whether some are left to be decided later.
+    // Scores the rows with the components named; returns whether some are left to double precision.
     bool compare_rows(std::size_t s) {
-        std::fill_n(batch_.margin_bounds.begin(), rounded_up(batch_.named, group), std::numeric_limits<float>::infinity());
+        std::fill_n(batch_.margin_bounds.begin(), rounded_up(batch_.named, group),
+                    std::numeric_limits<float>::infinity());
         double span_error_bound = 0.0;
         refined_ = false;
         const std::size_t last = last_row(s);
@@ -110,12 +111,14 @@ private:
             task_.scored += static_cast<std::int64_t>(count * batch_.named);
             double error_bound = 0.0;
             for (std::size_t b = i / rows; b * rows < i + count; ++b)
-                error_bound = std::max(error_bound, single_error_bound(in_single_, single_, packed_.largest + b * packed_.columns, top_));
+                error_bound = std::max(
+                    error_bound, single_error_bound(in_single_, single_, packed_.largest + b * packed_.columns, top_));
             span_error_bound = std::max(span_error_bound, error_bound);
             if (batch_.present > 1) task_.strayed += static_cast<std::int64_t>(count);
             batch_.score(statistics_of(i, count), task_.labels + i, count);
             for (std::size_t r = 0; r < count; ++r) task_.margins[i + r] = batch_.top[r] - batch_.second[r];
-            if (batch_.mark_undecided(count, static_cast<float>(error_bound * 1.000001))) decide_rows(i, count, error_bound);
+            if (batch_.mark_undecided(count, static_cast<float>(error_bound * 1.000001)))
+                decide_rows(i, count, error_bound);
         }
         const float error_bound = static_cast<float>(std::min(span_error_bound * 1.000001, largest_float));
         float* found = batch_.margin_bounds.data();
@@ -127,7 +130,7 @@ private:
         return refined_;
     }
 
-    // What is wanted soon is on its way meanwhile: little of it at once, the rows bit by bit.
+    // Fetches memory that is needed soon: a little at once, the rows bit by bit.
     void fetch_span(std::size_t s) {
         const std::size_t block = first_row(s) / rows,
                           blocks = std::min(packed_.blocks() - block, spans_.rows_each / rows);
@@ -181,7 +184,7 @@ private:
             refiner_.add(i, packed_.block(b) + i % rows, rows, near_tie(in_double_, precise_, b));
             return;
         }
-        // The component that the row leaves has become a rival.
+        // The old component of the row is now a rival.
         batch_.margin_over(before) = std::min(batch_.margin_over(before), batch_.top[r] - batch_.own[r]);
         task_.labels[i] = label;
         booking_.moves[booking_.move_count++] = {i % rows, before, label, packed_.weight(i)};
@@ -208,15 +211,15 @@ private:
 }  // namespace
 
 template <class T>
-void bounds_pass(const Packed<T>& packed, const Model<float>& single, const Model<double>& precise,
-              const Spans& spans, const Step& step, HardTask& task) {
+void bounds_pass(const Packed<T>& packed, const Model<float>& single, const Model<double>& precise, const Spans& spans,
+                 const Step& step, HardTask& task) {
     std::make_unique<BoundsPass<T>>(packed, single, precise, spans, step, task)->run();
 }
 
 template void bounds_pass(const Packed<double>&, const Model<float>&, const Model<double>&, const Spans&, const Step&,
-                       HardTask&);
+                          HardTask&);
 template void bounds_pass(const Packed<float>&, const Model<float>&, const Model<double>&, const Spans&, const Step&,
-                       HardTask&);
+                          HardTask&);
 
 }  // namespace KMLE_INSTRUCTION_SET
 }  // namespace kmle

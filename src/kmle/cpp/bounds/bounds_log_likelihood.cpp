@@ -1,4 +1,4 @@
-// The log-likelihood of rows of whose margins something is known: components that are far behind add nothing to it.
+// The log-likelihood of rows with bounds on their margins: components that are far behind add nothing to it.
 
 #include "dense/log_likelihood.hpp"
 
@@ -7,7 +7,7 @@ namespace KMLE_INSTRUCTION_SET {
 
 namespace {
 
-// Margins from here on leave nothing of a component; more than it takes, as they are rounded to single precision.
+// A component with a margin above this adds nothing; a little more than needed, as bounds are in single precision.
 constexpr double far = 1.01 - negligible;
 
 // Some components, grouped as the passes want them.
@@ -41,8 +41,8 @@ private:
 };
 
 // The components whose scores come near the best of some row of a span.
-void name_near(const Spans& spans, const Step& step, std::size_t s, const std::int32_t* labels,
-               std::size_t count, std::size_t components, List<std::int32_t>& names) {
+void name_near(const Spans& spans, const Step& step, std::size_t s, const std::int32_t* labels, std::size_t count,
+               std::size_t components, List<std::int32_t>& names) {
     const std::size_t z = static_cast<std::size_t>(spans.anchors[s]);
     const double radius = static_cast<double>(spans.radii[s]), limit = spans.limits[s];
     const bool pure = limit > -std::numeric_limits<double>::infinity();
@@ -55,7 +55,7 @@ void name_near(const Spans& spans, const Step& step, std::size_t s, const std::i
     List<char> is_near(components);
     for (std::size_t j = 0; j < components; ++j) {
         const double drift = static_cast<double>(step.gained[z * spans.width + j]) +
-                            radius * static_cast<double>(step.reached[z * spans.width + j]);
+                             radius * static_cast<double>(step.reached[z * spans.width + j]);
         is_near[j] = !(static_cast<double>(margin_bounds[j]) - (pure ? drift : 0.0) > far);
     }
     for (std::size_t r = 0; r < count; ++r) is_near[static_cast<std::size_t>(labels[r])] = 1;
@@ -66,8 +66,8 @@ void name_near(const Spans& spans, const Step& step, std::size_t s, const std::i
 }  // namespace
 
 template <class T>
-void bounds_log_likelihood(const Packed<T>& packed, const Model<double>& model, const Spans& spans,
-                       const Step& step, const std::int32_t* labels, SoftTask& task) {
+void bounds_log_likelihood(const Packed<T>& packed, const Model<double>& model, const Spans& spans, const Step& step,
+                           const std::int32_t* labels, SoftTask& task) {
     Buffer<double> statistics(packed.n_statistics * soft_rows), scores(model.padded() * soft_rows);
     List<std::int32_t> names, names_before;
     Few few(model);
@@ -86,16 +86,17 @@ void bounds_log_likelihood(const Packed<T>& packed, const Model<double>& model, 
                 std::copy_n(values + a * block_rows<T>, soft_rows, statistics.get() + a * soft_rows);
             build_statistics(packed.features, packed.columns, soft_rows, statistics.get());
             few.score(statistics.get(), scores.get());
-            add_log_likelihood(scores.get(), few.count, packed.weights ? packed.weights + i : nullptr, count, log_likelihood);
+            add_log_likelihood(scores.get(), few.count, packed.weights ? packed.weights + i : nullptr, count,
+                               log_likelihood);
         }
     }
     log_likelihood.finish(task);
 }
 
 template void bounds_log_likelihood(const Packed<double>&, const Model<double>&, const Spans&, const Step&,
-                                const std::int32_t*, SoftTask&);
+                                    const std::int32_t*, SoftTask&);
 template void bounds_log_likelihood(const Packed<float>&, const Model<double>&, const Spans&, const Step&,
-                                const std::int32_t*, SoftTask&);
+                                    const std::int32_t*, SoftTask&);
 
 }  // namespace KMLE_INSTRUCTION_SET
 }  // namespace kmle

@@ -1,4 +1,4 @@
-// What is used up of margins as components make one step after the other (see Step in passes.hpp).
+// Upper bounds on the drift of score differences, step by step (see Step in spans.hpp).
 
 #include <cmath>
 
@@ -43,7 +43,7 @@ void add_drift(const Moves& moves, std::size_t first, std::size_t last) {
             gained[j] = rounded_above(static_cast<double>(gained[j]) + change.get()[j]);
             reached[j] = rounded_above(static_cast<double>(reached[j]) + squares.get()[j]);
         }
-        gained[z] = 0.0f;  // nothing gains on itself
+        gained[z] = 0.0f;  // no component gains on itself
         double most_gained = -std::numeric_limits<double>::infinity(), most_apart = 0.0;
         bool known = true;
         for (std::size_t j = 0; j < k; ++j) {
@@ -51,7 +51,7 @@ void add_drift(const Moves& moves, std::size_t first, std::size_t last) {
             most_apart = std::max(most_apart, squares.get()[j]);
             known &= change.get()[j] - change.get()[j] == 0 && squares.get()[j] - squares.get()[j] == 0;
         }
-        // A maximum passes over what is no number.
+        // A maximum ignores NaN.
         if (!known) most_apart = std::numeric_limits<double>::infinity();
         moves.most_gained[z] += k > 1 ? most_gained : 0.0;
         moves.most_apart[z] += most_apart;

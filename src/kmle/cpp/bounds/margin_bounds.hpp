@@ -1,4 +1,4 @@
-// What is left of the margins of a span, and how it is written down (see Spans and Step in passes.hpp).
+// What is left of the margin bounds of a span after the drift, and how it is written (see Spans and Step in spans.hpp).
 
 #pragma once
 
@@ -9,7 +9,7 @@ namespace KMLE_INSTRUCTION_SET {
 
 class MarginBounds {
 public:
-    // What is said of a margin never counts on more than this, so that sums of it stay numbers.
+    // No margin bound is larger than this, so that sums stay finite.
     static constexpr float longest = 1e38f;
 
     MarginBounds(const Spans& spans, const Step& step) : spans_(spans), step_(step), remaining_(spans.width) {}
@@ -20,7 +20,7 @@ public:
     bool is_pure(std::size_t s) const { return spans_.limits[s] > mixed; }
     std::size_t anchor(std::size_t s) const { return static_cast<std::size_t>(spans_.anchors[s]); }
 
-    // What is left of the margins of a pure span; whether some may be gone.
+    // What is left of the margins of a pure span; returns whether some may be gone.
     bool take_pure(std::size_t s) {
         const float* margin_bounds = spans_.margin_bounds + s * spans_.width;
         Names gone{};
@@ -33,7 +33,7 @@ public:
         return bits_of<float>(gone) != 0;
     }
 
-    // The same of another one, whose rows have these components, after the last step.
+    // The same for a span whose rows have several labels, those present, after the last step.
     bool take_mixed(std::size_t s, const std::int32_t* present, std::size_t count) {
         const std::size_t width = spans_.width;
         const Line radius = broadcast(spans_.radii[s]), rounding = broadcast(step_.rounding);
@@ -41,7 +41,7 @@ public:
         Names gone{};
         for (std::size_t j = 0; j < width; j += lanes<float>) {
             const Line own = taken<Line>(change + j), margin = taken<Line>(margin_bounds + j);
-            // Sizes are added up, not compared: what is no number then shows.
+            // Sizes are added up, not compared, so that NaN is not lost.
             Line lost = broadcast(-std::numeric_limits<float>::infinity()),
                  size = absolute<float>(margin) + absolute<float>(own);
             for (std::size_t p = 0; p < count; ++p) {
@@ -58,8 +58,8 @@ public:
         return bits_of<float>(gone) != 0;
     }
 
-    // All rows are at its anchor: margins are written as if nothing had happened since the beginning, so that they need not be
-    // touched again until the limit is reached.
+    // All rows have the anchor for a label: bounds are written as of the first step, so that they need not be touched
+    // again until the limit is reached.
     void write_pure(std::size_t s) {
         float* margin_bounds = spans_.margin_bounds + s * spans_.width;
         drift_since(s, [&](std::size_t j, Line drift, Line size) {
@@ -70,7 +70,7 @@ public:
         write_limit(s);
     }
 
-    // No margin is gone before the shortest one is used up.
+    // No margin is gone before the drift exceeds the shortest one.
     void write_limit(std::size_t s) {
         Line least = broadcast(longest);
         Names unknown{};
@@ -93,10 +93,10 @@ private:
     static constexpr double mixed = -std::numeric_limits<double>::infinity();
     static constexpr double always = -1e300;  // the limit of a pure span that is always to be visited
 
-    // More than a few roundings in single precision of terms that add up to this.
+    // An upper bound on a few roundings in single precision of terms that add up to `size`.
     static Line rounding_of(Line size) { return broadcast(2e-6f) * size; }
 
-    // By how much each component may have gained on the anchor of a span since the beginning, for all its rows.
+    // The drift of each component against the anchor of a span since the first step, for all its rows.
     template <class Visit>
     void drift_since(std::size_t s, const Visit& visit) const {
         const std::size_t width = spans_.width;

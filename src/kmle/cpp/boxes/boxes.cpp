@@ -1,21 +1,21 @@
-// Hard passes that try, for spans of neighbouring rows, only components that may win there. Where one is left, its
-// rows are not examined: what they add up to is known.
+// Hard passes that prune components for spans of neighbouring rows (filtering with k-d trees: Kanungo et al. 2002,
+// Pelleg and Moore 1999). Where one component is left, the rows are not examined: what they add up to is known.
 
 #include <cmath>
 #include <memory>
 
 #include "boxes/group_labelling.hpp"
-#include "dense/lane_sums.hpp"
 #include "boxes/pruning.hpp"
+#include "dense/lane_sums.hpp"
 
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
 namespace {
 
-// Fewer candidates are tried on the rows at once.
+// With fewer candidates than this, the rows are scored at once.
 constexpr std::size_t few_candidates = 8;
-// So many are summed up lane by lane.
+// Up to this many components are summed lane by lane.
 constexpr std::size_t most_by_lane = 6;
 
 template <class T>
@@ -33,8 +33,7 @@ public:
     void run() {
         for (std::size_t span = task_.first; span < task_.last; ++span) {
             if (tree_.starts)
-                take(static_cast<std::size_t>(tree_.starts[span]),
-                     static_cast<std::size_t>(tree_.starts[span + 1]),
+                take(static_cast<std::size_t>(tree_.starts[span]), static_cast<std::size_t>(tree_.starts[span + 1]),
                      [&](std::size_t c) { return static_cast<std::size_t>(tree_.candidates[c]); });
             descend(0, span);
         }
@@ -44,7 +43,7 @@ public:
 private:
     static constexpr std::size_t rows = block_rows<T>;
 
-    // Starts from components that live; where none does, the first has all rows.
+    // Starts from the active components; where there are none, the first has all rows.
     template <class Name>
     void take(std::size_t first, std::size_t last, const Name& name) {
         const auto add = [&](std::size_t j) {
@@ -64,7 +63,7 @@ private:
         if (depth > 0) {
             pruning_.prune(lists_[depth - 1], box, left);
         } else {
-            // The rounding of scores of rows, and as much three times over for what is computed here.
+            // The rounding of scores of rows, and three times as much for what is computed here.
             all_.error_bound = 4 * labelling_.near_tie_in(box);
             pruning_.prune(all_, box, left);
         }
@@ -92,14 +91,13 @@ private:
         return {span * count, std::min(rounded_up(packed_.blocks(), each) / each, (span + 1) * count)};
     }
 
-    // Places in a box where it is asked who margins: the centers of the spans inside it, or some rows of a group.
+    // Places in a box whose best components are rivals: the centers of the spans inside it, or some rows of a group.
     void choose_places(const Box& box, std::size_t depth, std::size_t span) {
         const bool finest = depth + 1 == tree_.depth;
         const Range inside = finest ? Range{0, 0} : parts(depth, span);
         for (std::size_t p = 0; p < Pruning::some_places; ++p) {
             if (finest) {
-                const std::size_t i =
-                    span * group_rows + (2 * p + 1) * rows_of(span) / (2 * Pruning::some_places);
+                const std::size_t i = span * group_rows + (2 * p + 1) * rows_of(span) / (2 * Pruning::some_places);
                 place_in(box, packed_.block(i / rows) + i % rows, rows);
             } else {
                 const std::size_t s = std::min(inside.last - 1, inside.first + p);
@@ -154,7 +152,8 @@ private:
     void measure_at(std::size_t group, const Candidates<float>& candidates) {
         const std::size_t first = group * group_rows, count = rows_of(group);
         const double error_bound = candidates.error_bound + pruning_.rounding(candidates);
-        const std::int32_t *owners = labelling_.label(candidates, first, count, error_bound), *names = candidates.names();
+        const std::int32_t *owners = labelling_.label(candidates, first, count, error_bound),
+                           *names = candidates.names();
         std::int32_t* labels = task_.labels + first;
         for (std::size_t r = 0; r < count; ++r) labels[r] = names[owners[r]];
         const bool add_lanes = candidates.count <= most_by_lane;

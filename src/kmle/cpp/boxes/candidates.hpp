@@ -1,9 +1,9 @@
-// Components that may win in a box of columns.
+// Components that may win in a box of columns (filtering: Kanungo et al. 2002, Pelleg and Moore 1999).
 //
 // Places in a box are measured from its center in half widths, so that each coordinate u_a lies in [-1, 1]. Scores are
 // the same kind of function of u as of the columns: a constant and <t(u), coefficients>. Only their differences matter,
-// so the one of whoever margins at the center is taken off all. What is left is about as large as scores differ within
-// the box, and single precision tells it well, however large the scores are.
+// so that of the best component at the center is subtracted from all. What is left is about as large as scores differ
+// within the box, and single precision is enough for it, however large the scores are.
 
 #pragma once
 
@@ -43,7 +43,7 @@ public:
         ++count;
     }
 
-    // Makes up whole vectors, with components that never win.
+    // Pads to whole vectors, with components that never win.
     void close() {
         std::fill_n(margin() + count, width, -std::numeric_limits<Real>::infinity());
         for (std::size_t f = 0; f < n_statistics_; ++f) std::fill_n(coefficients(f) + count, width, Real(0));
@@ -59,7 +59,7 @@ public:
     Box box{};
     std::size_t count = 0;
     double error_bound = 0.0;  // a bound on the error of the difference of any two scores, but for their last rounding
-    double size = 0.0;   // the terms of no score add up to more, whatever their signs
+    double size = 0.0;         // an upper bound on the sum of the absolute terms of any score
 
 private:
     static constexpr std::size_t width = 16;  // lanes of the widest vectors

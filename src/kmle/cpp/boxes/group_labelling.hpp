@@ -13,7 +13,7 @@ namespace KMLE_INSTRUCTION_SET {
 // Rows of a group: one block in single precision.
 constexpr std::size_t group_rows = block_rows<float>;
 
-// Rows are scored in single precision, by their places in the box of the group. Those that leaves uncertain are few,
+// Rows are scored in single precision, by their places in the box of the group. Few are uncertain after that,
 // unless the scores of a candidate are of another size than those of the others: then double precision comes next.
 template <class T>
 class GroupLabelling {
@@ -24,15 +24,16 @@ public:
 
     // A bound on the rounding in double precision of the scores of rows in a box.
     double near_tie_in(const Box& box) {
-        const Packed<double> shape = {nullptr,         nullptr,       nullptr,         packed_.rows,
-                                      packed_.columns, packed_.n_statistics, packed_.features};
+        const Packed<double> shape = {
+            nullptr, nullptr, nullptr, packed_.rows, packed_.columns, packed_.n_statistics, packed_.features};
         for (std::size_t a = 0; a < packed_.columns; ++a) largest_[a] = std::abs(box.center[a]) + box.half[a];
         return near_tie(shape, model_, largest_.data());
     }
 
-    // The best candidate of each row, by its place in the list; -1 past the last row. `doubt` is that of scores in
-    // single precision.
-    const std::int32_t* label(const Candidates<float>& candidates, std::size_t first, std::size_t count, double error_bound) {
+    // The best candidate of each row, by its place in the list; -1 past the last row. `error_bound` is that of scores
+    // in single precision.
+    const std::int32_t* label(const Candidates<float>& candidates, std::size_t first, std::size_t count,
+                              double error_bound) {
         measure(candidates.box, first, count);
         Best<float>& best = work_.best;
         best.find(work_.statistics.get(), as_model(candidates), work_.scores.get());
@@ -40,7 +41,7 @@ public:
             std::size_t places[group_rows], unsure = 0;
             for (std::size_t r = 0; r < count; ++r) {
                 const double margin = static_cast<double>(best.score[r]) - static_cast<double>(best.second[r]);
-                if (!(margin > error_bound)) places[unsure++] = r;  // what is not a number is uncertain too
+                if (!(margin > error_bound)) places[unsure++] = r;  // NaN is uncertain too
             }
             if (unsure > 0) decide(candidates, first, places, unsure);
         }
@@ -81,9 +82,10 @@ private:
         return {grouped_.data(), candidates.margin(), nullptr, nullptr, nullptr, 0.0, candidates.count, n_statistics};
     }
 
-    // The same of the components as they are, in double precision.
+    // The same with the components as they are, in double precision.
     Model<double> as_precise_model(const Candidates<float>& candidates) {
-        const std::size_t n_statistics = packed_.n_statistics, count = candidates.count, padded = rounded_up(count, group);
+        const std::size_t n_statistics = packed_.n_statistics, count = candidates.count,
+                          padded = rounded_up(count, group);
         natural_.resize(count * n_statistics);
         bias_.assign(padded, -std::numeric_limits<double>::infinity());
         precise_grouped_.assign(padded * n_statistics, 0.0);
@@ -94,11 +96,12 @@ private:
                 precise_grouped_[(s / group * n_statistics + f) * group + s % group] = natural_[s * n_statistics + f] =
                     model_.natural[j * n_statistics + f];
         }
-        return {precise_grouped_.data(), bias_.data(), natural_.data(), bias_.data(), nullptr, 0.0, count, n_statistics};
+        return {
+            precise_grouped_.data(), bias_.data(), natural_.data(), bias_.data(), nullptr, 0.0, count, n_statistics};
     }
 
-    // Labels rows that single precision leaves uncertain, by their places in the group: in double precision, and exactly
-    // where that leaves them uncertain too.
+    // Labels rows that single precision leaves uncertain, by their places in the group: in double precision, and
+    // exactly where that leaves them uncertain too.
     void decide(const Candidates<float>& candidates, std::size_t first, const std::size_t* places, std::size_t count) {
         const Model<double> model = as_precise_model(candidates);
         const double error_bound = near_tie_in(candidates.box);
@@ -123,8 +126,8 @@ private:
                     continue;
                 }
                 row_statistics(packed_, first + place, precise_.one_row.get());
-                work_.best.label[place] =
-                    exact_label(precise_.one_row.get(), model.natural, model.bias, model.components, model.n_statistics);
+                work_.best.label[place] = exact_label(precise_.one_row.get(), model.natural, model.bias,
+                                                      model.components, model.n_statistics);
             }
         }
     }

@@ -9,7 +9,7 @@
 
 #include "bindings/arrays.hpp"
 #include "core/memory.hpp"
-#include "core/passes.hpp"
+#include "core/packed.hpp"
 
 namespace kmle {
 
@@ -22,10 +22,11 @@ class GroupedModel {
 public:
     GroupedModel(const Natural& natural, const Bias& bias) : GroupedModel(natural, bias, 0, natural.shape(0)) {}
 
-    // Of so many of the components, from the first one on.
+    // Of `components` of them, from `first` on.
     GroupedModel(const Natural& natural, const Bias& bias, std::size_t first, std::size_t components)
-        : components_(components), n_statistics_(natural.shape(1)), natural_(components_ * n_statistics_, 0.0), bias_(components_),
-          largest_(n_statistics_, 0.0), grouped_(aligned<T>(padded() * n_statistics_)), grouped_bias_(aligned<T>(padded())) {
+        : components_(components), n_statistics_(natural.shape(1)), natural_(components_ * n_statistics_, 0.0),
+          bias_(components_), largest_(n_statistics_, 0.0), grouped_(aligned<T>(padded() * n_statistics_)),
+          grouped_bias_(aligned<T>(padded())) {
         for (std::size_t j = 0; j < components_; ++j) {
             bias_[j] = bias.data()[static_cast<std::int64_t>(first + j) * bias.stride(0)];
             if (std::isinf(bias_[j])) continue;  // inactive: its natural parameter may be anything and stays zero
@@ -55,7 +56,7 @@ public:
 
     Model<T> view(const Centered* centered = nullptr) const {
         return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),       largest_.data(),
-                largest_bias_,  components_,         n_statistics_,          magnitudes_.data(), centered};
+                largest_bias_,  components_,         n_statistics_,   magnitudes_.data(), centered};
     }
 
 private:

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/memory.hpp"
-#include "core/passes.hpp"
+#include "core/packed.hpp"
 #include "core/pool.hpp"
 
 namespace kmle {
@@ -23,10 +23,10 @@ namespace kmle {
 // Cutting into many parts at once is quicker, into few makes for boxes more nearly square.
 constexpr std::size_t most_parts = 16;
 
-// The size of each of the parts that `count` rows are cut into, the last one perhaps excepted: leaves times a power of
-// two, so that spans of any such size are whole parts, or neighbouring ones. Cuts across one column are as many at
-// once as its share of all that are to come, if every column has the same: rounded up where columns are few, and down
-// where they are many, since which is the widest then changes with every cut.
+// The size of each of the parts that `count` rows are cut into, except that the last may be smaller: leaves times a
+// power of two, so that spans of any such size are whole parts, or neighbouring ones. Cuts across one column are as
+// many at once as its share of all that are to come, if every column has the same: rounded up where columns are few,
+// and down where they are many, since which is the widest then changes with every cut.
 inline std::size_t part_size(std::size_t count, std::size_t leaf, std::size_t columns) {
     std::size_t halvings = 0;
     while ((leaf << halvings) < count) ++halvings;
@@ -133,7 +133,7 @@ private:
         // Values outside the range of the sample belong to the outermost bins.
         const auto bin_of = [&](std::size_t i) {
             const T place = (from.values[i * width() + column] - low) * scale;
-            return static_cast<std::int32_t>(std::min(std::max(T(0), place), last_bin));  // what is no number, too
+            return static_cast<std::int32_t>(std::min(std::max(T(0), place), last_bin));  // NaN too
         };
         const std::size_t spans = threads > 1 ? rounded_up(part.size(), shared) / shared : 1;
         const auto edge = [&](std::size_t s) { return part.first + part.size() * s / spans; };
@@ -204,7 +204,7 @@ private:
         for (std::size_t i = 0; i < keys.size(); ++i) {
             const std::size_t from = part.first + first + i;
             const T value = rows.values[from * width() + column];
-            // Sorting needs numbers: what is none comes first.
+            // Sorting needs an order of all values: NaN comes first.
             keys[i] = {value == value ? value : -std::numeric_limits<T>::infinity(), rows.places[from],
                        static_cast<std::uint32_t>(i)};
             std::copy_n(rows.values + from * width(), width(), values.data() + i * width());

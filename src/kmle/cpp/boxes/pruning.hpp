@@ -1,4 +1,4 @@
-// The ruling out of components that cannot win in a box.
+// Pruning of components that cannot win in a box (filtering: Kanungo et al. 2002, Pelleg and Moore 1999).
 
 #pragma once
 
@@ -12,8 +12,8 @@ public:
     static constexpr std::size_t some_places = 4;
 
     Pruning(Features features, std::size_t columns)
-        : features_(features), columns_(columns), n_statistics_(n_statistics_of(features, columns)), move_(columns), at_(n_statistics_),
-          single_(n_statistics_), precise_(n_statistics_) {
+        : features_(features), columns_(columns), n_statistics_(n_statistics_of(features, columns)), move_(columns),
+          at_(n_statistics_), single_(n_statistics_), precise_(n_statistics_) {
         for (std::size_t a = 0; a < columns && features != Features::identity; ++a)
             for (std::size_t b = a; b < (features == Features::diagonal ? a + 1 : columns); ++b)
                 products_.push_back({a, b});
@@ -27,18 +27,18 @@ public:
         precise_.steps.resize(bends_.size());
     }
 
-    // What it adds to the error of differences of scores to measure a list from another center, and as much to compare
-    // what comes of it. No part of a term is rounded more than ten times, or once with every addition after it, in
-    // either score, by half an epsilon. Below the smallest number what is lost is absolute.
+    // The error that measuring a list from another center adds to differences of scores, and as much for comparing
+    // the results. No part of a term is rounded more than ten times, or once with every addition after it, in
+    // either score, by half an epsilon. Underflow is an absolute error.
     double rounding(const Candidates<float>& list) const {
         constexpr double epsilon = std::numeric_limits<float>::epsilon(), smallest = 1.5e-45;
         return 2 * static_cast<double>(n_statistics_ + 6) * (epsilon * list.size + 8 * smallest * (1 + list.size));
     }
 
-    // In double precision that is part of the error bound a list starts with.
+    // In double precision it is part of the error bound that a list starts with.
     double rounding(const Candidates<double>&) const { return 0.0; }
 
-    // Those of a list that may win in a box inside its own. Whoever wins at the center is the one to beat: another
+    // The components of a list that may win in a box inside its own. The best one at the center is the rival: another
     // stays only if the difference of the two scores may be positive somewhere in the box, but for the error bound.
     template <class Real>
     void prune(const Candidates<Real>& from, const Box& box, Candidates<float>& to) {
@@ -59,7 +59,7 @@ public:
             const Vec<Real> size = gain + absolute<Real>(behind);
             for (const std::size_t f : squares_)
                 gain += negative<Real>(load(now.terms[f] + c) - now.best[f]) * now.scale[f];
-            // What is not a number stays.
+            // NaN stays.
             const IntVec<Real> kept = ~(behind + gain < needed) & (place < static_cast<Integer<Real>>(from.count));
             const unsigned bits = bits_of<Real>(kept);
             if (bits == 0) continue;
@@ -69,7 +69,7 @@ public:
             for (std::size_t f = 0; f < n_statistics_; ++f)
                 store_chosen(out += to.stride(), (load(now.terms[f] + c) - now.best[f]) * now.scale[f], bits);
             to.count += static_cast<std::size_t>(__builtin_popcount(bits));
-            // Infinite where it is not a number, or none of single precision.
+            // Infinite where it is NaN or beyond single precision.
             const Vec<Real> bounded = size < broadcast(most<Real>) ? size : broadcast(infinite<Real>);
             largest = kept & ~(bounded <= largest) ? bounded : largest;
         }
@@ -77,8 +77,8 @@ public:
         to.close();
     }
 
-    // Rules out those that win nowhere against the winners at some places of the box, `some_places` of them: their
-    // statistics, [place][statistic].
+    // Prunes those that win nowhere against the winners at `some_places` places of the box, given by their statistics,
+    // [place][statistic].
     void prune_further(Candidates<float>& list, const float* places) {
         std::size_t rivals[some_places];
         find_winners(list, places, rivals);
@@ -99,7 +99,8 @@ public:
                  best += 1 + n_statistics_) {
                 const float* term = list.margin() + c;
                 Vec<float> upper = load(term) - best[0];
-                for (std::size_t f = 1; f <= n_statistics_; ++f) upper += absolute<float>(load(term += stride) - best[f]);
+                for (std::size_t f = 1; f <= n_statistics_; ++f)
+                    upper += absolute<float>(load(term += stride) - best[f]);
                 for (const std::size_t f : squares_)
                     upper += negative<float>(load(list.coefficients(f) + c) - best[1 + f]);
                 bits &= bits_of<float>(~(upper < needed));
@@ -108,7 +109,8 @@ public:
             store_names<float>(list.names() + list.count, list.names() + c, bits);
             const float* term = list.margin() + c;
             float* to = list.margin() + list.count;
-            for (std::size_t f = 0; f <= n_statistics_; ++f, term += stride, to += stride) store_chosen(to, load(term), bits);
+            for (std::size_t f = 0; f <= n_statistics_; ++f, term += stride, to += stride)
+                store_chosen(to, load(term), bits);
             list.count += static_cast<std::size_t>(__builtin_popcount(bits));
         }
         list.close();
@@ -125,19 +127,21 @@ private:
     // A list measured from the center of another box, in the half widths of its own: those of the other are `scale`.
     template <class Real>
     struct Measured {
-        explicit Measured(std::size_t n_statistics) : terms(n_statistics), at(n_statistics), scale(n_statistics), best(n_statistics) {}
+        explicit Measured(std::size_t n_statistics)
+            : terms(n_statistics), at(n_statistics), scale(n_statistics), best(n_statistics) {}
 
         std::size_t room = 0;
         Aligned<Real> margin, slopes;
-        List<const Real*> terms;     // [statistic]: the coefficients
-        List<Real> at, scale, best;  // [statistic]: the center's, the half widths', and terms of whoever margins there
-        List<Real> steps;            // [bend]: from one center to the other
+        List<const Real*> terms;  // [statistic]: the coefficients
+        List<Real> at, scale,
+            best;          // [statistic]: the center's, the half widths', and terms of the best component there
+        List<Real> steps;  // [bend]: from one center to the other
     };
 
     template <class Real>
     Measured<Real>& measured();
 
-    // What a square, which is never negative, cannot gain.
+    // The part of a bound that a square cannot reach, since it is never negative.
     template <class Real>
     static Vec<Real> negative(Vec<Real> x) {
         return x < Vec<Real>{} ? x : Vec<Real>{};
@@ -150,7 +154,7 @@ private:
         return place;
     }
 
-    // Names go through the same lanes as what they name.
+    // Names are stored by the same lanes as the values they belong to.
     template <class Real>
     static void store_names(std::int32_t* to, const std::int32_t* from, unsigned bits) {
         if constexpr (sizeof(Real) == 4 && vector_bytes > 16) {
@@ -195,7 +199,7 @@ private:
         for (std::size_t p = 0; p < some_places; ++p) winners[p] = leaders[p].place();
     }
 
-    // Returns who margins at the center of the box.
+    // Returns the best component at the center of the box.
     template <class Real>
     std::size_t measure(const Candidates<Real>& from, const Box& box, Measured<Real>& now) {
         const std::size_t padded = rounded_up(from.count, lanes<Real>);

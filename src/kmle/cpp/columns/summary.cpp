@@ -1,5 +1,5 @@
-// One examine every value: is it finite, is it whole, what are the extremes and totals of each column; and between
-// which cuts it lies.
+// One pass over every value of a table: whether it is finite and whole, and the extremes and totals of each column; and
+// between which cuts values lie.
 
 #include "dense/tile.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t width = lanes<double>;
 
-// Extremes and totals of the values at one place of a register; what they say of all values is gathered too.
+// Extremes and totals of the values at one place of a register; whether all are finite and whole is gathered too.
 struct Tally {
     Vec<double> low = broadcast(std::numeric_limits<double>::infinity());
     Vec<double> high = broadcast(-std::numeric_limits<double>::infinity());

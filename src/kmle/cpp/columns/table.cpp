@@ -45,7 +45,7 @@ inline void put(float* to, Vec<double> value) {
     std::memcpy(to, &narrow, sizeof narrow);
 }
 
-// The second one where the first is no number.
+// The second one where the first is NaN.
 inline Vec<double> lower_of(Vec<double> a, Vec<double> b) {
 #if KMLE_VECTOR_BYTES == 64
     return (Vec<double>)_mm512_min_pd((__m512d)a, (__m512d)b);
@@ -141,10 +141,11 @@ public:
     // The label of a row whose best scores nearly tie.
     std::int32_t exact(std::size_t r) {
         const Model<double>& model = table_.model;
-        return exact_label(values_.get() + r * stride_, model.natural, model.bias, model.components, model.n_statistics);
+        return exact_label(values_.get() + r * stride_, model.natural, model.bias, model.components,
+                           model.n_statistics);
     }
 
-    // Scores are numbers unless a value is none, or infinite, or too large.
+    // Scores are numbers unless a value is NaN, infinite or too large.
     bool is_number(std::size_t r) { return scores_of(r)[0] == scores_of(r)[0]; }
 
     // What is wanted of rows from `first` on.
@@ -227,10 +228,10 @@ private:
     Buffer<S> values_, scores_;
 };
 
-// Bounds on the rounding of differences of scores of rows with these extremes, as for packed rows (see near_tie).
-struct Doubts {
+// Error bounds on differences of scores of rows with these extremes, as for packed rows (see near_tie).
+struct ErrorBounds {
     template <class T>
-    Doubts(const Table<T>& table, const Seen& seen) {
+    ErrorBounds(const Table<T>& table, const Seen& seen) {
         double magnitude = table.model.largest_bias, column = 0.0, top = 0.0;
         for (std::size_t a = 0; a < table.columns; ++a) {
             const double low = std::abs(seen.low.get()[a] - table.shift[a]),
@@ -266,7 +267,7 @@ void label_all(const Table<T>& table, const TableTask& task, Seen& seen) {
             seen.numbers &= few.is_number(r);
         }
     }
-    const Doubts error_bounds(table, seen);
+    const ErrorBounds error_bounds(table, seen);
     Few<T, double> again(table, table.natural);
     std::size_t places[table_rows], waiting = 0;
     const auto flush = [&] {
@@ -278,7 +279,7 @@ void label_all(const Table<T>& table, const TableTask& task, Seen& seen) {
         waiting = 0;
     };
     for (std::size_t i = task.first; i < task.last; ++i) {
-        if (margins.get()[i - task.first] > error_bounds.in_single) continue;  // no number is uncertain too
+        if (margins.get()[i - task.first] > error_bounds.in_single) continue;  // NaN is uncertain too
         places[waiting] = i;
         again.take_row(i, waiting++, seen);
         if (waiting == table_rows) flush();

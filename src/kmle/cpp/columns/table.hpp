@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "core/passes.hpp"
+#include "core/packed.hpp"
 
 namespace kmle {
 
@@ -25,13 +25,13 @@ struct Table {
     std::size_t padded() const { return rounded_up(model.components, table_padding); }
 };
 
-// Rows from one to another: their labels (or null), what is reported of each (or null), and what a examine them tells.
+// Rows from `first` to `last`: their labels (or null), what is reported of each (or null), and their summary.
 struct TableTask {
     std::size_t first, last;
     std::int32_t* labels;
     const RowScores* out;
     double *lowest, *highest;  // [column]
-    bool finite, whole;        // as in Survey, but that values whose scores overflow do not count as finite
+    bool finite, whole;        // as in Summary, but values whose scores overflow do not count as finite
 };
 
 }  // namespace kmle

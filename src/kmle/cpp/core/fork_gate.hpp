@@ -1,4 +1,4 @@
-// Work that changes memory a forked child may go on with: a fork waits until none of it is under way.
+// Work on memory that a forked child may go on using: a fork waits until no such work is under way.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// Containers of the passes. Their code has the instruction set in its name: that of std::vector<float> would be shared
-// by all that use it, whatever the machine can do.
+// Containers of the passes, on the allocator of memory.hpp. Their code has the instruction set in its name: that of
+// std::vector<float> would be shared by all instruction sets.
 
 #pragma once
 

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 
@@ -23,6 +24,13 @@ using Aligned = std::unique_ptr<T[], AlignedDelete<T>>;
 template <class T>
 static Aligned<T> aligned(std::size_t size) {
     return Aligned<T>(static_cast<T*>(allocate(size, sizeof(T))));
+}
+
+template <class T>
+static Aligned<T> zeros(std::size_t size) {
+    Aligned<T> data = aligned<T>(size);
+    std::fill_n(data.get(), size, T());
+    return data;
 }
 
 }  // namespace kmle

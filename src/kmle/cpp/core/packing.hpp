@@ -1,4 +1,4 @@
-// Rows in the layout the passes want (see passes.hpp).
+// Rows in the layout the passes want (see packed.hpp).
 
 #pragma once
 
@@ -19,7 +19,7 @@ public:
         : rows_(checked_rows(rows, columns, features)), columns_(columns), features_(static_cast<Features>(features)),
           threads_(threads), values_(aligned<T>(blocks() * columns_ * block_rows<T>)),
           largest_(blocks() * columns_, 0.0) {
-        // Rows past the last are zero; the others are on their way.
+        // Rows past the last are zero; the others are loaded later.
         if (rows_ % block_rows<T>)
             std::fill_n(values_.get() + (blocks() - 1) * columns_ * block_rows<T>, columns_ * block_rows<T>, T(0));
         if (weights) {
@@ -92,6 +92,8 @@ public:
         return values_.get();
     }
     std::size_t rows() const { return rows_; }
+    std::size_t columns() const { return columns_; }
+    std::size_t blocks() const { return rounded_up(rows_, block_rows<T>) / block_rows<T>; }
 
     // Takes what was written into the only column as loaded.
     void measure() {
@@ -115,13 +117,13 @@ public:
             sort_close(keys + first, last - first, [](T value) { return value; });
             return;
         }
-        std::vector<std::pair<T, std::size_t>> n_statistics;
-        n_statistics.reserve(last - first);
-        for (std::size_t i = first; i < last; ++i) n_statistics.emplace_back(keys[i], i);
-        sort_close(n_statistics.data(), n_statistics.size(), [](const auto& pair) { return pair.first; });
+        std::vector<std::pair<T, std::size_t>> order;
+        order.reserve(last - first);
+        for (std::size_t i = first; i < last; ++i) order.emplace_back(keys[i], i);
+        sort_close(order.data(), order.size(), [](const auto& pair) { return pair.first; });
         std::vector<double> moved(last - first);
         const auto reorder = [&](const auto& at) {
-            for (std::size_t r = 0; r < moved.size(); ++r) moved[r] = static_cast<double>(at(n_statistics[r].second));
+            for (std::size_t r = 0; r < moved.size(); ++r) moved[r] = static_cast<double>(at(order[r].second));
             for (std::size_t r = 0; r < moved.size(); ++r)
                 at(first + r) = static_cast<std::decay_t<decltype(at(0))>>(moved[r]);
         };
@@ -136,8 +138,8 @@ public:
     std::size_t n_statistics() const { return n_statistics_of(features_, columns_); }
 
     Packed<T> view() const {
-        return {values_.get(), largest_.data(), weights_.empty() ? nullptr : weights_.data(), rows_, columns_,
-                n_statistics(),       features_};
+        return {values_.get(),  largest_.data(), weights_.empty() ? nullptr : weights_.data(), rows_, columns_,
+                n_statistics(), features_};
     }
 
     std::size_t threads() const { return threads_; }
@@ -150,16 +152,13 @@ public:
                 out.data()[a] = std::max(out.data()[a], largest_[b * columns_ + a]);
     }
 
-protected:
-    std::size_t blocks() const { return rounded_up(rows_, block_rows<T>) / block_rows<T>; }
-
+private:
     std::size_t rows_, columns_;
     Features features_;
     std::size_t threads_;
     Aligned<T> values_;
     std::vector<double> largest_, weights_;
 
-private:
     // Rows so far ahead are fetched while others are taken.
     static constexpr std::size_t ahead = 32;
 

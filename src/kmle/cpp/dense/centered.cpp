@@ -36,7 +36,7 @@ inline void add_squares(const Centered& centered, const double* mean, const doub
 
 }  // namespace
 
-void centred_scores(const Centered& centered, std::size_t j, const double* columns, double* space, double* scores) {
+void centered_scores(const Centered& centered, std::size_t j, const double* columns, double* space, double* scores) {
     const Vec<double> constant = broadcast(centered.constant[j]);
     const Vec<double> lowest = broadcast(std::numeric_limits<double>::lowest());
     for (std::size_t r = 0; r < centered_rows; r += at_once * width) {

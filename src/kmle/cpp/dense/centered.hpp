@@ -16,7 +16,7 @@ constexpr std::size_t centered_rows = block_rows<double>;
 
 // Scores of rows, whose columns lie as in a block, with component j. `space` holds a block of the columns. No score is
 // below the lowest number or not a number.
-void centred_scores(const Centered& centered, std::size_t j, const double* columns, double* space, double* scores);
+void centered_scores(const Centered& centered, std::size_t j, const double* columns, double* space, double* scores);
 
 // Half the sum of squares of the carried entries of L_j^T x, of the same rows.
 void half_squares(const Centered& centered, std::size_t j, const double* columns, double* space, double* squares);

@@ -1,4 +1,4 @@
-// Means, factors and constants as Python gives them, and what the passes want beside them.
+// Means, factors and constants as Python gives them, and the bounds that the passes need beside them.
 
 #pragma once
 
@@ -12,9 +12,9 @@ namespace kmle {
 class CenteredForm {
 public:
     CenteredForm(const Matrix<const double>& mean, const Matrix<const double>& factor,
-                const Vector<const double>& constant, const Matrix<const double>& linear,
-                const std::vector<std::size_t>& places, const std::vector<std::size_t>& linear_places,
-                const std::vector<bool>& carried)
+                 const Vector<const double>& constant, const Matrix<const double>& linear,
+                 const std::vector<std::size_t>& places, const std::vector<std::size_t>& linear_places,
+                 const std::vector<bool>& carried)
         : mean_(copied(mean)), factor_(copied(factor)), constant_(copied(constant)), linear_(copied(linear)),
           places_(places), linear_places_(linear_places), carried_(carried.begin(), carried.end()),
           length_(factor.shape(1)), any_carried_(std::count(carried.begin(), carried.end(), true) > 0) {
@@ -25,13 +25,13 @@ public:
         require_shape("linear", linear, {k, linear_places.size()});
     }
 
-    // These components of rows with so many columns.
+    // Whether the form has these components, on rows with so many columns.
     void require_fit(std::size_t components, std::size_t columns) const {
         const auto is_column = [&](std::size_t place) { return place < columns; };
-        require(constant_.size() == components, "centred must have as many components as natural.");
+        require(constant_.size() == components, "centered must have as many components as natural.");
         require(std::all_of(places_.begin(), places_.end(), is_column) &&
                     std::all_of(linear_places_.begin(), linear_places_.end(), is_column),
-                "the places of centred must be columns of the rows.");
+                "the places of centered must be columns of the rows.");
     }
 
     Centered view(std::size_t first) const {
@@ -65,7 +65,7 @@ private:
     bool any_carried_;
 };
 
-// The same of some of the components, with bounds for their scores; where there is no such form, nothing.
+// The form of some of the components with bounds on their scores; empty where no form is given.
 class BoundedForm {
 public:
     BoundedForm(const CenteredForm* form, std::size_t first, const Model<double>& model) {
@@ -89,7 +89,7 @@ public:
     const Centered* view() const { return given_ ? &view_ : nullptr; }
 
 private:
-    // The lengths of the lines of the factor, which are the square roots of the diagonal of the precision.
+    // The norms of the rows of the factor, which are the square roots of the diagonal of the precision.
     void find_reach(std::size_t j, std::size_t padded) {
         std::vector<double> squares(view_.columns, 0.0);
         const double* factor = view_.factor_of(j);

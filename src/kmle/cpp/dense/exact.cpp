@@ -1,6 +1,6 @@
 // Compiled without fused multiply-add (see CMakeLists.txt): every product is rounded before it is added.
 
-#include "core/passes.hpp"
+#include "core/packed.hpp"
 
 namespace kmle {
 

@@ -1,7 +1,7 @@
-// Hard passes over all rows.
+// Hard passes over all rows: the assignment step of Lloyd 1982, for Bregman divergences Banerjee et al. 2005.
 
-#include "dense/labelling.hpp"
 #include "dense/inflated.hpp"
+#include "dense/labelling.hpp"
 
 #include <memory>
 
@@ -10,7 +10,7 @@ namespace KMLE_INSTRUCTION_SET {
 
 namespace {
 
-// From so many products a row on, single precision saves more than its rounding costs.
+// From this many products per row on, single precision saves more than its rounding costs.
 constexpr std::size_t worth_screening = 128;
 
 // A hard pass that scores rows in single precision, in half the time; rows that are uncertain after that are gathered
@@ -19,8 +19,8 @@ template <class T>
 class Screening {
 public:
     Screening(const Packed<T>& packed, const Model<float>& single, const Model<double>& precise, HardTask& task)
-        : packed_(packed), in_double_{nullptr,        packed.largest, packed.weights, packed.rows,
-                                      packed.columns, packed.n_statistics,   packed.features},
+        : packed_(packed), in_double_{nullptr,        packed.largest,      packed.weights, packed.rows,
+                                      packed.columns, packed.n_statistics, packed.features},
           precise_(precise), task_(task), inflated_(single, precise.centered), largest_(packed.columns),
           work_(packed.n_statistics, single.components), booking_(packed.n_statistics, single.components),
           refiner_(packed, precise, task) {}
@@ -43,10 +43,10 @@ private:
     static constexpr std::size_t wide = block_rows<float>, rows = block_rows<T>, blocks = wide / rows;
     static_assert(blocks == 1 || blocks == 2);
     static constexpr std::size_t few_refined = 1024;
-    // Blocks for which scores are raised alike: of fewer rows the bounds are closer, but take longer to compute.
+    // Blocks whose scores share error bounds: with fewer rows the bounds are tighter, but take longer to compute.
     static constexpr std::size_t blocks_at_once = 512 / rows;
 
-    // Raises the scores of the rows of some blocks.
+    // Inflates the biases for the rows of some blocks.
     bool raise(std::size_t b, std::size_t end) {
         const std::size_t columns = packed_.columns;
         std::copy_n(packed_.largest + b * columns, columns, largest_.get());
@@ -83,8 +83,8 @@ private:
         const bool at_once = count == wide;
         if (at_once && task_.margins) work_.best.margins(task_.margins + first);
         const std::int32_t* before = task_.fresh ? nullptr : task_.labels + first;
-        if (at_once &&
-            (!work_.best.mark_undecided(before, inflated_.largest_error_bound()) || !work_.best.mark_undecided(before, inflated_.error_bounds()))) {
+        if (at_once && (!work_.best.mark_undecided(before, inflated_.largest_error_bound()) ||
+                        !work_.best.mark_undecided(before, inflated_.error_bounds()))) {
             if (task_.fresh) work_.best.write(task_.labels + first);
             return;
         }

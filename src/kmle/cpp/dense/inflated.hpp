@@ -1,9 +1,9 @@
-// Scores in single precision, raised by what rounding may have taken from them.
+// Scores in single precision, inflated by a bound on their rounding error (filtered predicates, Shewchuk 1997).
 //
-// The score of a component in double precision is at most its raised score, and at least that minus twice what it was
-// raised by. So the component with the highest raised score is the best one wherever it margins by that over all others.
-// Steep components, whose scores are large numbers, are raised more than others: few rows are near them, and only those
-// are uncertain for their sake.
+// The score of a component in double precision is at most its inflated score, and at least that minus twice its error
+// bound. So the component with the highest inflated score is the best one wherever its margin over all others exceeds
+// that. Steep components, whose scores are large numbers, have larger error bounds: few rows are near them, and only
+// those are uncertain because of them.
 
 #pragma once
 
@@ -42,8 +42,8 @@ public:
         }
         if (centered_) add_centered(largest);
         // Every term of a score is rounded at most four times before it is added (coefficient, column, product,
-        // weight), the bias once when it is raised, and all of them once with every addition, by half an epsilon each;
-        // a quarter more is for the rounding of the bound itself. The rest is lost below the smallest number.
+        // weight), the bias once when it is inflated, and all of them once with every addition, by half an epsilon
+        // each; a quarter more is for the rounding of the bound itself. The last term is for underflow.
         const float roundings = 0.625f * static_cast<float>(n_statistics + 6) * std::numeric_limits<float>::epsilon();
         // (Not below the smallest normal number: processors are slow with others.)
         const float lost =
@@ -63,7 +63,7 @@ public:
 
     const Model<float>& model() const { return inflated_; }
 
-    // By how much a component with the highest inflated score has to be ahead, and the most any has to.
+    // The margin that a component with the highest inflated score must have, and the largest such margin.
     const float* error_bounds() const { return error_bounds_.get(); }
     float largest_error_bound() const { return largest_error_bound_; }
 
@@ -71,7 +71,7 @@ private:
     // Scores up to here, and all that is added up on the way, are far from overflow.
     static constexpr float largest_score = 1e37f;
 
-    // What rounding in double precision takes from scores by differences to means: of terms no larger than the squared
+    // The rounding in double precision of scores by differences to means: of terms no larger than the squared
     // length of L^T (|x| + |mean|), a share that is generous for the rounding of L and the mean themselves.
     void add_centered(const double* largest) {
         constexpr float share = 0.01f;

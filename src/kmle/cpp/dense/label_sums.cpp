@@ -45,7 +45,7 @@ void label_sums(const Packed<T>& packed, SumsTask& task) {
             std::copy_n(task.labels + first, count, labels);
         else
             std::fill_n(labels, count, 0);
-        std::fill(labels + count, labels + rows, -1);  // rows past the last are no one's
+        std::fill(labels + count, labels + rows, -1);  // rows past the last are in no component
         if (std::all_of(labels, labels + rows, [](std::int32_t label) { return label < 0; })) continue;
         const double* statistics = statistics_of(packed, b, room);
         if (!by_lane && count == rows && std::equal(labels + 1, labels + rows, labels))

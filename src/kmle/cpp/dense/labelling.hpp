@@ -1,4 +1,4 @@
-// Hard labels of a block: the best component of every row, and the booking of rows that move.
+// Hard labels of a block (Lloyd 1982, Banerjee et al. 2005): the best component of every row, and the rows that move.
 
 #pragma once
 
@@ -42,7 +42,8 @@ struct Best {
                             scores[g][v] = load(scratch + (j + g) * width + v * lanes<T>);
                 else
                     kmle::KMLE_INSTRUCTION_SET::score(statistics + r, rows, model.n_statistics,
-                                                      model.grouped + j * model.n_statistics, model.grouped_bias + j, scores);
+                                                      model.grouped + j * model.n_statistics, model.grouped_bias + j,
+                                                      scores);
                 for (std::size_t g = 0; g < group; ++g)
                     for (std::size_t v = 0; v < strip; ++v) {
                         const IntVec<T> better = scores[g][v] > top[v];  // strictly: a tie stays with the lowest
@@ -69,7 +70,7 @@ struct Best {
         std::fill_n(label, block_rows<T>, Integer(0));
         for (std::size_t j = 0; j < components; ++j) {
             if (!centered.active(j)) continue;
-            centred_scores(centered, j, columns, space, scores);
+            centered_scores(centered, j, columns, space, scores);
             for (std::size_t r = 0; r < block_rows<T>; r += lanes<T>) {
                 const Vec<T> found = load(scores + r), top = load(score + r), runner_up = load(second + r);
                 const IntVec<T> better = found > top;  // strictly: a tie stays with the lowest
@@ -89,7 +90,7 @@ struct Best {
         return model.padded() / group * (block_rows<T> / (strip * lanes<T>));
     }
 
-    // Whether some row's margin is no larger than this, or not a number.
+    // Whether the margin of some row is at most this, or NaN.
     bool any_within(T bound) const {
         IntVec<T> any{};
         for (std::size_t r = 0; r < block_rows<T>; r += lanes<T>)
@@ -97,7 +98,7 @@ struct Best {
         return any_lane(any);
     }
 
-    // How far the best are ahead of the second best.
+    // The best scores minus the second best.
     void margins(float* out) const {
         for (std::size_t r = 0; r < block_rows<T>; ++r) {
             const double margin = static_cast<double>(score[r]) - static_cast<double>(second[r]);
@@ -105,14 +106,14 @@ struct Best {
         }
     }
 
-    // Marks the rows of a whole block whose margin is no larger than the error bound about their label, or whose label is not
-    // the one before (null: there is none); returns if there are any.
+    // Marks the rows of a whole block whose margin is at most the error bound of their label, or whose label is not the
+    // one before (null: there is none); returns whether there are any.
     bool mark_undecided(const std::int32_t* before, const T* error_bounds) {
         for (std::size_t r = 0; r < block_rows<T>; ++r) error_bound[r] = error_bounds[label[r]];
         return mark_undecided(before);
     }
 
-    // The same where all labels are as doubtful.
+    // The same with one error bound for all labels.
     bool mark_undecided(const std::int32_t* before, T shared_bound) {
         std::fill_n(error_bound, block_rows<T>, shared_bound);
         return mark_undecided(before);
@@ -178,11 +179,12 @@ struct Workspace {
     std::size_t move_count = 0;
 
     Workspace(std::size_t n_statistics, std::size_t components)
-        : statistics(n_statistics * block_rows<T>), scores(rounded_up(components, group) * strip * lanes<T>), one_row(n_statistics) {}
+        : statistics(n_statistics * block_rows<T>), scores(rounded_up(components, group) * strip * lanes<T>),
+          one_row(n_statistics) {}
 };
 
-// Books the rows of a block that move. Where the statistics are the columns and many, they are taken some at a time,
-// so that what is fetched of a column serves every row.
+// Adds the rows of a block that move to the counts and sums of their components. Where the statistics are the columns
+// and many, they are taken some at a time, so that what is fetched of a column serves every row.
 template <class T>
 void book(const Packed<T>& packed, const T* values, Workspace<T>& work, HardTask& task) {
     constexpr std::size_t rows = block_rows<T>;
@@ -215,14 +217,14 @@ void book(const Packed<T>& packed, const T* values, Workspace<T>& work, HardTask
     work.move_count = 0;
 }
 
-// Labels rows in double precision whose columns lie in `values` as a block does, and books those that move. `places`
+// Labels rows in double precision whose columns lie in `values` as a block does, and adds up those that move. `places`
 // are the rows (null: they are those of the block from `first` on).
 inline void label_rows(const Packed<double>& packed, const Model<double>& model, const double* values,
                        std::size_t first, const std::size_t* places, std::size_t count, double error_bound,
                        Workspace<double>& work, HardTask& task, Fetching next = {}) {
     constexpr std::size_t rows = block_rows<double>;
     if (model.centered) {
-        // These scores have one value wherever they are computed: what ties, ties.
+        // These scores are the same wherever they are computed, so ties are exact.
         work.best.find(values, *model.centered, model.components, work.statistics.get());
         error_bound = -1.0;
     } else {
@@ -262,7 +264,7 @@ inline void label_rows(const Packed<double>& packed, const Model<double>& model,
 }
 
 // Rows uncertain after single precision, gathered to blocks and labelled in double precision. What moves is summed by
-// itself until the end, so that no sum depends on how far the gathering had come when a row that was sure moved.
+// itself until the end, so that sums do not depend on how many rows had been gathered when another row moved.
 class Refiner {
 public:
     template <class T>
@@ -277,7 +279,7 @@ public:
         own_.changed = own_.rescored = 0;
     }
 
-    // `doubt` bounds the rounding of the scores of this row in double precision.
+    // `error_bound` bounds the rounding of the scores of this row in double precision.
     template <class T>
     void add(std::size_t place, const T* values, std::size_t stride, double error_bound) {
         for (std::size_t a = 0; a < packed_.columns; ++a)

@@ -31,11 +31,11 @@ void add_by_row(const Packed<T>& packed, std::size_t first, std::size_t count, c
 template <class T>
 class LaneSums {
 public:
-    // Of so many components at most.
+    // Of at most this many components.
     LaneSums(std::size_t n_statistics, std::size_t most)
         : n_statistics_(n_statistics), names_(most), sums_(most * (n_statistics + 1)), weights_(rows) {}
 
-    // Turns to other components; what the last ones have is added to the counts and sums of all.
+    // Switches to other components; the sums of the last ones are added to the counts and sums of all.
     void open(const std::int32_t* names, std::size_t count, double* counts, double* sums) {
         if (count == count_ && std::equal(names, names + count, names_.get())) return;
         close(counts, sums);

@@ -1,4 +1,4 @@
-// What scores of rows add up to: their log-likelihood, and the entropy of their responsibilities.
+// The log-likelihood of rows, and the entropy of their responsibilities, from their scores.
 
 #pragma once
 
@@ -36,7 +36,7 @@ private:
     double sum_ = 0.0;
 };
 
-// What is summed up over rows of their scores: the highest ones, logarithms of sums of exponentials below those, and,
+// Sums over the scores of rows: the highest ones, logarithms of sums of exponentials below those, and,
 // where asked for, the mean of a row's scores below the highest by responsibility.
 class LogLikelihood {
 public:
@@ -110,7 +110,7 @@ constexpr double negligible = -45.0;
 
 // Only the log-likelihood of rows, without responsibilities; their scores are too low by `lifts` where there are any.
 inline void add_log_likelihood(const double* scores, std::size_t components, const double* weights, std::size_t count,
-                         LogLikelihood& log_likelihood, const double* lifts = nullptr) {
+                               LogLikelihood& log_likelihood, const double* lifts = nullptr) {
     constexpr std::size_t width = lanes<double>;
     for (std::size_t r = 0; r < count; r += strip * width) {
         Vec<double> top[strip], total[strip]{}, below[strip]{};
@@ -122,7 +122,7 @@ inline void add_log_likelihood(const double* scores, std::size_t components, con
                 const Vec<double> distance = load(scores + j * soft_rows + r + v * width) - top[v];
                 const IntVec<double> counts = distance > broadcast(negligible);
                 near |= counts;
-                e[v] = bounded[v] = counts ? distance : broadcast(negligible);  // -inf times zero is no number
+                e[v] = bounded[v] = counts ? distance : broadcast(negligible);  // -inf times zero is NaN
             }
             if (!any(near)) continue;
             exp_negative(e);
@@ -139,7 +139,7 @@ inline void add_log_likelihood(const double* scores, std::size_t components, con
             else
                 for (std::size_t lane = 0; lane < std::min(width, count - first); ++lane)
                     log_likelihood.add_row(weights ? weights[first + lane] : 1.0, top[v][lane], total[v][lane],
-                                     below[v][lane]);
+                                           below[v][lane]);
         }
     }
 }

@@ -37,7 +37,7 @@ private:
         const double *columns = columns_.get() + j * packed_.columns * centered_rows,
                      *weights = weights_.get() + j * centered_rows;
         const std::size_t count = counts_.get()[j];
-        centred_scores(centered_, j, columns, space_.get(), scores_.get());
+        centered_scores(centered_, j, columns, space_.get(), scores_.get());
         if (centered_.carried) {
             half_squares(centered_, j, columns, space_.get(), squares_.get());
             for (std::size_t r = 0; r < count; ++r) scores_.get()[r] += squares_.get()[r];

@@ -1,8 +1,8 @@
-// Scores of soft passes that rounding may have spoilt, computed again by differences to means.
+// Scores of soft passes whose rounding error may be too large, computed again by differences to means.
 //
-// Of some rows together a bound on the rounding error of each component's scores is known. Scores of a component with a
-// bound above the limit are replaced where they matter: where, given the bounds, its share of a row may be more than
-// nothing.
+// An error bound is known for each component and some rows together. Scores of a component with a bound above the limit
+// are replaced where they matter: where, given the bounds, its responsibility for a row may be more than negligible.
+// (Filtered predicates, Shewchuk 1997.)
 
 #pragma once
 
@@ -19,19 +19,20 @@ public:
     static constexpr std::size_t rows_at_once = 256;
 
     // No score is to have a larger rounding error than the limit.
-    Rescoring(const Packed<T>& packed, const Model<double>& model, double limit = score_error, bool all_centred = false)
-        : packed_(packed), centered_(model.centered), limit_(limit), all_centred_(all_centred && centered_),
+    Rescoring(const Packed<T>& packed, const Model<double>& model, double limit = score_error,
+              bool all_centered = false)
+        : packed_(packed), centered_(model.centered), limit_(limit), all_centered_(all_centered && centered_),
           components_(model.components), padded_(model.padded()), tops_(centered_ ? packed.n_statistics : 0),
           errors_(centered_ ? padded_ : 0), space_(centered_ ? centered_->columns * soft_rows : 0), lifts_(soft_rows) {
         if (!centered_) return;
         for (std::size_t j = 0; j < components_; ++j)
             if (centered_->active(j)) active_.push_back(j);
-        if (all_centred_) uncertain_ = active_;
+        if (all_centered_) uncertain_ = active_;
     }
 
     // For the rows of the next blocks, from `first` up to `last`.
     void open(std::size_t first, std::size_t last) {
-        if (!centered_ || all_centred_) return;
+        if (!centered_ || all_centered_) return;
         find_tops(first / block_rows<T>,
                   rounded_up(std::min(first + rows_at_once, last), block_rows<T>) / block_rows<T>);
         double* errors = errors_.get();
@@ -85,7 +86,7 @@ private:
                 tops[f++] = tops[a] * tops[b];
     }
 
-    // What the highest score of each row is at least.
+    // A lower bound on the highest score of each row.
     void find_lowest(const double* scores) {
         for (std::size_t r = 0; r < soft_rows; r += lanes<double>) {
             Vec<double> highest = broadcast(-std::numeric_limits<double>::infinity());
@@ -97,7 +98,7 @@ private:
         }
     }
 
-    // Whether any row's share of a component with these scores may count.
+    // Whether a component with these scores may have a responsibility that counts, for any row.
     bool matters(const double* scores, double error) const {
         IntVec<double> counts{};
         for (std::size_t r = 0; r < soft_rows; r += lanes<double>)
@@ -107,9 +108,10 @@ private:
 
     const double* replace(const List<std::size_t>& chosen, const double* columns, double* scores,
                           std::int64_t& rescored) {
-        for (const std::size_t j : chosen) centred_scores(*centered_, j, columns, space_.get(), scores + j * soft_rows);
+        for (const std::size_t j : chosen)
+            centered_scores(*centered_, j, columns, space_.get(), scores + j * soft_rows);
         rescored += static_cast<std::int64_t>(chosen.size() * soft_rows);
-        if (!centered_->carried || all_centred_) return nullptr;
+        if (!centered_->carried || all_centered_) return nullptr;
         half_squares(*centered_, active_.front(), columns, space_.get(), lifts_.get());
         return lifts_.get();
     }
@@ -117,7 +119,7 @@ private:
     const Packed<T>& packed_;
     const Centered* centered_;
     double limit_;
-    bool all_centred_;  // and what packed scores exceed them by is left out
+    bool all_centered_;  // and what packed scores exceed them by is left out
     std::size_t components_, padded_;
     Buffer<double> tops_, errors_, space_, lifts_;
     List<std::size_t> active_, uncertain_, chosen_;

@@ -1,4 +1,4 @@
-// Soft passes: responsibilities of all components, or of the largest few or the best one, and what they add up to.
+// Soft passes (the E step of Dempster, Laird and Rubin 1977): responsibilities, all or the largest few, and their sums.
 
 #include "dense/rescoring.hpp"
 
@@ -48,8 +48,8 @@ void find_best(const double* scores, std::size_t components, std::int32_t* label
 // Adds rows to the counts and sums, where these are wanted, of their best components, and their best scores, too low by
 // `lifts` where there are any, to the log-likelihood.
 void add_to_best(const double* scores, const double* statistics, std::size_t components, std::size_t n_statistics,
-                 const double* weights, std::size_t count, const double* lifts, LogLikelihood& log_likelihood, double* counts,
-                 double* sums) {
+                 const double* weights, std::size_t count, const double* lifts, LogLikelihood& log_likelihood,
+                 double* counts, double* sums) {
     alignas(64) double tops[soft_rows];
     std::int32_t labels[soft_rows];
     find_best(scores, components, labels, tops);
@@ -220,7 +220,8 @@ void soft(const Packed<T>& packed, const Model<double>& model, SoftTask& task) {
             std::copy_n(values + a * block_rows<T>, soft_rows, t + a * soft_rows);
         build_statistics(packed.features, packed.columns, soft_rows, t);
         if ((first - start) % Rescoring<T>::rows_at_once == 0) rescoring.open(first, last);
-        if (!rescoring.replaces_all()) score_rows(t, n_statistics, model.grouped, model.grouped_bias, components, s, next);
+        if (!rescoring.replaces_all())
+            score_rows(t, n_statistics, model.grouped, model.grouped_bias, components, s, next);
         const double* lifts = rescoring.improve(t, s, task.rescored);
         const double* weights = packed.weights ? packed.weights + first : nullptr;
         if (best_only) {

@@ -18,7 +18,7 @@ constexpr std::size_t strip = vector_bytes == 64 ? 4 : 2;
 // So many statistics of a block stay in the nearest cache while all components are scored with them.
 constexpr std::size_t statistics_at_once = 96;
 
-// Memory that is wanted soon, fetched a little at each step of other work: all at once, its arrival would hold that up.
+// Memory that is needed soon, fetched a little at each step of other work: fetching all at once would stall it.
 class Fetching {
 public:
     Fetching() = default;
@@ -102,7 +102,8 @@ void score_all(const T* statistics, std::size_t rows, const Model<T>& model, T* 
             if (j == 0)  // what comes next is on its way while the other components are scored
                 for (std::size_t a = 0; a < count * rows; a += 64 / sizeof(T))
                     __builtin_prefetch(statistics + (f + statistics_at_once) * rows + a);
-            add_scores(statistics + f * rows, rows, count, model.grouped + (j * model.n_statistics + f * group), scores);
+            add_scores(statistics + f * rows, rows, count, model.grouped + (j * model.n_statistics + f * group),
+                       scores);
             for (std::size_t g = 0; g < group; ++g)
                 for (std::size_t v = 0; v < strip; ++v) store(out + (j + g) * width + v * lanes<T>, scores[g][v]);
         }
@@ -172,7 +173,8 @@ inline double lost_in_single(std::size_t n_statistics, double column, double top
 
 // A bound on the rounding of the difference of two scores in single precision of rows that may be in double, with
 // coefficients up to `top`; infinite where scores may overflow.
-inline double single_error_bound(const Packed<float>& packed, const Model<float>& model, const double* largest, double top) {
+inline double single_error_bound(const Packed<float>& packed, const Model<float>& model, const double* largest,
+                                 double top) {
     const double column = largest_of(largest, packed.columns);
     if (column > largest_column || top > largest_coefficient) return std::numeric_limits<double>::infinity();
     return near_tie(packed, model, largest) + 2 * lost_in_single(packed.n_statistics, column, top);

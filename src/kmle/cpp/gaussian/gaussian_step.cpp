@@ -37,14 +37,9 @@ inline V logarithm(V x) {
 // Space for one component per lane.
 struct Lanes {
     explicit Lanes(std::size_t d, std::size_t n_statistics)
-        : memory((3 * d * d + 2 * d + 2 * n_statistics) * width),
-          matrix(reinterpret_cast<V*>(memory.get())),
-          space(matrix + d * d),
-          vectors(space + d * d),
-          variances(vectors + d * d),
-          solved(variances + d),
-          moment(solved + d),
-          theta(moment + n_statistics) {}
+        : memory((3 * d * d + 2 * d + 2 * n_statistics) * width), matrix(reinterpret_cast<V*>(memory.get())),
+          space(matrix + d * d), vectors(space + d * d), variances(vectors + d * d), solved(variances + d),
+          moment(solved + d), theta(moment + n_statistics) {}
 
     Buffer<double> memory;
     V *matrix, *space, *vectors, *variances, *solved, *moment, *theta;
@@ -118,7 +113,8 @@ void find_moments(const GaussianStep& step, const Places& places, V* moment) {
     const V total = places.read(step.counts, 1, 0) + step.prior_strength;
     const V divisor = total > V{} ? total : broadcast(1.0);
     for (std::size_t f = 0; f < step.n_statistics; ++f)
-        moment[f] = (places.read(step.sums, step.n_statistics, f) + step.prior_strength * step.prior_moment[f]) / divisor;
+        moment[f] =
+            (places.read(step.sums, step.n_statistics, f) + step.prior_strength * step.prior_moment[f]) / divisor;
 }
 
 // Eigenvalues, on the diagonal afterwards, and eigenvectors, in columns, of symmetric matrices by Jacobi's cyclic

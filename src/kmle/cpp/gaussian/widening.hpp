@@ -25,8 +25,7 @@ inline void diagonalize(double* a, double* vectors, std::size_t d) {
                 if (entry == 0.0) continue;
                 const double ratio = (a[q * d + q] - a[p * d + p]) / (2.0 * entry);
                 // Where the square of the ratio is infinite the tangent is zero.
-                const double tangent =
-                    (ratio >= 0.0 ? 1.0 : -1.0) / (std::abs(ratio) + std::sqrt(ratio * ratio + 1.0));
+                const double tangent = (ratio >= 0.0 ? 1.0 : -1.0) / (std::abs(ratio) + std::sqrt(ratio * ratio + 1.0));
                 const double cosine = 1.0 / std::sqrt(tangent * tangent + 1.0), sine = tangent * cosine;
                 for (std::size_t i = 0; i < d; ++i) {
                     const double left = a[i * d + p], right = a[i * d + q];

@@ -1,4 +1,4 @@
-// The passes of wide.hpp, compiled once for each instruction set like passes.cpp.
+// The passes of panels.hpp, compiled once for each instruction set like passes.cpp.
 
 #include "panels/panels.hpp"
 
@@ -91,7 +91,7 @@ public:
             }
         for (Candidate& candidate : candidates_) {
             const double distance = candidate.score - tops[candidate.place];
-            // From here on the score is the share. What was scored for want of a better start may be out of reach.
+            // From here on the score is the share. A component that was only tried first may be out of reach.
             candidate.score = distance < -negligible ? 0.0 : std::exp(distance);
             totals[candidate.place] += candidate.score;
         }
@@ -147,7 +147,7 @@ private:
         candidates_.clear();
         std::fill_n(scores + first * model_.components, count_ * model_.components, -infinity);
         for (std::size_t j = 0; j < model_.components; ++j) {
-            if (!model_.alive(j)) continue;
+            if (!model_.active(j)) continue;
             running_.count = 0;
             for (std::size_t i = 0; i < count_; ++i) running_.offer(static_cast<std::uint32_t>(i), 0.0, infinity, true);
             run(j, 0);
@@ -165,7 +165,7 @@ private:
         start(labels);
         score_starts();
         for (std::size_t j = 0; j < model_.components; ++j)
-            if (model_.alive(j)) challenge(j);
+            if (model_.active(j)) challenge(j);
     }
 
     // The component to score first: the label of the last pass, or the best one by the leading columns.
@@ -173,7 +173,7 @@ private:
         bool guess = false;
         for (std::size_t i = 0; i < count_; ++i) {
             starts_[i] = labels[i];
-            guess |= labels[i] < 0 || !model_.alive(static_cast<std::size_t>(labels[i]));
+            guess |= labels[i] < 0 || !model_.active(static_cast<std::size_t>(labels[i]));
         }
         if (!guess) return;
         for (std::size_t b = 0; b < count_; b += panels_block) {
@@ -182,7 +182,7 @@ private:
             std::fill_n(best, panels_block, -infinity);
             std::fill_n(winner, panels_block, -1);
             for (std::size_t j = 0; j < model_.components; ++j) {
-                if (!model_.alive(j)) continue;
+                if (!model_.active(j)) continue;
                 first_sums(j, b);
                 for (std::size_t r = 0; r < panels_block; ++r) {
                     const double score = model_.guesses[j] - 0.5 * block_sums_[r];
@@ -192,13 +192,13 @@ private:
                 }
             }
             for (std::size_t i = b; i < std::min(count_, b + panels_block); ++i)
-                if (starts_[i] < 0 || !model_.alive(static_cast<std::size_t>(starts_[i]))) starts_[i] = winner[i - b];
+                if (starts_[i] < 0 || !model_.active(static_cast<std::size_t>(starts_[i]))) starts_[i] = winner[i - b];
         }
     }
 
     void score_starts() {
         for (std::size_t j = 0; j < model_.components; ++j) {
-            if (!model_.alive(j)) continue;
+            if (!model_.active(j)) continue;
             running_.count = 0;
             for (std::size_t i = 0; i < count_; ++i)
                 running_.offer(static_cast<std::uint32_t>(i), 0.0, infinity,
@@ -284,8 +284,8 @@ private:
     }
 
     void first_sums(std::size_t j, std::size_t place) {
-        first_panel(data_.leading + (first_ + place) * data_.leading_columns(), data_.leading_columns(), model_.factor(j, 0),
-                    model_.shift(j, 0), block_sums_);
+        first_panel(data_.leading + (first_ + place) * data_.leading_columns(), data_.leading_columns(),
+                    model_.factor(j, 0), model_.shift(j, 0), block_sums_);
     }
 
     const double* row(std::uint32_t place) const { return data_.values + (first_ + place) * data_.columns; }
@@ -306,25 +306,22 @@ private:
 
 }  // namespace
 
-static std::int64_t hard(const PanelsData& data, const PanelsModel& model, std::size_t chunk, std::int32_t* labels) {
+std::int64_t label_panels(const PanelsData& data, const PanelsModel& model, std::size_t chunk, std::int32_t* labels) {
     return std::make_unique<Chunk>(data, model)->label_rows(chunk * panels_chunk, labels + chunk * panels_chunk);
 }
 
-static void log_likelihood(const PanelsData& data, const PanelsModel& model, std::size_t chunk, const std::int32_t* labels,
-                     const RowScores& out, double* entropies) {
+void score_panels(const PanelsData& data, const PanelsModel& model, std::size_t chunk, const std::int32_t* labels,
+                  const RowScores& out, double* entropies) {
     const std::size_t first = chunk * panels_chunk;
     std::make_unique<Chunk>(data, model)->weigh(first, labels + first, out, entropies);
 }
 
-static double shares(const PanelsData& data, const PanelsModel& model, std::size_t chunk, std::int32_t* labels,
-                     const double* weights, std::size_t kept, Member* members, std::uint32_t* edges) {
+double share_panels(const PanelsData& data, const PanelsModel& model, std::size_t chunk, std::int32_t* labels,
+                    const double* weights, std::size_t kept, Member* members, std::uint32_t* edges) {
     const std::size_t first = chunk * panels_chunk;
     return std::make_unique<Chunk>(data, model)
         ->share(first, labels + first, weights ? weights + first : nullptr, kept, members, edges);
 }
-
-extern const PanelsPasses panels_passes;
-const PanelsPasses panels_passes = {&hard, &log_likelihood, &shares};
 
 }  // namespace KMLE_INSTRUCTION_SET
 }  // namespace kmle

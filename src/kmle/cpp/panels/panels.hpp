@@ -1,4 +1,5 @@
-// Gaussians of many columns, each with a covariance of its own, scored by triangular factors:
+// Gaussians of many columns with full covariances, scored by triangular factors (partial distances, as in vector
+// quantization: Bei and Gray 1985):
 //
 //     score_j(y) = constant_j - |A_j y - shift_j|^2 / 2,    A_j lower triangular.
 //
@@ -13,7 +14,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/passes.hpp"
+#include "core/packed.hpp"
 #include "panels/products.hpp"
 
 namespace kmle {
@@ -35,7 +36,7 @@ struct PanelsData {
     std::size_t chunks() const { return rounded_up(rows, panels_chunk) / panels_chunk; }
 };
 
-// Dead components have a constant of -inf.
+// Inactive components have a constant of -inf.
 struct PanelsModel {
     const double* factors;    // [component][panel][column][row of the panel], see panel_columns and panel_offset
     const double* shifts;     // [component][row], padded with zeros to whole panels
@@ -52,28 +53,12 @@ struct PanelsModel {
     std::size_t factor_size() const { return panel_offset(panels() - 1) + panel * panel_columns(panels() - 1); }
     const double* factor(std::size_t j, std::size_t p) const { return factors + j * factor_size() + panel_offset(p); }
     const double* shift(std::size_t j, std::size_t p) const { return shifts + (j * panels() + p) * panel; }
-    bool alive(std::size_t j) const { return constants[j] > -std::numeric_limits<double>::infinity(); }
+    bool active(std::size_t j) const { return constants[j] > -std::numeric_limits<double>::infinity(); }
 };
 
 // Score of one row, each residual summed in the order of the columns and rounded at every operation (no fused
-// multiply-add), then their squares in the order of the rows. wide_reference.py does the same. In wide_exact.cpp.
+// multiply-add), then their squares in the order of the rows. engines/panels/reference.py does the same. In
+// exact_score.cpp.
 double exact_panels_score(const PanelsModel& model, std::size_t j, const double* row);
-
-// One for each instruction set that was compiled (see wide.cpp).
-struct PanelsPasses {
-    // Gives the rows of one chunk their best components; returns how many labels changed. A label says where to begin,
-    // a negative one that there is none yet.
-    std::int64_t (*hard)(const PanelsData& data, const PanelsModel& model, std::size_t chunk, std::int32_t* labels);
-    // What is reported of each row of one chunk, and the entropies of responsibilities unless null; labels say where to
-    // begin. Components that add nothing to a row's sum are given up, unless their scores are wanted: they have no
-    // share.
-    void (*log_likelihood)(const PanelsData& data, const PanelsModel& model, std::size_t chunk, const std::int32_t* labels,
-                     const RowScores& out, double* entropies);
-    // Responsibilities of the rows of one chunk times their weights: of component j those from edges[j] to edges[j +
-    // 1]. At most `kept` of each row count. Returns the weighted sum of the log-likelihood; labels become the best
-    // components.
-    double (*shares)(const PanelsData& data, const PanelsModel& model, std::size_t chunk, std::int32_t* labels,
-                     const double* weights, std::size_t kept, Member* members, std::uint32_t* edges);
-};
 
 }  // namespace kmle

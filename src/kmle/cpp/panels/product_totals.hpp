@@ -22,11 +22,9 @@ class ProductTotals {
 public:
     using ProductSums = decltype(Passes::products);
 
-    ProductTotals(const CentredRows& rows, std::size_t components, std::size_t threads, ProductSums sum)
+    ProductTotals(const CenteredRows& rows, std::size_t components, std::size_t threads, ProductSums sum)
         : rows_(rows), bands_{rows.columns}, components_(components), threads_(threads), sum_(sum),
-          sums_(aligned<double>(components * bands_.size())) {
-        std::fill_n(sums_.get(), components * bands_.size(), 0.0);
-    }
+          sums_(zeros<double>(components * bands_.size())) {}
 
     // Adds the members of some parts, in their order.
     void add(const std::vector<MemberLists>& parts) {
@@ -60,7 +58,7 @@ private:
         return component(j) + bands_.offset(band) + row % band_rows * bands_.width(band) + column - band * band_rows;
     }
 
-    const CentredRows& rows_;
+    const CenteredRows& rows_;
     Bands bands_;
     std::size_t components_, threads_;
     ProductSums sum_;

@@ -25,7 +25,7 @@ void center(const T* from, const double* center, std::size_t count, double* to) 
 // bands of this task times the share.
 class Gathered {
 public:
-    Gathered(const CentredRows& rows, std::size_t first, std::size_t width, std::size_t left_width)
+    Gathered(const CenteredRows& rows, std::size_t first, std::size_t width, std::size_t left_width)
         : rows_(rows), first_(first), width_(width), left_width_(left_width), right_(gathered * width),
           left_(gathered * left_width) {}
 
@@ -69,7 +69,7 @@ public:
     }
 
 private:
-    const CentredRows& rows_;
+    const CenteredRows& rows_;
     std::size_t first_, width_, left_width_, count_ = 0;
     Buffer<double> right_, left_;
 };
@@ -89,7 +89,7 @@ void add_band(const Gathered& block, std::size_t skipped, std::size_t width, dou
 
 }  // namespace
 
-void products(const CentredRows& rows, const Member* members, std::size_t count, std::size_t task, double* sums) {
+void products(const CenteredRows& rows, const Member* members, std::size_t count, std::size_t task, double* sums) {
     const Bands bands{rows.columns};
     const std::size_t first = task * bands_at_once, last = std::min(first + bands_at_once, bands.count());
     Gathered block(rows, first * band_rows, bands.width(first), (last - first) * band_rows);

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/passes.hpp"
+#include "core/packed.hpp"
 
 namespace kmle {
 
@@ -18,8 +18,8 @@ constexpr std::size_t band_rows = 8;
 // Bands that are summed together: rows are gathered once for all of them.
 constexpr std::size_t bands_at_once = 8;
 
-// Rows as they were given, in one of two precisions; those of a row lie together.
-struct CentredRows {
+// Rows as they were given, in one of two precisions; the columns of a row lie together.
+struct CenteredRows {
     const double* doubles;  // [row][column], or null
     const float* singles;
     const double* center;  // [column]

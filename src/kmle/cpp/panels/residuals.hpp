@@ -1,4 +1,4 @@
-// Residuals of wide rows, panel by panel, and how far rounding may go in them.
+// Residuals of rows of many columns, panel by panel, and bounds on their rounding (Shewchuk 1997).
 
 #pragma once
 
@@ -79,7 +79,7 @@ void first_panel(const double* leading, std::size_t columns, const double* facto
     }
 }
 
-// How far rounding may go. Two computations of the residuals, of any order of summation, differ by a vector no longer
+// Bounds on rounding. Two computations of the residuals, of any order of summation, differ by a vector no longer
 // than 2 slack (|A| |y| + |shift|); two sums of their squares by a factor of 1 + 2 slack more.
 struct Rounding {
     explicit Rounding(const PanelsModel& model)

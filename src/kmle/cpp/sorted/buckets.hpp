@@ -1,6 +1,6 @@
-// Values of a line put into buckets: every value of a bucket lies above all values of the buckets before it. Within a bucket there
-// is no order yet, but that its least value comes first. This costs far less than sorting, and a pass over the line
-// asks for the order of few buckets only (see line.hpp).
+// Values of a line put into buckets: every value of a bucket lies above all values of the buckets before it. Within a
+// bucket there is no order yet, but that its least value comes first. This costs far less than sorting, and a pass over
+// the line asks for the order of few buckets only (see line.hpp).
 
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/memory.hpp"
-#include "core/passes.hpp"
+#include "core/packed.hpp"
 #include "core/pool.hpp"
 
 namespace kmle {
@@ -76,12 +76,12 @@ public:
     }
 
 private:
-    // Values that are looked up side by side, for none waits for another.
+    // Values that are looked up side by side, so that none waits for another.
     static constexpr std::size_t at_once = 16;
     static constexpr std::size_t cells_a_run = 8;
 
-    // Cells of equal width between the outermost borders of buckets. Sums and products round in order, so cells are in the
-    // order of values.
+    // Cells of equal width between the outermost borders of buckets. Sums and products round in order, so cells are in
+    // the order of values.
     struct Cells {
         double low = 0.0, scale = 0.0, last = 0.0;
 
@@ -119,7 +119,7 @@ private:
         }
     }
 
-    // What bisection begins with: the run of the first border in each cell, and as many steps as the fullest cell
+    // What bisection begins with: the bucket of the first border in each cell, and as many steps as the fullest cell
     // needs. Where values lie far apart most borders share a cell, and bisection does it all.
     void make_table() {
         first_run_.assign(cells_a_run * buckets_, 0);
@@ -143,7 +143,7 @@ private:
     std::vector<std::uint16_t> first_run_;
     Cells cells_;
     std::uint32_t steps_ = 0;         // the first step of bisection: a power of two, or none
-    Aligned<std::uint16_t> numbers_;  // the run of each value
+    Aligned<std::uint16_t> numbers_;  // the bucket of each value
     std::vector<std::int64_t> next_;  // [block][bucket]: how many values, then where the next one comes
     std::vector<std::int64_t> starts_;
 };

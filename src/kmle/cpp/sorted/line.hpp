@@ -3,8 +3,8 @@
 //
 // The difference of two components' scores, as a function of the place, has at most one extremum (a family says so
 // before it is used here). On each side of it the sign changes at most once, and bisection finds where: among the least
-// values of buckets first, then within the few buckets that this leaves, which are put in order when they are first asked
-// for. The cost of a pass depends on the number of components and on log n, not on n.
+// values of buckets first, then within the few buckets that this leaves, which are put in order when they are first
+// asked for. The cost of a pass depends on the number of components and on log n, not on n.
 
 #pragma once
 
@@ -24,8 +24,8 @@ class Line {
 public:
     static constexpr std::size_t most_statistics = 8;
 
-    // The rows, and the values they are ordered by, lie in buckets and outlive it. `starts` are those of the buckets, and the
-    // end.
+    // The rows, and the values they are ordered by, lie in buckets and outlive it. `starts` are those of the buckets,
+    // and the end.
     Line(Packing<double>& rows, double* values, std::vector<std::size_t> starts)
         : packing_(rows), values_(values), packed_(rows.view()), starts_(std::move(starts)),
           sorted_(starts_.size() - 1, 0), rows_(packed_.rows), n_statistics_(packed_.n_statistics) {
@@ -90,7 +90,7 @@ public:
         return true;
     }
 
-    // Adds weight and weighted statistics of the places from `first` to before `last` to out[0 .. order].
+    // Adds weight and weighted statistics of the places from `first` to before `last` to out[0 .. n_statistics].
     void interval(std::size_t first, std::size_t last, double* out) {
         std::vector<double> head(n_statistics_ + 1, 0.0);
         const std::size_t from = before(first, head.data()), to = before(last, out);
@@ -108,7 +108,7 @@ private:
         std::size_t components;
     };
 
-    // The bucket a place lies in; the end is a run of its own.
+    // The bucket a place lies in; the end is a bucket of its own.
     std::size_t bucket_of(std::size_t i) const {
         std::size_t bucket = first_bucket_[i / table_step];
         while (bucket < sorted_.size() && starts_[bucket + 1] <= i) ++bucket;
@@ -132,10 +132,12 @@ private:
     void sort_buckets(std::vector<std::size_t> buckets) {
         std::sort(buckets.begin(), buckets.end());
         buckets.erase(std::unique(buckets.begin(), buckets.end()), buckets.end());
-        Pool::run(buckets.size(), packing_.threads(),
-                  [&](std::size_t task) { packing_.sort_rows(starts_[buckets[task]], starts_[buckets[task] + 1], values_); });
+        Pool::run(buckets.size(), packing_.threads(), [&](std::size_t task) {
+            packing_.sort_rows(starts_[buckets[task]], starts_[buckets[task] + 1], values_);
+        });
         for (const std::size_t bucket : buckets) {
-            packing_.measure_rows(starts_[bucket], starts_[bucket + 1]);  // not by threads: neighbours may share a block
+            packing_.measure_rows(starts_[bucket],
+                                  starts_[bucket + 1]);  // not by threads: neighbours may share a block
             sorted_[bucket] = 1;
         }
     }
@@ -226,11 +228,12 @@ private:
             difference += (own[f] - other[f]) * t[f];
             magnitude += (std::abs(own[f]) + std::abs(other[f])) * std::abs(t[f]);
         }
-        return difference - 8 * std::numeric_limits<double>::epsilon() * static_cast<double>(n_statistics_ + 4) * magnitude;
+        return difference -
+               8 * std::numeric_limits<double>::epsilon() * static_cast<double>(n_statistics_ + 4) * magnitude;
     }
 
-    // The part of an interval in which the owner beats every other certain. Margins are monotone there, so the
-    // doubtful places are at the ends.
+    // The part of an interval in which the owner certainly beats every other component. Margins are monotone there, so
+    // the uncertain places are at the ends.
     std::pair<std::size_t, std::size_t> undoubted(std::size_t first, std::size_t last, std::size_t owner,
                                                   const Scores& scores) {
         std::size_t from = first, to = last;
@@ -239,7 +242,7 @@ private:
             const bool left = margin(from, owner, j, scores) > 0, right = margin(to - 1, owner, j, scores) > 0;
             if (left && right) continue;
             if (!left && !right) return {first, first};
-            // Bisection for the first (or last) place without doubt.
+            // Bisection for the first (or last) certain place.
             std::size_t low = from, high = to - 1;
             while (high - low > 1) {
                 const std::size_t middle = between(low, high);
@@ -250,10 +253,11 @@ private:
         return {from, to};
     }
 
-    // The very same component twice: the lower index has it, and there is no doubt about that.
+    // The same component twice: the lower index certainly wins.
     bool equal(std::size_t a, std::size_t b, const Scores& scores) const {
         return scores.bias[a] == scores.bias[b] &&
-               std::equal(scores.natural + a * n_statistics_, scores.natural + (a + 1) * n_statistics_, scores.natural + b * n_statistics_);
+               std::equal(scores.natural + a * n_statistics_, scores.natural + (a + 1) * n_statistics_,
+                          scores.natural + b * n_statistics_);
     }
 
     void all_crossings(const Scores& scores, std::vector<std::int64_t>& edges, std::vector<std::size_t>& wanted) const {
@@ -268,7 +272,7 @@ private:
     }
 
     // Places where the difference of two scores changes sign, on either side of its extremum, and the extremum. Buckets
-    // that are not in order but would have to be looked into are wanted instead.
+    // that must be put in order first are noted instead.
     void crossings(const double* slope, double offset, std::vector<std::int64_t>& edges,
                    std::vector<std::size_t>& wanted) const {
         const std::size_t last = rows_ - 1;
@@ -361,7 +365,7 @@ private:
     Packed<double> packed_;
     std::vector<std::size_t> starts_;
     std::vector<char> sorted_;
-    std::vector<std::uint32_t> first_bucket_;  // the run of every so many places
+    std::vector<std::uint32_t> first_bucket_;  // the bucket of every so many places
     std::vector<double> prefix_;
     std::size_t rows_, n_statistics_;
 };

@@ -14,7 +14,7 @@ namespace kmle {
 template <class Element, class Key>
 void sort_close(Element* elements, std::size_t count, const Key& key) {
     if (count < 2) return;
-    // What is not a number comes last: sorting needs an order of all values.
+    // NaN comes last: sorting needs an order of all values.
     const auto is_before = [&](const Element& a, const Element& b) {
         return key(a) < key(b) || (key(b) != key(b) && key(a) == key(a));
     };

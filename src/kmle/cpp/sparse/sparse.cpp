@@ -18,7 +18,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_vectors = 8;
 // The square of the rounding of doubles: a smaller share of a row changes no sum.
 constexpr double smallest_share = 0x1p-104;
-// So many entries ahead, lines of parameters are sent for.
+// Lines of parameters are fetched this many entries ahead.
 constexpr std::size_t entries_ahead = 12;
 
 // Scores of a row with the components of `count` vectors from `offset` on.
@@ -174,21 +174,37 @@ void spread_line(const SparseRows<Value, Index>& rows, std::size_t first, std::s
     }
 }
 
+}  // namespace
+
 template <class Value, class Index>
-void spread(const SparseRows<Value, Index>& rows, std::size_t first, std::size_t last, const double* shares,
-            std::size_t width, std::size_t low, std::size_t high, double* sums) {
+void label_sparse(const SparseRows<Value, Index>& rows, const SparseModel& model, std::size_t first, std::size_t last,
+                  std::int32_t* labels, double* best) {
+    label(rows, model, first, last, labels, best);
+}
+
+template <class Value, class Index>
+void soften_sparse(const SparseRows<Value, Index>& rows, const SparseModel& model, SoftRows& task) {
+    soften(rows, model, task);
+}
+
+template <class Value, class Index>
+void spread_sparse(const SparseRows<Value, Index>& rows, std::size_t first, std::size_t last, const double* shares,
+                   std::size_t width, std::size_t low, std::size_t high, double* sums) {
     for (std::size_t j = low; j < high; j += line_components)
         spread_line(rows, first, last, shares + j, width, sums + j);
 }
 
-template <class Value, class Index>
-constexpr SparsePassesOf<Value, Index> passes = {&label<Value, Index>, &soften<Value, Index>, &spread<Value, Index>};
+#define KMLE_INSTANTIATE(Value, Index)                                                                                 \
+    template void label_sparse(const SparseRows<Value, Index>&, const SparseModel&, std::size_t, std::size_t,          \
+                               std::int32_t*, double*);                                                                \
+    template void soften_sparse(const SparseRows<Value, Index>&, const SparseModel&, SoftRows&);                       \
+    template void spread_sparse(const SparseRows<Value, Index>&, std::size_t, std::size_t, const double*, std::size_t, \
+                                std::size_t, std::size_t, double*);
 
-}  // namespace
-
-extern const SparsePasses sparse_passes;
-const SparsePasses sparse_passes = {passes<double, std::int32_t>, passes<double, std::int64_t>,
-                                    passes<float, std::int32_t>, passes<float, std::int64_t>};
+KMLE_INSTANTIATE(double, std::int32_t)
+KMLE_INSTANTIATE(double, std::int64_t)
+KMLE_INSTANTIATE(float, std::int32_t)
+KMLE_INSTANTIATE(float, std::int64_t)
 
 }  // namespace KMLE_INSTRUCTION_SET
 }  // namespace kmle

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/passes.hpp"
+#include "core/packed.hpp"
 
 namespace kmle {
 
@@ -37,32 +37,13 @@ struct SparseModel {
     std::size_t components, width;
 };
 
-// Rows to soften, and where to put what they say.
+// Rows whose responsibilities are wanted, and where to put them.
 struct SoftRows {
     std::size_t first, last;
     std::size_t kept;       // how many responsibilities of a row count
     double* shares;         // [row - first][width]: weighted responsibilities; null: not wanted
     double score, entropy;  // weighted sums of log sum exp(scores kept), and of the entropies of responsibilities
     const RowScores* rows = nullptr;  // what is reported of each row by itself
-};
-
-template <class Value, class Index>
-struct SparsePassesOf {
-    using Rows = SparseRows<Value, Index>;
-    // The best component of each row from `first` to `last`, the lowest index on a tie; its score too unless null.
-    void (*label)(const Rows&, const SparseModel&, std::size_t first, std::size_t last, std::int32_t* labels,
-                  double* best);
-    void (*soften)(const Rows&, const SparseModel&, SoftRows&);
-    // Adds rows, times the shares of the components from `low` to `high`, to sums of [column][width].
-    void (*spread)(const Rows&, std::size_t first, std::size_t last, const double* shares, std::size_t width,
-                   std::size_t low, std::size_t high, double* sums);
-};
-
-struct SparsePasses {
-    SparsePassesOf<double, std::int32_t> double_short;
-    SparsePassesOf<double, std::int64_t> double_long;
-    SparsePassesOf<float, std::int32_t> single_short;
-    SparsePassesOf<float, std::int64_t> single_long;
 };
 
 }  // namespace kmle

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._kernels.backend import compiled_module
 from ..._kernels.margin_bounds import Balls, MarginBounds, Step
-from ..._kernels.packed import Clusters, Floats, PackedRows, Singles
-from . import reference as skipping_reference
+from ..._kernels.packed import Floats, PackedRows, Singles
+from ..._kernels.statistics import Clusters
+from . import reference
 
 # Rows the kernel examines together; a span is so many or a multiple.
 BATCH_ROWS = 64
@@ -110,7 +111,7 @@ class Drift:
         self._lines = [np.zeros((k, width), dtype=np.float32) for _ in range(4)]
         self._most = np.zeros(k), np.zeros(k)
         self._last_size = self._size(natural, bias)
-        self._backend: Any = compiled_module() or skipping_reference
+        self._module: Any = compiled_module()
 
     def is_at(self, natural: Floats, bias: Floats) -> bool:
         """Whether the last step was to these components."""
@@ -126,10 +127,14 @@ class Drift:
         rounding = 16 * EPSILON * (n_statistics + 4) * max(size, self._last_size)
         self.natural, self.bias, self._last_size = natural.copy(), bias.copy(), size
         change, apart, gained, reached = self._lines
+        step = Step(change, apart, rounding, gained, reached, *self._most)
         steps = np.ascontiguousarray(moved.T), lifted
-        around = self._balls.centers, self._balls.scale
-        self._backend.add_drift(*steps, *around, rounding, *self._lines, *self._most, self._n_threads)
-        return Step(change, apart, 1.000001 * rounding, gained, reached, *self._most)
+        if self._module is None:
+            reference.add_drift(*steps, self._balls, step, self._n_threads)
+        else:
+            given = self._balls.compiled(self._module), step.compiled(self._module)
+            self._module.add_drift(*steps, *given, self._n_threads)
+        return step
 
     def _size(self, natural: Floats, bias: Floats) -> float:
         """How large the terms of a score can be."""
@@ -149,6 +154,6 @@ def margin_order(
     steps = max(1, (1 << 16) // n_components)
     typical = np.clip(np.median(margins[:: max(1, len(margins) // 1000)]), LEAST_MARGIN, MOST_MARGIN)
     places = np.empty(len(labels), dtype=np.int32)
-    backend: Any = compiled_module() or skipping_reference
+    backend: Any = compiled_module() or reference
     backend.margin_order(labels, margins, steps, float(typical), MOST_MARGIN, places, n_threads)
     return places

@@ -3,35 +3,24 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._kernels.margin_bounds import Balls, Step
+
 Floats = NDArray[np.float64]
 
 
-def add_drift(
-    moved: Floats,
-    lifted: Floats,
-    centers: Floats,
-    scale: Floats,
-    rounding: float,
-    change: NDArray[np.float32],
-    apart: NDArray[np.float32],
-    gained: NDArray[np.float32],
-    reached: NDArray[np.float32],
-    most_gained: Floats,
-    most_apart: Floats,
-    threads: int,
-) -> None:
-    """Adds the drift of a step of the components (`Moves` in passes.hpp): moved is (D, k), the lines are padded."""
+def add_drift(moved: Floats, lifted: Floats, balls: Balls, step: Step, threads: int) -> None:
+    """Adds the drift of a step of the components (`Moves` in bounds/spans.hpp): moved is (D, k), lines are padded."""
     k = len(lifted)
     for z in range(k):
         others = np.arange(k) != z
-        changed = lifted + centers[z] @ moved
-        gain = np.where(others, changed - changed[z] + rounding, 0.0)
-        gap = 1.000001 * np.linalg.norm((moved - moved[:, z : z + 1]) * scale[:, np.newaxis], axis=0)
-        change[z, :k], apart[z, :k] = changed, _rounded_above(gap)
-        gained[z, :k] = _rounded_above(gained[z, :k].astype(float) + gain)
-        reached[z, :k] = _rounded_above(reached[z, :k].astype(float) + gap)
-        most_gained[z] += gain[others].max() if k > 1 else 0.0
-        most_apart[z] += gap.max()
+        changed = lifted + balls.centers[z] @ moved
+        gain = np.where(others, changed - changed[z] + step.rounding, 0.0)
+        gap = 1.000001 * np.linalg.norm((moved - moved[:, z : z + 1]) * balls.scale[:, np.newaxis], axis=0)
+        step.change[z, :k], step.apart[z, :k] = changed, _rounded_above(gap)
+        step.gained[z, :k] = _rounded_above(step.gained[z, :k].astype(float) + gain)
+        step.reached[z, :k] = _rounded_above(step.reached[z, :k].astype(float) + gap)
+        step.most_gained[z] += gain[others].max() if k > 1 else 0.0
+        step.most_apart[z] += gap.max()
 
 
 def margin_order(

@@ -9,11 +9,9 @@ components are examined one by one, or through a tree over them.
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
 from weakref import ref
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._kernels import PackedRows, Work
 from ...data.table import Rows
@@ -23,10 +21,9 @@ from ..dense import DenseEngine
 from ..partition import Compact, Partition
 from ..statistics import ClusterStatistics
 from ..trees.component_tree import TREES, survivors
-from .kernel import BoxesRows, GroupLabels, Level, spatial_order, spread_labels
+from .kernel import BoxesRows, Candidates, GroupLabels, Level, spatial_order, spread_labels
 
 # Where the names of the components to try in each span start, and the names.
-Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]
 
 
 # Ordering the rows costs a dozen dense passes of ten components. Fits of many components take more passes, so they have
@@ -60,9 +57,9 @@ class BoxesEngine:
                 return self._dense.hard_pass(natural, bias)
             self._dense = DenseEngine(self._rows)
             self._ordered = _Ordered(self._rows)
-        return self._ordered.hard_pass(natural, bias, self._lists(self._ordered.boxes.levels[0], natural, bias))
+        return self._ordered.hard_pass(natural, bias, self._candidates(self._ordered.boxes.levels[0], natural, bias))
 
-    def _lists(self, level: Level, natural: Array, bias: Array) -> Lists | None:
+    def _candidates(self, level: Level, natural: Array, bias: Array) -> Candidates | None:
         """The components to try in each of the longest spans, where a tree over the components finds them."""
         active = np.flatnonzero(np.isfinite(bias))
         if self._structure == "boxes" or len(active) == 0:
@@ -78,7 +75,7 @@ class BoxesEngine:
         possible = survivors(root, scaled, shifted, (centers - mean) / scale, halves / scale, error_bound)
         spans, places = np.nonzero(possible)
         starts = np.searchsorted(spans, np.arange(len(possible) + 1))
-        return starts.astype(np.int64), active[places].astype(np.int32)
+        return Candidates(starts.astype(np.int64), active[places].astype(np.int32))
 
     def log_likelihood(self, natural: Array, bias: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
@@ -118,9 +115,11 @@ class _Ordered:
         """Its labels, by groups of rows."""
         self._spares: list[tuple[Callable[[], Compact | None], GroupLabels]] = []
 
-    def hard_pass(self, natural: Array, bias: Array, lists: Lists | None) -> tuple[Compact, ClusterStatistics]:
+    def hard_pass(
+        self, natural: Array, bias: Array, candidates: Candidates | None
+    ) -> tuple[Compact, ClusterStatistics]:
         before, after = self._partition, self._room()
-        changed, counts, sums = self.boxes.hard_pass(natural, bias, self._groups, after, lists)
+        changed, counts, sums = self.boxes.hard_pass(natural, bias, self._groups, after, candidates)
         self._meter.add(Work(passes=1))
         if changed or before is None:
             self._groups = after

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._kernels.backend import compiled_module
 from ..._kernels.packed import PackedRows
-from . import reference as pruned_reference
+from ..._kernels.statistics import Totals
+from . import reference as boxes_reference
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int32]
@@ -34,6 +35,33 @@ class Level:
     halves: Floats
     totals: Floats
 
+    def compiled(self, module: Any) -> Any:
+        """The same for compiled passes."""
+        return module.Level(self.rows_each, self.centers, self.halves, self.totals)
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Levels from the coarsest to the finest; each span of a level is a whole number of those of the next."""
+
+    levels: tuple[Level, ...]
+
+    def compiled(self, module: Any) -> Any:
+        """The same for compiled passes."""
+        return module.Boxes([level.compiled(module) for level in self.levels])
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """In span s of the coarsest level only the components names[starts[s] : starts[s + 1]] are tried."""
+
+    starts: NDArray[np.int64]
+    names: Integers
+
+    def compiled(self, module: Any) -> Any:
+        """The same for compiled passes."""
+        return module.Candidates(self.starts, self.names)
+
 
 @dataclass(frozen=True)
 class GroupLabels:
@@ -54,6 +82,10 @@ class GroupLabels:
     def of_rows(labels: Integers) -> "GroupLabels":
         """Labels of rows (n,) of which none is known to be that of its group."""
         return GroupLabels(np.full(-(-len(labels) // GROUP_ROWS), -1, dtype=np.int32), labels)
+
+    def compiled(self, module: Any) -> Any:
+        """The same for compiled passes."""
+        return module.GroupLabels(self.owners, self.rows)
 
     def mixed_rows(self) -> Integers:
         """The labels of all rows in groups without an owner."""
@@ -83,9 +115,10 @@ class BoxesRows:
     """
 
     def __init__(self, packed: PackedRows) -> None:
-        self._packed = packed
-        self._passes = packed.boxes_passes()
-        self.levels = tuple(self._levels())[::-1]
+        self._packed, self._module = packed, packed.module
+        self._passes: Any = boxes_reference.BoxesRows(packed.native) if self._module is None else packed.native
+        boxes = Boxes(tuple(self._levels())[::-1])
+        self.levels, self._boxes = boxes.levels, self._given(boxes)
 
     def _levels(self) -> Iterator[Level]:
         """From the finest to the coarsest."""
@@ -112,34 +145,22 @@ class BoxesRows:
         bias: ArrayLike,
         before: GroupLabels | None,
         after: GroupLabels,
-        lists: tuple[NDArray[np.int64], Integers] | None = None,
+        candidates: Candidates | None = None,
     ) -> tuple[int, Floats, Floats]:
         """Writes every row's best component, the lowest index on a tie, into `after`.
 
-        Returns how many labels are others than those `before`, and counts (k,) and sums (k, D). `lists` are starts and
-        names: in span s of the coarsest level only the components names[starts[s] : starts[s + 1]] are tried.
+        Returns how many labels are others than those `before`, and counts (k,) and sums (k, D). Components that are no
+        `candidates` of a span are not tried there.
         """
         theta, b = self._packed.components(natural, bias)
-        counts, sums = np.zeros(len(theta)), np.zeros(theta.shape)
-        starts, names = (None, None) if lists is None else lists
-        levels = self.levels
-        changed = self._passes.boxes_pass(
-            theta,
-            b,
-            [level.rows_each for level in levels],
-            [level.centers for level in levels],
-            [level.halves for level in levels],
-            [level.totals for level in levels],
-            starts,
-            names,
-            None if before is None else before.owners,
-            None if before is None else before.rows,
-            after.owners,
-            after.rows,
-            counts,
-            sums,
-        )
-        return int(changed), counts, sums
+        totals = Totals.zeros(*theta.shape)
+        given = (self._given(value) for value in (candidates, before, after, totals))
+        changed = self._passes.boxes_pass(theta, b, self._boxes, *given)
+        return int(changed), totals.counts, totals.sums
+
+    def _given(self, value: Any) -> Any:
+        """An object as the passes take it: in NumPy as it is."""
+        return value if value is None or self._module is None else value.compiled(self._module)
 
 
 def spatial_order(rows: NDArray[Any], n_threads: int = 1) -> Integers:
@@ -153,7 +174,7 @@ def spatial_order(rows: NDArray[Any], n_threads: int = 1) -> Integers:
     places = np.empty(len(rows), dtype=np.int32)
     compiled: Any = compiled_module()
     if compiled is None:
-        pruned_reference.spatial_order(rows, GROUP_ROWS, places)
+        boxes_reference.spatial_order(rows, GROUP_ROWS, places)
     else:
         order = compiled.spatial_order32 if rows.dtype == np.float32 else compiled.spatial_order64
         order(rows, GROUP_ROWS, places, n_threads)
@@ -168,6 +189,6 @@ def spread_labels(labels: GroupLabels, places: Integers, n_threads: int = 1) -> 
     array([6, 7, 5], dtype=int32)
     """
     out = np.empty(len(places), dtype=np.int32)
-    backend: Any = compiled_module() or pruned_reference
+    backend: Any = compiled_module() or boxes_reference
     backend.spread_labels(labels.owners, labels.rows, GROUP_ROWS, places, out, n_threads)
     return out

@@ -1,12 +1,16 @@
 """Passes over rows in the order of their places in space, in plain NumPy; see `reference`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._kernels import reference
 from ..._kernels.reference import Floats
+from ..._kernels.statistics import Clusters, Totals
+
+if TYPE_CHECKING:
+    from .kernel import Boxes, Candidates, GroupLabels
 
 Integers = NDArray[np.int32]
 
@@ -32,29 +36,24 @@ class BoxesRows:
         self,
         natural: Floats,
         bias: Floats,
-        rows_each: list[int],
-        centers: list[Floats],
-        halves: list[Floats],
-        totals: list[Floats],
-        starts: NDArray[np.int64] | None,
-        names: Integers | None,
-        owners_before: Integers | None,
-        labels_before: Integers | None,
-        owners: Integers,
-        labels: Integers,
-        counts: Floats,
-        sums: Floats,
+        boxes: "Boxes",
+        candidates: "Candidates | None",
+        before: "GroupLabels | None",
+        after: "GroupLabels",
+        totals: Totals,
     ) -> int:
         """A hard pass over all rows; groups with one label are told from the others afterwards."""
-        before = np.full(len(labels), -1, dtype=np.int32)
-        if owners_before is not None and labels_before is not None:
-            spread_labels(owners_before, labels_before, rows_each[-1], np.arange(len(labels)), before, 1)
+        rows_each, labels = boxes.levels[-1].rows_each, after.rows
+        old = np.full(len(labels), -1, dtype=np.int32)
+        if before is not None:
+            spread_labels(before.owners, before.rows, rows_each, np.arange(len(labels)), old, 1)
         labels[:] = -1
-        self._rows.hard_pass(natural, bias, labels, np.zeros(len(bias), dtype=np.int64), counts, sums, None)
-        groups = np.arange(0, len(labels), rows_each[-1])
+        clusters = Clusters(labels, np.zeros(len(bias), dtype=np.int64), totals.counts, totals.sums)
+        self._rows.hard_pass(natural, bias, clusters, None)
+        groups = np.arange(0, len(labels), rows_each)
         lowest, highest = np.minimum.reduceat(labels, groups), np.maximum.reduceat(labels, groups)
-        owners[:] = np.where(lowest == highest, lowest, -1)
-        return int(np.count_nonzero(before != labels))
+        after.owners[:] = np.where(lowest == highest, lowest, -1)
+        return int(np.count_nonzero(old != labels))
 
 
 def spatial_order(rows: NDArray[Any], leaf: int, places: Integers) -> None:

@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._kernels.backend import compiled_module
 from ..._kernels.row_scores import RowScores
+from ..._kernels.statistics import Totals
 from ..._kernels.work import Meter, Work
-from . import reference as wide_reference
-from .products import as_table
+from . import reference
+from .products import CenteredTable, as_table
 
 
 class PanelsRows:
@@ -34,13 +35,13 @@ class PanelsRows:
         if n_columns < 1:
             raise ValueError("rows must have at least one column.")
         self.n_rows, self.n_columns = n_rows, n_columns
-        compiled = compiled_module()
-        self._in_numpy = compiled is None
+        self._module: Any = compiled_module()
+        self._n_threads = n_threads
         self._rows: Any
-        if compiled is None:
-            self._rows = wide_reference.PanelsRows(n_rows, n_columns)
+        if self._module is None:
+            self._rows = reference.PanelsRows(n_rows, n_columns)
         else:
-            self._rows = compiled.PanelsRows(n_rows, n_columns, n_threads)
+            self._rows = self._module.PanelsRows(n_rows, n_columns, n_threads)
 
     def load(self, first: int, rows: NDArray[Any]) -> None:
         """Takes rows (m, d) as those from `first` on."""
@@ -55,9 +56,9 @@ class PanelsRows:
         `factors` (k, d, d), above the diagonal not read; `shifts` (k, d); `constants` (k,). The labels given say
         which component to try first, those of the last pass being the best choice; a label of -1 is none.
         """
-        model = self._checked(factors, shifts, constants, labels)
-        self._count(len(model[2]))
-        return int(self._rows.hard_pass(*model, labels))
+        model, k = self._checked(factors, shifts, constants, labels)
+        self._count(k)
+        return int(self._rows.hard_pass(model, labels))
 
     def log_likelihood(
         self, factors: ArrayLike, shifts: ArrayLike, constants: ArrayLike, labels: NDArray[np.int32]
@@ -86,15 +87,15 @@ class PanelsRows:
 
         Labels only say where to begin. A component below exp(-45) of the best has no share, unless scores are wanted.
         """
-        model = self._checked(factors, shifts, constants, labels)
-        out.check(self.n_rows, len(model[2]))
-        self._rows.row_scores(*model, labels, *out.arrays, entropies)
-        self._count(len(model[2]))
+        model, k = self._checked(factors, shifts, constants, labels)
+        out.check(self.n_rows, k)
+        self._rows.row_scores(model, labels, self._given(out), entropies)
+        self._count(k)
 
     def _count(self, n_components: int) -> None:
         if self._meter is not None:
             pairs = self.n_rows * n_components
-            self._meter.add(Work(1, pairs, 0, pairs if self._in_numpy else 0))
+            self._meter.add(Work(1, pairs, 0, pairs if self._module is None else 0))
 
     def soft_pass(
         self,
@@ -113,19 +114,24 @@ class PanelsRows:
         Of each row the `n_responsibilities` largest responsibilities count; those below exp(-45) of the largest are
         left out. Labels only say where to begin; they become those of the largest responsibilities.
         """
-        A, m, c = self._checked(factors, shifts, constants, labels)
+        model, k = self._checked(factors, shifts, constants, labels)
         d = self.n_columns
         if rows.shape != (self.n_rows, d) or center.shape != (d,):
-            raise ValueError(f"rows and origin must have shapes ({self.n_rows}, {d}) and ({d},).")
-        counts, sums = np.zeros(len(c)), np.zeros((len(c), d + d * (d + 1) // 2))
-        kept = len(c) if n_responsibilities is None else min(n_responsibilities, len(c))
-        self._count(len(c))
-        score = self._rows.soft_pass(A, m, c, labels, as_table(rows), center, weights, kept, counts, sums)
-        return counts, sums, float(score)
+            raise ValueError(f"rows and center must have shapes ({self.n_rows}, {d}) and ({d},).")
+        totals, table = Totals.zeros(k, d + d * (d + 1) // 2), CenteredTable(as_table(rows), center)
+        kept = k if n_responsibilities is None else min(n_responsibilities, k)
+        self._count(k)
+        score = self._rows.soft_pass(model, labels, self._given(table), weights, kept, self._given(totals))
+        return totals.counts, totals.sums, float(score)
+
+    def _given(self, value: Any) -> Any:
+        """An object as the passes take it: in NumPy as it is."""
+        return value if self._module is None else value.compiled(self._module)
 
     def _checked(
         self, factors: ArrayLike, shifts: ArrayLike, constants: ArrayLike, labels: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Any, int]:
+        """The components as the passes take them, and how many there are."""
         A, m = np.asarray(factors, dtype=np.float64), np.asarray(shifts, dtype=np.float64)
         c, d = np.asarray(constants, dtype=np.float64), self.n_columns
         if c.ndim != 1 or len(c) == 0 or A.shape != (len(c), d, d) or m.shape != (len(c), d):
@@ -137,4 +143,6 @@ class PanelsRows:
             raise ValueError(f"labels must be {self.n_rows} contiguous int32, got {labels.dtype} of {labels.shape}.")
         if labels.max(initial=-1) >= len(c):
             raise ValueError(f"labels must lie below {len(c)}, got {labels.max()}.")
-        return A, m, c
+        if self._module is None:
+            return reference.PanelsModel(A, m, c), len(c)
+        return self._module.PanelsModel(A, m, c, self._n_threads), len(c)

@@ -1,15 +1,34 @@
 """Sums of rows and of the products of their columns, for each component: what full covariances are estimated from."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._kernels.backend import compiled_module
+from ..._kernels.statistics import Totals
 
 Floats = NDArray[np.float64]
 
 BLOCK_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class CenteredTable:
+    """Rows (n, d), the columns of a row side by side, and the center (d,) they are seen from."""
+
+    rows: NDArray[Any]
+    center: Floats
+
+    def compiled(self, module: Any) -> Any:
+        """The same for compiled passes."""
+        return module.CenteredTable(self.rows, self.center)
+
+    def values(self, rows: slice | NDArray[np.int32]) -> Floats:
+        """Some of the rows less the center: rounded in their own precision, then in float64."""
+        x = self.rows[rows]
+        return (x - self.center).astype(x.dtype, copy=False).astype(np.float64, copy=False)
 
 
 def product_sums(
@@ -31,16 +50,19 @@ def product_sums(
     (array([1.5]), array([[ 2.5,  4. ,  5.5,  8. , 12. ]]))
     """
     d = rows.shape[1]
-    counts, sums = np.zeros(n_components), np.zeros((n_components, d + d * (d + 1) // 2))
+    totals = Totals.zeros(n_components, d + d * (d + 1) // 2)
     compiled = compiled_module()
     if compiled is not None:
-        compiled.product_sums(as_table(rows), center, places, components, shares, n_threads, counts, sums)
-        return counts, sums
+        members = compiled.Members(places, components, shares)
+        table = CenteredTable(as_table(rows), center).compiled(compiled)
+        compiled.product_sums(table, members, totals.compiled(compiled), n_threads)
+        return totals.counts, totals.sums
+    counts, sums = totals.counts, totals.sums
     order = np.argsort(components, kind="stable")
     edges = np.searchsorted(components[order], np.arange(n_components + 1))
     for j in np.flatnonzero(np.diff(edges)):
         chosen = order[edges[j] : edges[j + 1]]
-        counts[j], sums[j] = _totals(rows, center, places[chosen], shares[chosen])
+        counts[j], sums[j] = _totals(CenteredTable(rows, center), places[chosen], shares[chosen])
     return counts, sums
 
 
@@ -50,14 +72,11 @@ def as_table(rows: NDArray[Any]) -> NDArray[Any]:
     return table if table.strides[1] == table.itemsize and table.strides[0] > 0 else np.ascontiguousarray(table)
 
 
-def _totals(
-    rows: NDArray[Any], center: Floats, places: NDArray[np.int32], shares: NDArray[np.floating[Any]]
-) -> tuple[float, Floats]:
-    d = rows.shape[1]
+def _totals(table: CenteredTable, places: NDArray[np.int32], shares: NDArray[np.floating[Any]]) -> tuple[float, Floats]:
+    d = len(table.center)
     linear, products = np.zeros(d), np.zeros((d, d))
     for start in range(0, len(places), BLOCK_ROWS):
-        x = rows[places[start : start + BLOCK_ROWS]]
-        x = (x - center).astype(x.dtype, copy=False).astype(np.float64, copy=False)
+        x = table.values(places[start : start + BLOCK_ROWS])
         weighted = shares[start : start + BLOCK_ROWS, np.newaxis] * x
         linear += weighted.sum(axis=0)
         products += weighted.T @ x

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._kernels import reference
 from ..._kernels.backend import compiled_module
 from ..._kernels.packed import PackedRows
+from ..._kernels.statistics import Totals
+from . import reference
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +97,9 @@ class SortedRows:
             raise ValueError(
                 f"a line has at most eight statistics, in float64; got {packed.n_statistics} in {packed.dtype}."
             )
-        self._rows = packed.sorted_passes(line, starts.tolist())
+        self._module: Any = packed.module
+        passes: Any = self._module or reference
+        self._rows = passes.SortedRows(packed.native, line, starts.tolist())
 
     def hard_pass(
         self, natural: ArrayLike, bias: ArrayLike
@@ -107,9 +110,10 @@ class SortedRows:
         """
         b = np.ascontiguousarray(bias, dtype=np.float64)
         theta = np.where(np.isneginf(b)[:, None], 0.0, np.asarray(natural, dtype=np.float64))
-        counts, sums = np.zeros(len(b)), np.zeros(theta.shape)
-        cells = self._rows.hard_pass(np.ascontiguousarray(theta), b, counts, sums)
+        totals = Totals.zeros(*theta.shape)
+        given = totals if self._module is None else totals.compiled(self._module)
+        cells = self._rows.hard_pass(np.ascontiguousarray(theta), b, given)
         if cells is None:
             return None
         cuts, owners = cells
-        return np.array(cuts, dtype=np.intp), np.array(owners, dtype=np.int32), counts, sums
+        return np.array(cuts, dtype=np.intp), np.array(owners, dtype=np.int32), totals.counts, totals.sums
