@@ -214,7 +214,7 @@ def test_wide_and_many_components_stay_legible(tmp_path):
     assert "--json prints everything" in shown.stderr
     assert len(shown.stdout.splitlines()) < 30
     shown = run("fit", many, "-k", 30, "--family", "gaussian", "--algorithm", "swap")
-    assert "lighter components" in shown.stderr
+    assert "components of lower weight" in shown.stderr
     assert len(shown.stdout.splitlines()) < 32
 
 

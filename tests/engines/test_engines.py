@@ -207,7 +207,7 @@ def test_skipping_really_skips():
     bias = -rows.family.log_normalizer(natural)
     for _ in range(2):  # a sample tells that the second pass moves nothing, so it takes note of leads
         engine.hard_pass(natural, bias)
-    _, scored, _ = engine._ordered.skipping.hard_pass(natural * 1.001, bias, engine._ordered._tally.opened(4))
+    _, scored, _ = engine._ordered.bounds.hard_pass(natural * 1.001, bias, engine._ordered._tally.opened(4))
     assert scored < 0.1 * len(rows)
 
 
@@ -216,7 +216,7 @@ def test_pruning_leaves_most_groups_unseen_and_few_rows_of_two_minds():
     rows = Rows(Gaussian().for_data(X), X)
     natural, bias = components(rows, 8, np.random.default_rng(4), 0.5)
     partition = assert_same(rows, ENGINES["boxes"](rows), natural, bias)
-    assert np.mean(partition.groups.owners < 0) < 0.2
+    assert np.mean(partition.key()[0] < 0) < 0.2
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
