@@ -1,6 +1,47 @@
-"""Settings for all tests: the same draws on every run, and no time limit on a busy machine."""
+"""Settings for all tests: the same draws on every run, no time limit on a busy machine, and which tests are slow."""
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
+
+# Files and folders whose tests take most of the time: `pytest -m "not slow"` leaves them out.
+SLOW = (
+    "algorithms/test_fixed_points",
+    "algorithms/test_invariance",
+    "algorithms/test_memory",
+    "algorithms/test_monotone",
+    "algorithms/test_numerics",
+    "algorithms/test_truth",
+    "benchmarks/",
+    "cli/test_defaults",
+    "cli/test_memory",
+    "cli/test_outputs",
+    "cli/test_process",
+    "cli/test_stream",
+    "estimators/test_resolution",
+    "estimators/test_scikit_learn",
+    "estimators/test_select",
+    "estimators/test_single_precision",
+    "identities/",
+    "images/",
+    "io/test_streaming",
+    "kernels/",
+    "plotting/test_fit",
+    "problem/test_checkpoints",
+    "problem/test_dask",
+    "problem/test_streams",
+    "report/",
+    "selection/test_merging",
+    "selection/test_simplification",
+    "test_readme",
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks the tests of slow files."""
+    tests = config.rootpath / "tests"
+    for item in items:
+        if item.path.is_relative_to(tests) and item.path.relative_to(tests).as_posix().startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
