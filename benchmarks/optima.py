@@ -5,7 +5,7 @@
     python -m benchmarks.optima --left             # also: how much more 10 000 further steps would gain
 
 Cells are data sets with a family and a number of components (`benchmarks/cells.py`). The best objectives known are kept
-in `benchmarks/measured/optima.json`, which a better fit improves. Everything is seeded.
+in `benchmarks/best_known.json`, which a better fit improves. Everything is seeded.
 """
 
 import argparse

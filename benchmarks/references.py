@@ -22,7 +22,7 @@ from kmle.search.starts import kinds_for, portfolio
 from .cells import Cell
 from .regular import is_regular
 
-FILE = Path(__file__).with_name("measured") / "optima.json"
+FILE = Path(__file__).with_name("best_known.json")
 STARTS, STARTS_AT_A_TIME = 200, 25
 STEPS = 400
 # The best different ones are learned to the very end.

@@ -200,3 +200,9 @@ def test_the_command_line_is_compared_with_reading(capsys):
     message = capsys.readouterr().out
     assert "2000 rows" in message
     assert "kmle / polars" in message
+
+
+def test_all_measured_results_can_be_read():
+    books = [Book.read(path) for path in sorted(command.BOOKS.glob("*.json"))]
+    assert books
+    assert all(book.results for book in books)
