@@ -36,7 +36,7 @@ PAUSE = 0.1
 # Runs shorter than this many seconds are made so many times in each round: a hiccup of the machine outlasts them.
 QUICK_RUN = 1.0
 QUICK_REPEATS = 5
-# A likelihood counts as reached this close to it (nats a row), far below the tolerance at which competitors stop.
+# A likelihood counts as reached within this many nats per row: far less than the tolerance at which competitors stop.
 REACHED = 1e-4
 
 

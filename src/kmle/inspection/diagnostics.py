@@ -15,7 +15,7 @@ from .separation import Separation, separation
 
 # A row whose tail probability is below this is called improbable.
 IMPROBABLE = 1e-3
-# Above this mean posterior entropy, in nats a row, components overlap enough to bias the parameters of a hard fit.
+# Above this mean posterior entropy, in nats per row, components overlap enough to bias the parameters of a hard fit.
 OVERLAP = 0.1
 
 
