@@ -16,8 +16,8 @@ from kmle.algorithms import Fit, HardEM, SoftEM, run
 from kmle.estimators.prepare import prepare
 from kmle.problem.problem import Parameters, Problem
 from kmle.search.batch import Batch, Learner
-from kmle.search.partitions import tables
-from kmle.search.starts import kinds_for, portfolio
+from kmle.search.starts import portfolio
+from kmle.seeding.partitions import kinds_for, tables
 
 from .cells import Cell
 from .regular import is_regular

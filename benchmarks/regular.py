@@ -3,7 +3,7 @@
 import numpy as np
 
 from kmle import Mixture
-from kmle.selection.measures import REAL_NUMBERS, measure_of
+from kmle.families.measures import REAL_NUMBERS, measure_of
 
 from .competitors import Array
 

@@ -28,6 +28,7 @@ from twins import (
     probability,
     round_gaussian,
     wishart,
+    zero_truncated_poisson,
 )
 
 
@@ -170,6 +171,11 @@ DISCRETE = [
     *(
         Case(f"poisson-{d}", f.Poisson(n_features=d), *positive(lambda rate: stats.poisson(rate), d, rate=(0.05, 200)))
         for d in (1, 2)
+    ),
+    Case(
+        "zero-truncated-poisson",
+        f.ZeroTruncatedPoisson(n_features=1),
+        *positive(lambda rate: zero_truncated_poisson(rate), rate=(0.05, 200)),
     ),
     Case("geometric", f.Geometric(n_features=1), *probability(lambda p: stats.geom(p, -1), 0.02, 0.98)),
     *(

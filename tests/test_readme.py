@@ -24,6 +24,7 @@ PAGES = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/families.md",
+    "docs/components.md",
     "docs/learning.md",
     "docs/large-data.md",
     "docs/inspection.md",

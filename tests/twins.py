@@ -166,3 +166,19 @@ def inverse_wishart_entropy(degrees, scale):
     p = len(scale)
     mean_log_det = digamma((degrees - np.arange(p)) / 2).sum() + p * np.log(2) - np.linalg.slogdet(scale)[1]
     return stats.wishart(float(degrees), np.linalg.inv(scale)).entropy() - (p + 1) * mean_log_det
+
+
+class ZeroTruncatedPoisson(stats.rv_discrete):
+    """A Poisson distribution given that it is not zero, which SciPy lacks."""
+
+    def _pmf(self, x, rate):
+        return np.exp(stats.poisson.logpmf(x, rate) - np.log(-np.expm1(-rate)))
+
+    def _logpmf(self, x, rate):
+        return stats.poisson.logpmf(x, rate) - np.log(-np.expm1(-rate))
+
+    def _cdf(self, x, rate):
+        return (stats.poisson.cdf(x, rate) - np.exp(-rate)) / -np.expm1(-rate)
+
+
+zero_truncated_poisson = ZeroTruncatedPoisson(a=1, name="zero_truncated_poisson")

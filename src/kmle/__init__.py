@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import divergences, families, inspection
     from .data.batches import Batches
-    from .estimators import KMLE, ExponentialFamilyMixture, select
+    from .data.intervals import Intervals
+    from .estimators import (
+        KMLE,
+        ExponentialFamilyMixture,
+        MixtureClassifier,
+        MixtureOutlierDetector,
+        MixtureRegressor,
+        select,
+    )
     from .mixture import Mixture
-    from .selection import Selection, certify, kernel_density, merge_path, simplify
+    from .selection import Selection, certify, merge_path, simplify
+    from .selection.kernel_density import kernel_density
 
     __version__: str
 
@@ -22,7 +31,11 @@ __all__ = [
     "KMLE",
     "Batches",
     "ExponentialFamilyMixture",
+    "Intervals",
     "Mixture",
+    "MixtureClassifier",
+    "MixtureOutlierDetector",
+    "MixtureRegressor",
     "Selection",
     "__version__",
     "certify",
@@ -41,7 +54,11 @@ _MODULES = {
     "Batches": "data.batches",
     "KMLE": "estimators",
     "ExponentialFamilyMixture": "estimators",
+    "Intervals": "data.intervals",
     "Mixture": "mixture",
+    "MixtureClassifier": "estimators",
+    "MixtureOutlierDetector": "estimators",
+    "MixtureRegressor": "estimators",
     "Selection": "selection",
     "certify": "selection",
     "kernel_density": "selection",

@@ -6,16 +6,16 @@ examines its nearest neighbours only, which are found anew whenever half of the 
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .families import ExponentialFamily
-from .families.base import BLOCK_NUMBERS
+from .families.layout import BLOCK_NUMBERS
 from .numerics.arrays import Array
 from .numerics.threads import available_threads
+from .problem.model import Model
 
 # All pairs are tried while their sums take at most this many numbers.
 COMPLETE_NUMBERS = 1 << 18
@@ -51,38 +51,27 @@ class Criterion(Protocol):
 
 @dataclass(frozen=True)
 class Likelihood:
-    """The largest log-likelihood of a cluster, n F*(eta), but for the part that no merge changes.
+    """What clusters add to the complete log-likelihood of a model at their best; no merge changes the rest.
 
-    With `free_weights` the clusters' shares count as well, n log n; a prior is `prior_strength` rows at `prior_moment`.
+    With `free_weights` the clusters' shares count as well.
 
     >>> from kmle.families import Exponential
-    >>> Likelihood(Exponential(n_features=1)).value(np.array([2.0]), np.array([[4.0]])).round(4)  # -2 (1 + log 2)
+    >>> model = Model(Exponential(n_features=1), 2.0, np.array([2.0]))
+    >>> Likelihood(model).value(np.array([2.0]), np.array([[4.0]])).round(4)  # -2 (1 + log 2)
     array([-3.3863])
     """
 
-    family: ExponentialFamily
+    model: Model
     free_weights: bool = False
-    prior_strength: float = 0.0
-    prior_moment: Array | float = 0.0
-
-    def _moments(self, counts: Array, sums: Array) -> Array:
-        return (sums + self.prior_strength * np.asarray(self.prior_moment)) / (counts + self.prior_strength)[:, None]
-
-    @cached_property
-    def _prior_top(self) -> float:
-        return float(self.family.conjugate(np.atleast_2d(self.prior_moment))[0])
 
     def value(self, counts: Array, sums: Array) -> Array:
-        """(n + n0) F*(eta) - n0 F*(eta0), and n log n where the weights are free."""
-        value = (counts + self.prior_strength) * self.family.conjugate(self._moments(counts, sums))
-        if self.prior_strength > 0:
-            value -= self.prior_strength * self._prior_top
-        return value + _n_log_n(counts) if self.free_weights else value
+        """The value of each cluster as fits have it, with the prior and the floors of the model."""
+        return self.model.cluster_values(counts, sums, None if self.free_weights else np.zeros(len(counts))).values
 
     def dual_points(self, counts: Array, sums: Array) -> tuple[Array, Array]:
         """Moments and natural parameters."""
-        moments = self._moments(counts, sums)
-        return moments, self.family.natural_from_moment(moments)
+        values = self.model.cluster_values(counts, sums)
+        return values.moments, values.natural
 
     def share_loss(self, counts: Array, others: Array) -> Array | float:
         """n log n + m log m - (n + m) log(n + m): a gain, as fewer components leave less uncertain."""
@@ -128,6 +117,15 @@ class Merges:
             sizes[K + place] = sizes[pair].sum()
         heights = np.maximum.accumulate(np.maximum(self.losses, 0.0)) if K > 1 else np.empty(0)
         return np.column_stack([np.sort(self.pairs, axis=1).astype(float), heights, sizes[K:]])
+
+
+def check_separate(family: ExponentialFamily, what: str) -> None:
+    """Refuses families whose components are estimated together where pairs of components are merged."""
+    if family.joint:
+        raise ValueError(
+            f"{what} merges components by what each is worth alone, but components of {family.name} are estimated "
+            "together: fit a family without this tie, such as 'gaussian'"
+        )
 
 
 def agglomerate(criterion: Criterion, counts: Array, sums: Array, n_clusters: int = 1) -> tuple[Merges, Array]:

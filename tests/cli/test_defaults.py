@@ -299,7 +299,26 @@ def test_fits_that_end_early_do_not_change_the_best(tmp_path, seed):
     rng = np.random.default_rng(seed)
     table = rng.normal(size=(3000, 2)) + 5 * rng.integers(0, 3, (3000, 1))
     path = written(tmp_path, {"a": table[:, 0], "b": table[:, 1]})
-    content = json.loads(run("fit", path, "--json").stdout)
+    content = json.loads(run("fit", path, "--family", "gaussian", "--json").stdout)
     chosen = select(pl.read_csv(path).to_numpy(), "gaussian", random_state=0)
     assert Mixture.from_dict(content) == chosen.best_estimator.mixture_
     assert not [note for note in content["about"]["notes"] if "less likely" in note or "largest" in note]
+
+
+@pytest.mark.parametrize(("options", "family"), [([], "gaussian-eii"), (["--family", "gaussian"], "gaussian")])
+def test_a_fit_chooses_the_covariances_unless_a_family_is_named(tmp_path, options, family):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(300, 2)) + 6 * rng.integers(0, 3, (300, 1))
+    path = written(tmp_path, {"a": table[:, 0], "b": table[:, 1]})
+    result = run("fit", path, *options)
+    assert result.exit_code == 0
+    assert f"3 {family} components" in result.stdout
+    assert ("the best of 14 models by BIC" in said(result)) == (not options)
+
+
+def test_select_compares_the_covariance_models_of_gaussians(tmp_path):
+    path = written(tmp_path, {"a": rows(120)[:, 0], "b": rows(120, 1)[:, 0]})
+    content = json.loads(run("select", path, "-k", "1-3", "--families", "gaussians", "--json").stdout)
+    assert len(content["candidates"]) == 14 * 3
+    column = json.loads(run("select", path, "--columns", "a", "--families", "gaussians", "-k", 1, "--json").stdout)
+    assert [each["family"] for each in column["candidates"]] == ["gaussian-eii", "spherical-gaussian"]

@@ -10,7 +10,7 @@ from kmle.engines.dense import DenseEngine
 from kmle.engines.direct import DirectEngine, score_error
 from kmle.engines.panels import coordinates
 from kmle.engines.panels.engine import PanelsEngine
-from kmle.engines.tally import PASSES
+from kmle.engines.statistics import PASSES
 from kmle.families import DiagonalGaussian, Gaussian
 
 EPSILON = np.finfo(float).eps

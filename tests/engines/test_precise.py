@@ -18,7 +18,7 @@ from kmle.families import (
     Product,
     SphericalGaussian,
 )
-from kmle.problem.objective import Parameters
+from kmle.problem.model import Parameters
 from kmle.problem.problem import Problem
 
 CLOUD = np.random.default_rng(0).normal(0, 4, (6, 4))[

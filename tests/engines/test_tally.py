@@ -3,7 +3,7 @@
 import numpy as np
 
 from kmle._kernels import PackedRows
-from kmle.engines.tally import PASSES, Tally
+from kmle.engines.statistics import PASSES, Tally
 
 
 def test_a_cluster_that_shrinks_keeps_its_digits():

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from kmle import KMLE, ExponentialFamilyMixture
+from kmle._kernels import summarize_columns
+from kmle.data import centering, distinct, table
 from kmle.estimators.learn import learn
 from kmle.estimators.plan import Plan
+from kmle.families import validation
 
 X = np.random.default_rng(0).normal([[0.0, 1.0]], 1.0, (400, 2)) + 6 * np.arange(400)[:, None] % 12
 SETTINGS = [{}, {"n_init": 3}, {"weights": "uniform"}, {"init": "random", "prior_strength": 1.0, "max_iter": 3}]
@@ -49,6 +52,7 @@ def test_scikit_learn_is_loaded_by_what_needs_it():
 import sys
 from kmle.estimators.learn import learn
 from kmle.estimators.plan import Plan
+from kmle.families import validation
 from kmle._kernels import backend
 learn([[0.0], [1.0], [9.0], [11.0]], Plan(2, random_state=0))
 needed = () if backend() == "compiled" else ("scipy.special", "scipy.sparse")  # by the NumPy kernels
@@ -59,3 +63,19 @@ print("sklearn" in sys.modules, KMLE.__mro__[-2].__module__.split(".")[0] in ("s
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["[]", "True True"]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_columns_are_summarized_once(columns, dtype, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(500, columns)).astype(dtype)
+    summarized = []
+
+    def counted(table, n_threads=1):
+        summarized.append(len(table))
+        return summarize_columns(table, n_threads)
+
+    for module in (validation, distinct, centering, table):
+        monkeypatch.setattr(module, "summarize_columns", counted)
+    learn(X, Plan(2, random_state=0, n_init=1))
+    assert summarized.count(len(X)) == 1

@@ -1,16 +1,14 @@
-"""Masked arrays: refused where something is masked, taken as their data where nothing is."""
+"""Masked arrays: what is masked is a missing entry, and where nothing is they are their data."""
 
 import numpy as np
 import pytest
 
 from kmle import KMLE, Batches, ExponentialFamilyMixture, Mixture, select
-from kmle.estimators.learn import learn
-from kmle.estimators.plan import Plan
 
 DATA = np.random.default_rng(0).poisson([[3.0, 5.0]], size=(40, 2)).astype(float)
 MASKED = np.ma.MaskedArray(DATA, mask=False)
 MASKED[7, 1] = np.ma.masked
-SENTENCE = r"^row 7, column 1 is masked: drop the row or fill in a value first$"
+WITH_NAN = MASKED.filled(np.nan)
 SETTINGS = {"family": "poisson", "n_init": 1, "random_state": 0}
 
 
@@ -19,29 +17,23 @@ def fitted(kind=KMLE, X=DATA, **arguments):
 
 
 @pytest.mark.parametrize("kind", [KMLE, ExponentialFamilyMixture])
-def test_masked_rows_are_refused_in_fit(kind):
-    with pytest.raises(ValueError, match=SENTENCE):
-        fitted(kind, MASKED)
+def test_masked_entries_are_missing_in_fit_and_afterwards(kind):
+    masked, plain = fitted(kind, MASKED), fitted(kind, WITH_NAN)
+    np.testing.assert_array_equal(masked.labels_, plain.labels_)
+    for method in ("predict", "predict_proba", "score_samples", "score", "bic"):
+        np.testing.assert_array_equal(getattr(masked, method)(MASKED), getattr(plain, method)(WITH_NAN))
 
 
-def test_masked_rows_are_refused_by_learn():
-    with pytest.raises(ValueError, match=SENTENCE):
-        learn(MASKED, Plan(2, **SETTINGS))
+def test_whole_numbers_may_be_masked():
+    whole = np.ma.MaskedArray(DATA.astype(int), mask=np.ma.getmaskarray(MASKED))
+    np.testing.assert_array_equal(fitted(X=whole).labels_, fitted(X=WITH_NAN).labels_)
 
 
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "score_samples", "score", "bic", "certify"])
-def test_masked_rows_are_refused_afterwards(method):
-    with pytest.raises(ValueError, match=SENTENCE):
-        getattr(fitted(), method)(MASKED)
-
-
-def test_masked_rows_are_refused_by_partial_fit_select_and_mixtures():
-    with pytest.raises(ValueError, match=SENTENCE):
-        KMLE(2, **SETTINGS).partial_fit(DATA).partial_fit(MASKED)
-    with pytest.raises(ValueError, match=SENTENCE):
-        select(MASKED, n_components=range(1, 3))
-    with pytest.raises(ValueError, match=SENTENCE):
-        Mixture.from_source("poisson", [1.0], rate=[[3.0, 5.0]]).log_density(MASKED)
+def test_masked_entries_are_missing_in_select_and_mixtures():
+    one, other = (select(X, "poisson", 1).best_estimator.objective_ for X in (MASKED, WITH_NAN))
+    assert one == other
+    mixture = Mixture.from_source("poisson", [1.0], rate=[[3.0, 5.0]])
+    np.testing.assert_array_equal(mixture.log_density(MASKED), mixture.log_density(WITH_NAN))
 
 
 @pytest.mark.parametrize(
@@ -52,15 +44,14 @@ def test_masked_rows_are_refused_by_partial_fit_select_and_mixtures():
         lambda: lambda: iter([DATA[:5], MASKED[5:]]),
     ],
 )
-def test_masked_batches_are_refused(source):
-    with pytest.raises(ValueError, match=SENTENCE):
-        fitted(X=source())
+def test_masked_batches_have_missing_entries(source):
+    assert fitted(X=source()).objective_ == pytest.approx(fitted(X=WITH_NAN).objective_, rel=1e-9)
 
 
 def test_masked_matrices_are_refused():
     X = np.ma.MaskedArray(np.tile(np.eye(2), (9, 1, 1)), mask=False)
     X[4, 0, 1] = np.ma.masked
-    with pytest.raises(ValueError, match=r"^row 4, column 1 is masked"):
+    with pytest.raises(ValueError, match=r"^row 4, column 1 is missing"):
         KMLE(2, family="wishart").fit(X)
 
 

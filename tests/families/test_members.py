@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from kmle import families as f
-from kmle.families import base, resolve
+from kmle.families import layout, resolve
 
 
 def test_the_first_axis_counts_laws():
@@ -169,6 +169,6 @@ def test_wide_gaussians_are_factored_once_for_many_rows_and_blocks_change_nothin
     monkeypatch.setattr(f.Gaussian, "direct_log_density", lambda *arguments: calls.append(1) or direct(*arguments))
     merge = dists.log_density(rows)
     assert len(calls) == 1
-    monkeypatch.setattr(base, "BLOCK_NUMBERS", 7 * 60)
+    monkeypatch.setattr(layout, "BLOCK_NUMBERS", 7 * 60)
     np.testing.assert_allclose(dists.log_density(rows), merge, rtol=1e-12)
     assert len(calls) == 1 + 286

@@ -35,6 +35,7 @@ VALUES = {
     f.InverseGaussian(): ([[1.0, 3.0]], {0.0: "0", -0.25: "-0.25"}, "numbers above 0"),
     f.ChiSquare(): ([[1.0, 3.0]], {0.0: "0", -0.25: "-0.25"}, "numbers above 0"),
     f.Pareto(2.5): ([[2.5, 3.0]], {2.0: "2"}, "numbers at least 2.5"),
+    f.ZeroTruncatedPoisson(): ([[1, 3]], {0.0: "0", 1.5: "1.5", -1.0: "-1"}, "whole numbers 1, 2, 3, ..."),
     f.Beta(): ([[0.1, 0.9]], {0.0: "0", 1.0: "1", 1.5: "1.5", -0.25: "-0.25"}, "numbers above 0 and below 1"),
 }
 

@@ -165,7 +165,13 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         "PackedRows64.load": (packed().load, {"first": 0, "rows": x}),
         "PackedRows64.load_shifted": (
             packed().load_shifted,
-            {"table": x, "shift": np.zeros(D), "places": np.arange(N, dtype=np.int32)},
+            {
+                "table": x,
+                "shift": np.zeros(D),
+                "places": np.arange(N, dtype=np.int32),
+                "lowest": np.zeros(D),
+                "highest": np.zeros(D),
+            },
         ),
         "PackedRows64.column": (packed(0, 1).column, {}),
         "PackedRows64.measure": (packed(0, 1).measure, {}),
@@ -327,6 +333,17 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
             "columns": D,
             "values": np.zeros(K),
         },
+        "structured_natural": with_threads(
+            models=np.array([0, 13], dtype=np.int32),
+            counts=np.ones((2, K)),
+            moments=np.tile([0.0, 0.0, 1.0, 0.1, 1.0], (2 * K, 1)),
+            before=np.tile([0.0, 0.0, -0.5, 0.0, -0.5], (2 * K, 1)),
+            spread=np.zeros(D),
+            smallest=1e-9,
+            rounding=1e-12,
+            natural=np.zeros((2 * K, STATISTICS)),
+            safe=np.zeros(2, np.uint8),
+        ),
         "gaussian_step": with_threads(
             counts=np.ones((2, K)),
             sums=np.tile([0.0, 0.0, 1.0, 0.1, 1.0], (2 * K, 1)),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kmle import _kernels as kernels
-from kmle._kernels import Clusters, PackedRows
+from kmle._kernels import Clusters, PackedRows, summarize_columns
 from kmle.engines.bounds.kernel import BoundsRows, Drift, margin_order
 
 FEATURES = ["identity", "diagonal", "quadratic"]
@@ -216,3 +216,23 @@ def test_rows_are_taken_less_a_shift_in_any_order(d, given, dtype):
         np.testing.assert_array_equal(rows.largest(), expected.largest())
         np.testing.assert_array_equal(rows.label_sums(labels, 2)[1], expected.label_sums(labels, 2)[1])
         np.testing.assert_array_equal(rows.totals()[1], expected.totals()[1])
+
+
+@pytest.mark.parametrize("given", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [1, 2, 5, 19])
+def test_rows_are_examined_as_they_are_taken(d, given):
+    rng = np.random.default_rng(11)
+    whole = rng.integers(-9, 9, size=(333, d)).astype(given)
+    shift = rng.normal(size=d)
+    row, column = rng.integers(333), rng.integers(d)
+    for value in (0.0, -0.0, -17.0, 0.5, 2.0**60, np.nan, np.inf, -np.inf):
+        table = whole.copy()
+        table[row, column] = value
+        for lies in (table, np.asfortranarray(table)):
+            rows = PackedRows(*table.shape)
+            seen, plain = rows.load_and_summarize(lies, shift), summarize_columns(table)
+            assert (seen.finite, seen.finite and seen.whole) == (plain.finite, plain.finite and plain.whole)
+            if np.isfinite(value):
+                np.testing.assert_array_equal(seen.lowest, plain.lowest)
+                np.testing.assert_array_equal(seen.highest, plain.highest)
+                np.testing.assert_array_equal(rows.largest(), packed(table - shift).largest())

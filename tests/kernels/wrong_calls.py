@@ -47,6 +47,7 @@ MAY = {
     ("PackedRows64.measure_balls", "balls.centers", "long"),
     ("product_sums", "table.rows", "long"),
     ("gaussian_natural", "moments", "empty"),
+    ("structured_natural", "before", "empty"),
     # Only a pass knows how many rows and statistics there are, and only the drift how many spans.
     *(("Clusters", "labels", what) for what in ("short", "long", "empty")),
     *(("Clusters", "sums", what) for what in ("narrow", "broad")),

@@ -71,7 +71,7 @@ def wide_moment():
 
 def test_the_format_says_what_it_is():
     content = json.loads(GAUSSIAN.to_json())
-    assert (content["format"], content["version"]) == ("kmle-mixture", 1)
+    assert (content["format"], content["version"]) == ("kmle-mixture", 2)
     assert content["family"] == {"name": "gaussian", "facts": {"n_features": 2}}
 
 
@@ -107,7 +107,7 @@ def test_other_files_are_refused(text):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"version": 2}, "version 2; this version of kmle reads up to 1: update kmle"),
+        ({"version": 3}, "version 3; this version of kmle reads up to 2: update kmle"),
         ({"version": None}, "no version number"),
         ({"version": "1"}, "no version number"),
         ({"version": 0}, "no version number"),

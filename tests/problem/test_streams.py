@@ -6,8 +6,8 @@ import pytest
 from kmle import KMLE, Batches, ExponentialFamilyMixture, Mixture
 from kmle.data import batches as batches_module
 from kmle.data.batches import is_streamed
+from kmle.estimators.chunks import check_chunks, prepare_chunks
 from kmle.estimators.plan import Plan
-from kmle.estimators.prepare import check_chunks, prepare_chunks
 from kmle.problem import stream as local
 from problem.data import FAMILIES, KINDS, assert_same, model_of, rows_of
 

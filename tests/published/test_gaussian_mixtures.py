@@ -1,7 +1,7 @@
 """Gaussian mixtures that mclust, mixtools, flexmix and scikit-learn have printed.
 
-mclust's names of models: V a volume for each component, VVV full, VVI diagonal, VII spherical covariances. Models that
-tie covariances together (its EEE and VEV, mixtools' equal variances) are not kmle's and are left out. mclust stops when
+mclust's names of models: V a volume for each component, VVV full, VVI diagonal, VII spherical covariances; those that
+tie covariances together are in `test_covariance_models.py`. mclust stops when
 a step gains less than 1e-5, so the likelihoods it prints are bounds from below; "converged" ones are of EM run to its
 end. BIC there is ours turned round: larger is better.
 

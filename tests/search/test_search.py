@@ -9,9 +9,9 @@ from kmle.problem.problem import Problem
 from kmle.search import search
 from kmle.search.batch import Learner
 from kmle.search.moves import Moves
-from kmle.search.partitions import cut, quantile_partitions, tables
 from kmle.search.search import BUDGET, FEW_ROWS_PENALTY, Search, value
-from kmle.search.starts import kinds_for, portfolio
+from kmle.search.starts import portfolio
+from kmle.seeding.partitions import cut, kinds_for, quantile_partitions, tables
 
 X = np.concatenate([np.random.default_rng(0).normal(place, 0.4, (40, 2)) for place in ((0, 0), (3, 0), (0, 3), (4, 4))])
 

@@ -9,6 +9,7 @@ from cases import CASES, case_id
 from kmle import families as f
 from kmle import merging
 from kmle.merging import Likelihood, agglomerate
+from kmle.problem.model import Model
 from mixture.drawing import typical
 
 
@@ -39,7 +40,9 @@ def test_every_merge_is_the_cheapest_there_is(case, free_weights):
     mixture, _ = typical(case, k=9, seed=5)
     counts = 100 * mixture.weights
     sums = counts[:, None] * mixture.moment
-    criterion = Likelihood(mixture.family, free_weights, 2.0, mixture.weights @ mixture.moment)
+    criterion = Likelihood(
+        Model(mixture.family, 100.0, mixture.weights @ mixture.moment, prior_strength=2.0), free_weights
+    )
     merges, values = agglomerate(criterion, counts, sums, 2)
     pairs, losses = plainly_merged(criterion, counts, sums, 2)
     assert np.sort(merges.pairs, axis=1).tolist() == np.sort(pairs, axis=1).tolist()
@@ -51,7 +54,7 @@ def test_merges_among_neighbours_are_close_to_the_best(free_weights, monkeypatch
     rng = np.random.default_rng(0)
     family, counts = f.Poisson(n_features=2), rng.uniform(1, 5, 80)
     sums = counts[:, None] * rng.gamma(2.0, 5.0, (80, 2))
-    criterion = Likelihood(family, free_weights)
+    criterion = Likelihood(Model(family, counts.sum(), sums.sum(axis=0) / counts.sum()), free_weights)
     _, best = plainly_merged(criterion, counts, sums, 5)
     for limit in (0, 100):
         monkeypatch.setattr(merging, "COMPLETE_NUMBERS", 2 * limit)
@@ -69,7 +72,7 @@ def test_merges_among_neighbours_are_close_to_the_best(free_weights, monkeypatch
 def test_neighbours_in_trees_are_those_among_all():
     rng = np.random.default_rng(1)
     counts, mean = rng.uniform(1, 2, 60), rng.gamma(3.0, 1.0, (60, 2))
-    criterion = Likelihood(f.Poisson(n_features=2))
+    criterion = Likelihood(Model(f.Poisson(n_features=2), counts.sum(), mean.mean(axis=0)))
     # So many candidates that the trees leave no one out.
     near = [
         find(criterion, counts, mean, np.log(mean), 30) for find in (merging._near_in_trees, merging._near_among_all)

@@ -211,3 +211,13 @@ def test_a_level_off_the_path_is_refused():
         merge_path_from_labels([[1], [2]], [0], "poisson")
     with pytest.raises(ValueError, match="give a fitted estimator"):
         merge_path_from_fit(KMLE(), [[1]])
+
+
+@pytest.mark.parametrize("family", ["gaussian", "diagonal-gaussian", "spherical-gaussian"])
+def test_a_path_begins_at_the_objective_of_the_fit(family):
+    # Rounded so coarsely that components stand on the floor of the resolution.
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(0.0, 0.05, (120, 2)) + rng.integers(0, 4, (120, 1)), 0)
+    model = KMLE(4, family=family, random_state=0, prior_strength=0.5).fit(X)
+    path = merge_path_from_fit(model, X)
+    assert path.objectives[0] == pytest.approx(model.objective_, rel=1e-9)

@@ -6,17 +6,24 @@ log-density plus log-weight, up to a term of x alone.
 
 from .backend import backend, instruction_set, use, versions
 from .centered import Centered, side_by_side
-from .columns import ColumnSummary, locate, look_up, shared_summaries, squares, summarize_columns, tabulate
-from .gaussian import gaussian_has_spread, gaussian_log_normalizer, gaussian_natural, gaussian_step
+from .columns import ColumnSummary, has_missing, locate, look_up, squares, summarize_columns, tabulate
+from .gaussian import (
+    COVARIANCE_MODELS,
+    gaussian_has_spread,
+    gaussian_log_normalizer,
+    gaussian_natural,
+    gaussian_step,
+    structured_natural,
+)
 from .mixture_step import MixtureStep, StepSetting
 from .packed import PackedRows
 from .row_scores import RowScores
 from .sparse import CompressedRows
-from .statistics import Clusters
+from .statistics import Clusters, Meter, Work
 from .table import score_table
-from .work import Meter, Work
 
 __all__ = [
+    "COVARIANCE_MODELS",
     "Centered",
     "Clusters",
     "ColumnSummary",
@@ -32,13 +39,14 @@ __all__ = [
     "gaussian_log_normalizer",
     "gaussian_natural",
     "gaussian_step",
+    "has_missing",
     "instruction_set",
     "locate",
     "look_up",
     "score_table",
-    "shared_summaries",
     "side_by_side",
     "squares",
+    "structured_natural",
     "summarize_columns",
     "tabulate",
     "use",

@@ -90,8 +90,13 @@ class PackedRows64:
     ) -> None: ...
     def load(self, first: int, rows: NDArray[float64]) -> None: ...
     def load_shifted(
-        self, table: NDArray[float64] | NDArray[float32], shift: NDArray[float64], places: NDArray[int32] | None
-    ) -> None: ...
+        self,
+        table: NDArray[float64] | NDArray[float32],
+        shift: NDArray[float64],
+        places: NDArray[int32] | None,
+        lowest: NDArray[float64] | None,
+        highest: NDArray[float64] | None,
+    ) -> tuple[bool, bool]: ...
     def column(self) -> NDArray[float64]: ...
     def measure(self) -> None: ...
     def work(self) -> tuple[int, int]: ...
@@ -330,6 +335,18 @@ def score_table64(
     highest: NDArray[float64],
     threads: int,
 ) -> tuple[bool, bool]: ...
+def structured_natural(
+    models: NDArray[int32],
+    counts: NDArray[float64],
+    moments: NDArray[float64],
+    before: NDArray[float64],
+    spread: NDArray[float64],
+    smallest: float,
+    rounding: float,
+    threads: int,
+    natural: NDArray[float64],
+    safe: NDArray[uint8],
+) -> None: ...
 def gaussian_natural(
     moments: NDArray[float64],
     spread: NDArray[float64],

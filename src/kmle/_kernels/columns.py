@@ -1,8 +1,5 @@
-"""One examine a table: extremes and totals of its columns, whether values are finite and whole; and counting them."""
+"""Summaries of the columns of a table (extremes, totals, whether values are finite and whole), and counts of values."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +13,16 @@ Floats = NDArray[np.float64]
 
 # The kernel sums up pieces of so many values (see `summarize_columns` in columns_module.cpp).
 VALUES_A_PIECE = 1 << 17
+# Whole numbers below this are known as such.
+WHOLE = 2.0**51
 
 
 @dataclass(frozen=True)
 class ColumnSummary:
     """Lowest and highest value and total of each column (d,), and what holds for all values.
 
-    Where `finite` is False the numbers mean nothing; totals that were not added up are NaN. `whole` is True for whole
-    numbers below 2**51.
+    Totals that were not added up are NaN. `whole` is True for whole numbers below 2**51. Where `finite` is False the
+    numbers mean nothing, unless entries are `missing` (NaN) and all others finite: then they are those of the others.
     """
 
     lowest: Floats
@@ -31,55 +30,49 @@ class ColumnSummary:
     totals: Floats
     finite: bool
     whole: bool
+    missing: bool = False
 
 
-@dataclass(frozen=True)
-class Summaries:
-    """How many threads examine a table, and what they saw of those examined already, each with the table itself."""
+def summarize_columns(table: NDArray[Any], n_threads: int = 1) -> ColumnSummary:
+    """Reads every value of a table (n, d) once.
 
-    n_threads: int
-    seen: dict[Any, tuple[NDArray[Any], ColumnSummary]]
-
-
-_summaries: ContextVar[Summaries | None] = ContextVar("looks", default=None)
-
-
-@contextmanager
-def shared_summaries(n_threads: int, nested: bool = False) -> Iterator[None]:
-    """Within it no table is summarized twice, and so many threads do it. Tables must not change meanwhile.
-
-    A `nested` one knows what was seen within the one around it.
-
-    >>> with shared_summaries(2):
-    ...     summarize_columns(np.ones((3, 1))).totals
-    array([3.])
-    """
-    outer = _summaries.get() if nested else None
-    token = _summaries.set(Summaries(n_threads, {} if outer is None else outer.seen))
-    try:
-        yield
-    finally:
-        _summaries.reset(token)
-
-
-def summarize_columns(table: NDArray[Any]) -> ColumnSummary:
-    """Looks at every value of a table (n, d) once.
-
-    >>> seen = summarize_columns(np.array([[1.0, 2.0], [3.0, -4.0]]))
-    >>> seen.lowest, seen.highest, seen.totals, seen.whole
+    >>> summary = summarize_columns(np.array([[1.0, 2.0], [3.0, -4.0]]))
+    >>> summary.lowest, summary.highest, summary.totals, summary.whole
     (array([ 1., -4.]), array([3., 2.]), array([ 4., -2.]), True)
     """
-    looks = _summaries.get()
-    if looks is None:
-        return _summarize_columns(table, 1)
-    lies = table.__array_interface__
-    key = (lies["data"], table.shape, table.strides, lies["typestr"])
-    if key not in looks.seen:
-        looks.seen[key] = table, _summarize_columns(table, looks.n_threads)
-    return looks.seen[key][1]
+    seen = _summarize_finite(table, n_threads)
+    return seen if seen.finite or not table.size else _observed(table, seen)
 
 
-def _summarize_columns(table: NDArray[Any], n_threads: int) -> ColumnSummary:
+def has_missing(table: NDArray[Any]) -> bool:
+    """Whether an entry is NaN.
+
+    >>> has_missing(np.array([[1.0, np.nan]])), has_missing(np.array([[1.0, np.inf]]))
+    (True, False)
+    """
+    step = max(1, VALUES_A_PIECE // max(1, table.shape[1]))
+    return any(bool(np.isnan(table[start : start + step]).any()) for start in range(0, len(table), step))
+
+
+def _observed(table: NDArray[Any], seen: ColumnSummary) -> ColumnSummary:
+    """The summary of the entries that are not missing, where all of them are finite; otherwise what was seen."""
+    d = table.shape[1]
+    lowest, highest, totals, whole = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d), True
+    step = max(1, VALUES_A_PIECE // d)
+    for start in range(0, len(table), step):
+        block = table[start : start + step]
+        hole = np.isnan(block)
+        if np.isinf(block).any():
+            return seen
+        np.minimum(lowest, np.where(hole, np.inf, block).min(axis=0), out=lowest)
+        np.maximum(highest, np.where(hole, -np.inf, block).max(axis=0), out=highest)
+        values = np.where(hole, 0.0, block)
+        totals += values.sum(axis=0, dtype=float)
+        whole = whole and bool((np.floor(values) == values).all() and np.abs(values).max(initial=0.0) < WHOLE)
+    return ColumnSummary(lowest, highest, totals, False, whole, missing=True)
+
+
+def _summarize_finite(table: NDArray[Any], n_threads: int) -> ColumnSummary:
     d = table.shape[1]
     lowest, highest, totals = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d)
     compiled: Any = compiled_module(warn=False) if table.size else None
@@ -165,8 +158,8 @@ def locate(
     return labels
 
 
-def center_of_columns(X: NDArray[Any], weights: NDArray[Any] | None) -> Floats:
+def center_of_columns(X: NDArray[Any], weights: NDArray[Any] | None, summary: ColumnSummary | None = None) -> Floats:
     """The (weighted) mean of each column; of a constant column exactly its value, so that nothing is left of it."""
-    summary = summarize_columns(X)
+    summary = summarize_columns(X) if summary is None else summary
     mean = summary.totals / len(X) if weights is None else weights @ X / weights.sum()
     return np.where(summary.lowest == summary.highest, X[0].astype(float), mean)

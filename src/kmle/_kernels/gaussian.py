@@ -12,6 +12,8 @@ Floats = NDArray[np.float64]
 
 # With more columns LAPACK is quicker.
 MOST_COLUMNS = 24
+# As mclust names them, in the order that the kernel numbers them.
+COVARIANCE_MODELS = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
 
 
 def gaussian_natural(
@@ -53,6 +55,38 @@ def gaussian_log_normalizer(natural: NDArray[Any], n_columns: int) -> Floats | N
     flat = np.ascontiguousarray(natural, dtype=float).reshape(-1, natural.shape[-1])
     compiled.gaussian_log_normalizer(flat, n_columns, values.reshape(-1))
     return values
+
+
+def structured_natural(
+    models: NDArray[np.int32],
+    counts: NDArray[Any],
+    moments: NDArray[Any],
+    before: NDArray[Any] | None,
+    spread: NDArray[Any],
+    *,
+    smallest: float,
+    rounding: float,
+    n_threads: int = 1,
+) -> tuple[Floats, NDArray[np.bool_]] | None:
+    """Natural parameters (S, k, D) of mixtures under covariance models, numbered as `COVARIANCE_MODELS`, and which
+    mixtures (S,) are safe; None where there is no such kernel.
+
+    Counts are (S, k), moments and the parameters `before`, from which turns begin, (S, k, D). A mixture is not safe,
+    and not computed, if a covariance is close to singular or narrower than the spread.
+    """
+    compiled = compiled_module(warn=False)
+    mixtures, k, order = moments.shape
+    if compiled is None or len(spread) > MOST_COLUMNS:
+        return None
+    natural, safe = np.empty((mixtures * k, order)), np.empty(mixtures, dtype=np.uint8)
+    start = np.empty((0, order)) if before is None else _flat(before)
+    given = np.ascontiguousarray(counts, dtype=float), _flat(moments), start
+    compiled.structured_natural(models, *given, spread, smallest, rounding, n_threads, natural, safe)
+    return natural.reshape(mixtures, k, order), safe.view(bool)
+
+
+def _flat(table: NDArray[Any]) -> Floats:
+    return np.ascontiguousarray(table, dtype=float).reshape(-1, table.shape[-1])
 
 
 def gaussian_step(

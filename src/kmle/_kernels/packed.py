@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from . import reference
 from .backend import compiled_module
 from .centered import Centered
+from .columns import ColumnSummary
 from .margin_bounds import Balls, MarginBounds, Step
 from .row_scores import RowScores
-from .statistics import FEATURES, Clusters, Totals, n_statistics_of
-from .work import Meter, Work
+from .statistics import FEATURES, Clusters, Meter, Totals, Work, n_statistics_of
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -77,12 +77,30 @@ class PackedRows:
 
     def load_shifted(self, table: NDArray[Any], shift: ArrayLike, places: NDArray[np.int32] | None = None) -> None:
         """Takes all rows (n, d), each column less its shift (d,); `places` (n,) says which row comes at each place."""
+        self._load_shifted(table, shift, places, None, None)
+
+    def load_and_summarize(self, table: NDArray[Any], shift: ArrayLike) -> ColumnSummary:
+        """Takes all rows likewise, and says what was seen of the table on the way; totals are not added up."""
+        lowest, highest = np.full(self.n_columns, np.inf), np.full(self.n_columns, -np.inf)
+        finite, whole = self._load_shifted(table, shift, None, lowest, highest)
+        return ColumnSummary(lowest, highest, np.full(self.n_columns, np.nan), finite, whole)
+
+    def _load_shifted(
+        self,
+        table: NDArray[Any],
+        shift: ArrayLike,
+        places: NDArray[np.int32] | None,
+        lowest: Floats | None,
+        highest: Floats | None,
+    ) -> tuple[bool, bool]:
         less = np.ascontiguousarray(shift, dtype=np.float64)
         if table.shape != (self.n_rows, self.n_columns) or less.shape != (self.n_columns,):
             raise ValueError(f"rows of shape {table.shape} are not all of ({self.n_rows}, {self.n_columns}).")
-        if self.n_rows:
-            given = table if table.dtype == np.float32 else np.asarray(table, dtype=np.float64)
-            self.native.load_shifted(given, less, places)
+        if self.n_rows == 0:
+            return True, True
+        given = table if table.dtype == np.float32 else np.asarray(table, dtype=np.float64)
+        finite, whole = self.native.load_shifted(given, less, places, lowest, highest)
+        return bool(finite), bool(whole)
 
     def column(self) -> NDArray[Any]:
         """The only column (n,) where it lies, to be written to and sorted without a copy; `measure` then loads it."""

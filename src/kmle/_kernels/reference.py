@@ -12,6 +12,7 @@ import scipy
 from numpy.typing import NDArray
 
 from .centered import Centered
+from .columns_reference import summarize_columns
 from .margin_bounds import Balls, MarginBounds, Step
 from .row_scores import RowScores
 from .statistics import Clusters, Totals, n_statistics_of, statistics_of
@@ -44,12 +45,22 @@ class PackedRows:
     def load(self, first: int, rows: NDArray[Any]) -> None:
         self._values[first : first + len(rows)] = rows
 
-    def load_shifted(self, table: NDArray[Any], shift: Floats, places: NDArray[np.int32] | None) -> None:
-        """All rows at once, in the order of the places, each column less its shift."""
+    def load_shifted(
+        self,
+        table: NDArray[Any],
+        shift: Floats,
+        places: NDArray[np.int32] | None,
+        lowest: Floats | None,
+        highest: Floats | None,
+    ) -> tuple[bool, bool]:
+        """All rows at once, in the order of the places, each column less its shift; extremes where they are wanted."""
         step = max(1, VALUES_PER_BLOCK // max(table.shape[1], 1))
         for first in range(0, len(table), step):
             rows = slice(first, first + step)
             self._values[rows] = table[rows if places is None else places[rows]] - shift
+        if lowest is None or highest is None:
+            return True, True
+        return summarize_columns(table, lowest, highest, np.zeros_like(lowest))
 
     def column(self) -> NDArray[Any]:
         """The only column, where it lies."""

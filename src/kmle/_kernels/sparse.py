@@ -9,8 +9,7 @@ from . import sparse_reference
 from .backend import compiled_module
 from .packed import components_for, labels_for
 from .row_scores import RowScores
-from .statistics import Clusters, Totals
-from .work import Meter, Work
+from .statistics import Clusters, Meter, Totals, Work
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

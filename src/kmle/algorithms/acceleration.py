@@ -143,10 +143,10 @@ def _moved(problem: LearningProblem, plain: Parameters, vector: Array) -> Parame
     k = int(active.sum())
     natural, log_weights = plain.natural.copy(), plain.log_weights.copy()
     natural[active] = vector[:-k].reshape(k, -1)
-    natural = problem.confined(natural, plain.natural)
     if problem.weights is None:
-        moved = vector[-k:] - vector[-k:].max()
-        log_weights[active] = moved - np.log(np.exp(moved).sum())
+        log_weights[active] = vector[-k:] - vector[-k:].max()
+        log_weights = problem.normalized(log_weights)
+    natural = problem.confined(natural, plain.natural, log_weights)
     return Parameters(natural, log_weights) if problem.legal(natural, active) else None
 
 

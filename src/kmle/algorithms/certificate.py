@@ -7,15 +7,15 @@ from numpy.typing import ArrayLike
 
 from ..engines.statistics import ClusterStatistics
 from ..families.resolution import Asked
-from ..families.sparse import check_sparse, issparse
-from ..families.validation import check_sample_weight
+from ..families.sparse import check_sparse
+from ..families.validation import check_sample_weight, issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Labels
 from ..problem.problem import Parameters, Problem
 from .judging import Moves, single_moves
+from .loop import LEFT, left, steps
 from .soft_em import SoftEM
-from .state import State, steps
-from .tolerance import LEFT, left
+from .state import State
 
 GLOBAL = "global optimum"
 HARTIGAN_STABLE = "Hartigan-stable"
@@ -27,6 +27,8 @@ SOFT_ALGORITHMS = ("em", "sparse-em")
 # Differences of objectives below this share of them are rounding, and so are those of single rows' scores.
 ROUNDING = 1e-11
 ROW_ROUNDING = 1e-9
+# Relative rounding error of a sum of a few products.
+UNIT_ROUNDING = 4 * np.finfo(float).eps
 # Plain EM steps whose gains tell how much is left.
 STEPS = 3
 
@@ -120,11 +122,23 @@ def _stability(problem: Problem, parameters: Parameters, optimum: float | None) 
             f"Not stable: {_rows(moving)} would change component and the parameters gain {max(0.0, gain):.1e} nats."
         )
         return Certificate(NOT_STABLE, message, details)
+    if problem.family.joint:
+        return Certificate(
+            LLOYD_STABLE,
+            "Lloyd-stable: no label changes and the parameters are the best for their labels; moves of single rows are "
+            f"not examined, as components of {problem.family.name} are estimated together.",
+            details,
+        )
     return _single_rows(single_moves(problem, State(updated, objective, after, again)), details)
 
 
 def _error_bound(problem: Problem, parameters: Parameters, statistics: ClusterStatistics) -> float:
     """How far rounding of the statistics may keep the objective below its best for these labels, in nats."""
+    if problem.family.joint:
+        occupied = statistics.counts > 0
+        natural, counts = parameters.natural[occupied], statistics.counts[occupied]
+        sizes = np.einsum("kd,kd->", np.abs(statistics.sums[occupied]), np.abs(natural))
+        return float(2 * UNIT_ROUNDING * (sizes + counts @ np.abs(problem.family.log_normalizer(natural))))
     held = None if problem.weights is None else parameters.log_weights
     return float(problem.cluster_values(statistics.counts, statistics.sums, held).errors.sum())
 

@@ -10,11 +10,11 @@ import numpy as np
 from ..engines.partition import Partition
 from ..engines.statistics import ClusterStatistics
 from ..problem.problem import LearningProblem, Parameters
-from ..seeding.shrinking import shrunk
+from ..problem.shrinking import shrunk
 from .state import NO_LABEL_CHANGED, HalfStep, State
 
-# The kind of half-step that an assignment is.
-LABELS = "labels"
+# The kinds of half-steps: assignments, and the weights that follow once no label changes.
+LABELS, WEIGHTS = "labels", "weights"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class KMLELloyd:
             objective,
             following.statistics,
             following.partition,
-            (*following.trace, HalfStep("weights", objective)),
+            (*following.trace, HalfStep(WEIGHTS, objective)),
         )
 
 
@@ -79,7 +79,7 @@ def deactivate(problem: LearningProblem, parameters: Parameters, statistics: Clu
     if problem.weights is not None or np.all((statistics.counts > 0) == parameters.active):
         return parameters
     log_weights = np.where(statistics.counts > 0, parameters.log_weights, -np.inf)
-    return Parameters(parameters.natural, log_weights - np.log(np.exp(log_weights).sum()))
+    return Parameters(parameters.natural, problem.normalized(log_weights))
 
 
 def handle_empty(
@@ -110,6 +110,6 @@ def _revived(problem: LearningProblem, parameters: Parameters, deactivated: Para
     """One empty component, moved to the row that the others explain worst, beside them."""
     natural, weights = deactivated.natural.copy(), np.exp(deactivated.log_weights)
     seed = shrunk(problem.worst_statistic(deactivated)[None], problem.prior_moment)
-    natural[revived] = problem.estimate(seed)[0]
+    natural[revived] = problem.estimates(np.ones(1), seed, natural[[revived]])[0]
     weights[revived] = np.exp(parameters.log_weights[revived])
-    return Parameters(natural, problem.log_weights(weights / weights.sum()))
+    return problem.within_model(Parameters(natural, problem.log_weights(weights / weights.sum())))

@@ -1,18 +1,40 @@
-"""The only loop: runs any algorithm to its end and returns a Fit."""
+"""The only place where steps are made: `run` takes any algorithm to its end, `steps` makes a few.
+
+When to stop follows from what going on would still gain, estimated from the gains so far (Aitken, 1926; Boehning et
+al., 1994): gains of plain steps shrink by a nearly constant rate r near an optimum, so after a gain g about g r / (1 -
+r) is left.
+"""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 import numpy as np
 
+from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters
-from .state import ITERATION_LIMIT, STOPPED, TOLERANCE_REACHED, Algorithm, Fit, Run
-from .tolerance import Tolerance
+from .lloyd import LABELS
+from .soft_em import ACCELERATED, NEGLIGIBLE, PLAIN
+from .state import ITERATION_LIMIT, STOPPED, TOLERANCE_REACHED, Algorithm, Fit, HalfStep, Run, State
 
 # Steps in a row that gain nothing at all before rounding is taken to be going round in circles.
 IDLE_STEPS = 3
+# "auto" stops where less than this is left to gain, in nats, for all rows together.
+LEFT = 0.1
+# Rates creep towards one as fast modes die out, so more is left than the last rate says: by about this factor.
+CAUTION = 20.0
+# Gains of accelerated and of hard steps are uneven: they are added up over so many steps before they are compared.
+BLOCK = {ACCELERATED: 12, LABELS: 10}
+# Hard algorithms end by themselves when no label changes; only longer tails than this are cut.
+HARD_STEPS = 50
+# Plain steps in a slow direction gain next to nothing: only gains below NEGLIGIBLE are believed before acceleration
+# was tried.
+# Steps that together gain less than this, in nats, have arrived, whatever their kinds and rates: the rest is rounding.
+CONVERGED, CONVERGED_STEPS = 1e-6, 4
+# No rate is believed to be faster or slower than this.
+FASTEST, SLOWEST = 0.2, 0.995
 
 Progress = Callable[[int, float], bool | None]
 # Is given the run so far, and whether it is the last time.
@@ -37,6 +59,22 @@ def watched(progress: Progress) -> Iterator[None]:
         _watcher.reset(token)
 
 
+def steps(algorithm: Algorithm, problem: LearningProblem, state: State, most: int) -> Iterator[State]:
+    """The states after each of up to `most` steps, for short runs; none comes after a finished one."""
+    for _ in range(most):
+        if state.finished is not None:
+            return
+        state = algorithm.step(problem, state)
+        yield state
+
+
+def after_steps(algorithm: Algorithm, problem: LearningProblem, state: State, most: int) -> State:
+    """The state after up to `most` steps."""
+    for following in steps(algorithm, problem, state, most):
+        state = following
+    return state
+
+
 def run(
     algorithm: Algorithm,
     problem: LearningProblem,
@@ -56,54 +94,40 @@ def run(
     given to `watched`. `start` may be a run to go on with; `keep` is given the run after every step, and once more when
     it ends or is cut off. With `by_weight` the components of the outcome come in order of decreasing weight.
     """
-    with problem.undisturbed():
-        now, reason = _run(algorithm, problem, start, max_iter, tol, progress, keep)
-        return finish(algorithm, problem, now, reason, by_weight)
-
-
-def _run(
-    algorithm: Algorithm,
-    problem: LearningProblem,
-    start: Parameters | Run,
-    max_iter: int,
-    tol: float | str,
-    progress: Progress | None,
-    keep: Keep | None,
-) -> tuple[Run, str]:
-    """The last state, and why it is the last."""
     began = time.perf_counter()
     observers = [observer for observer in (progress, _watcher.get()) if observer is not None]
-    if isinstance(start, Run):
-        now = start
-    else:
-        state = algorithm.init(problem, problem.with_prescribed(start))
-        now = Run(state, state.trace)
-    before = now.seconds
-    tolerance = Tolerance(tol, problem.total)
-    reason = now.state.finished
-    try:
-        while reason is None:
-            if now.n_iter >= max_iter:
-                reason = ITERATION_LIMIT
-                break
-            pauses = tolerance.pauses(now.history)
-            following = algorithm.step(problem, now.state.paused() if pauses else now.state)
-            gain = following.objective - now.state.objective
-            now = now.after(following, idle=gain <= 0, seconds=before + time.perf_counter() - began)
-            reason = following.finished
-            if reason is None and algorithm.monotone:
-                ended = now.idle >= IDLE_STEPS or tolerance.reached(now.history, gain, following.expected_gain)
-                reason = TOLERANCE_REACHED if ended else None
+    with problem.undisturbed():
+        if isinstance(start, Run):
+            now = start
+        else:
+            state = algorithm.init(problem, problem.with_prescribed(start))
+            now = Run(state, state.trace)
+        before = now.seconds
+        tolerance = Tolerance(tol, problem.total)
+        reason = now.state.finished
+        try:
+            while reason is None:
+                if now.n_iter >= max_iter:
+                    reason = ITERATION_LIMIT
+                    break
+                pauses = tolerance.pauses(now.history)
+                following = algorithm.step(problem, now.state.paused() if pauses else now.state)
+                gain = following.objective - now.state.objective
+                now = now.after(following, idle=gain <= 0, seconds=before + time.perf_counter() - began)
+                reason = following.finished
+                if reason is None and algorithm.monotone:
+                    ended = now.idle >= IDLE_STEPS or tolerance.reached(now.history, gain, following.expected_gain)
+                    reason = TOLERANCE_REACHED if ended else None
+                if keep is not None:
+                    keep(now, False)
+                answers = [observer(now.n_iter, following.objective) for observer in observers]
+                if reason is None and any(answer is False for answer in answers):
+                    reason = STOPPED
+        finally:
+            # Also after an interruption or a failure: what was reached is not lost.
             if keep is not None:
-                keep(now, False)
-            answers = [observer(now.n_iter, following.objective) for observer in observers]
-            if reason is None and any(answer is False for answer in answers):
-                reason = STOPPED
-    finally:
-        # Also after an interruption or a failure: what was reached is not lost.
-        if keep is not None:
-            keep(now if reason in (None, ITERATION_LIMIT, STOPPED) else now.ended(reason), True)
-    return now, reason
+                keep(now if reason in (None, ITERATION_LIMIT, STOPPED) else now.ended(reason), True)
+        return finish(algorithm, problem, now, reason, by_weight)
 
 
 def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str, by_weight: bool = False) -> Fit:
@@ -114,6 +138,7 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
     if not active.all():
         # Labels count the active components only.
         parameters = Parameters(parameters.natural[active], parameters.log_weights[active])
+        problem = problem.restricted(active)
     partition, statistics = problem.assign(parameters)
     complete = problem.complete_objective(parameters, statistics, partition) - problem.penalty(parameters)
     if state.softened and active.all():
@@ -121,7 +146,7 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
     else:
         soft = problem.log_likelihood(parameters)
     # A stable sort: equal weights keep their order, and with it who wins a tie.
-    order = np.argsort(-parameters.log_weights, kind="stable")
+    order = problem.family.presented(parameters.log_weights, parameters.natural)
     if by_weight and (order[1:] < order[:-1]).any():
         parameters = Parameters(parameters.natural[order], parameters.log_weights[order])
         labels = partition.renumbered(np.argsort(order).astype(np.int32))
@@ -148,3 +173,81 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         prescribed_weights=problem.weights is not None,
         work=problem.meter.work,
     )
+
+
+# When to stop ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """`tol` is "auto", or the gain of a step per row at which to stop; `total` is the number of rows.
+
+    >>> halving = [HalfStep(PLAIN, -(2.0**-i)) for i in range(20)]
+    >>> Tolerance("auto", 100).reached(halving), Tolerance("auto", 100).reached(halving[:4])
+    (True, False)
+    """
+
+    tol: float | str
+    total: float
+
+    def reached(self, history: Sequence[HalfStep], gain: float = 0.0, expected: float = np.inf) -> bool:
+        """Whether to stop after these steps, the last of which gained so much.
+
+        `expected` is what accelerated steps estimate to be left to gain.
+        """
+        if not isinstance(self.tol, str):
+            return self.tol > 0 and gain <= self.tol * self.total
+        if history[-1].kind in (PLAIN, ACCELERATED):
+            return CAUTION * expected < LEFT or self._arrived(history[-5:]) or _converged(history)
+        return sum(step.kind == LABELS for step in history) >= HARD_STEPS and _few_left(history, LABELS)
+
+    @staticmethod
+    def _arrived(recent: Sequence[HalfStep]) -> bool:
+        """Whether three plain steps, after accelerated steps or of next to no gain, leave little to gain."""
+        if len(recent) < 4 or any(step.kind != PLAIN for step in recent[-3:]):
+            return False
+        gains = _gains(recent)
+        tried = any(step.kind == ACCELERATED for step in recent)
+        return CAUTION * left(gains) < LEFT and (tried or bool(gains[-1] < NEGLIGIBLE))
+
+    def pauses(self, history: Sequence[HalfStep]) -> bool:
+        """Whether accelerated steps seem to have arrived, so that plain ones are to tell."""
+        block = history[-BLOCK[ACCELERATED] :]
+        return (
+            isinstance(self.tol, str) and all(s.kind == ACCELERATED for s in block) and _few_left(history, ACCELERATED)
+        )
+
+
+def left(gains: Array) -> float:
+    """What is left to gain after the last two of some gains in a row, by Aitken's rule.
+
+    >>> round(left(np.array([1.0, 0.5])), 6)
+    0.5
+    """
+    before, last = float(gains[-2]), float(gains[-1])
+    if last <= 0:
+        return 0.0
+    rate = min(max(last / before if before > 0 else SLOWEST, FASTEST), SLOWEST)
+    return last * rate / (1 - rate)
+
+
+def _converged(history: Sequence[HalfStep]) -> bool:
+    """Whether the last few steps gained nothing worth a number."""
+    recent = history[-1 - CONVERGED_STEPS :]
+    return len(recent) > CONVERGED_STEPS and bool(recent[-1].objective - recent[0].objective < CONVERGED)
+
+
+def _few_left(history: Sequence[HalfStep], kind: str) -> bool:
+    """Whether two blocks of steps leave little to gain; between steps of a kind there may be others."""
+    size = BLOCK[kind]
+    kinds = (LABELS,) if kind == LABELS else (PLAIN, ACCELERATED)
+    recent = [step for step in history[-3 * (2 * size + 1) :] if step.kind in kinds][-2 * size - 1 :]
+    if len(recent) <= 2 * size:
+        return False
+    gains = _gains(recent).reshape(4, -1).sum(axis=1)
+    # Fast directions may just have come to their end: the halves of the last block tell of the slow ones.
+    return CAUTION * max(left(gains.reshape(2, 2).sum(axis=1)), left(gains[2:])) < LEFT
+
+
+def _gains(history: Sequence[HalfStep]) -> Array:
+    return np.diff([step.objective for step in history])

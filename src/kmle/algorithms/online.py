@@ -16,7 +16,8 @@ from ..engines.statistics import ClusterStatistics
 from ..problem.parts import PartedProblem
 from ..problem.problem import LearningProblem, Parameters, Problem, at_hand
 from .hard_em import HardEM
-from .state import DATA_USED_UP, HalfStep, State, after_steps
+from .loop import after_steps
+from .state import DATA_USED_UP, HalfStep, State
 
 WARM_UP_STEPS = 20
 # Seeds of the orders of rows in parts.
@@ -138,5 +139,9 @@ def absorbed(problem: Problem, batch: Rows | SparseRows, state: State) -> State:
     occupied = total.counts > 0
     natural = parameters.natural.copy()
     moments = total.moments(problem.prior_strength, problem.prior_moment)
-    natural[occupied] = problem.estimate(moments[occupied])
+    if problem.family.joint:
+        counts = np.where(occupied, total.counts + problem.prior_strength, 0.0)
+        natural = problem.estimates(counts, moments, natural)
+    else:
+        natural[occupied] = problem.estimate(moments[occupied])
     return replace(state, parameters=Parameters(natural, problem.log_weights(total.weights())), statistics=total)

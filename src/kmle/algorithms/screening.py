@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
-from ..problem.objective import Values
+from ..problem.model import Values
 from ..problem.problem import LearningProblem
 
 EPSILON = float(np.finfo(float).eps)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
-from ..problem.objective import Values
+from ..problem.model import Values
 from ..problem.problem import LearningProblem, Problem
 from .screening import Screen
 from .state import State

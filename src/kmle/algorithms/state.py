@@ -1,6 +1,6 @@
 """What algorithms carry from step to step, and what a fit returns."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -129,22 +129,6 @@ class Algorithm(Protocol):
         ...
 
 
-def steps(algorithm: Algorithm, problem: LearningProblem, state: State, most: int) -> Iterator[State]:
-    """The states after each of up to `most` steps; none comes after a finished one."""
-    for _ in range(most):
-        if state.finished is not None:
-            return
-        state = algorithm.step(problem, state)
-        yield state
-
-
-def after_steps(algorithm: Algorithm, problem: LearningProblem, state: State, most: int) -> State:
-    """The state after up to `most` steps."""
-    for following in steps(algorithm, problem, state, most):
-        state = following
-    return state
-
-
 @runtime_checkable
 class Remembering(Protocol):
     """An algorithm that carries more than its state from step to step."""
@@ -215,6 +199,8 @@ class Fit:
     """The number of rows, or their total weight."""
     prescribed_weights: bool = False
     """Whether the weights were given rather than learned."""
+    n_frozen: int = 0
+    """How many parameters, weights among them, were held rather than estimated."""
     starts: Starts = field(default_factory=lambda: Starts({"given": 1}, agreeing=1))
     """How many starts were tried, of which kinds, and how many led to the best optimum."""
     resolution: Resolution | None = None
@@ -240,7 +226,7 @@ class Fit:
     @property
     def criteria(self) -> Criteria:
         """AIC, AICc, BIC and ICL on the data of the fit."""
-        free = self.mixture.count_parameters(self.prescribed_weights)
+        free = self.mixture.count_parameters(self.prescribed_weights) - self.n_frozen
         return Criteria(self.log_likelihood, self.complete_log_likelihood, free, self.n)
 
     @property

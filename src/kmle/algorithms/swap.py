@@ -10,10 +10,11 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters
-from ..seeding.shrinking import drawn, seed_candidates
+from ..problem.shrinking import drawn, seed_candidates
 from .hard_em import HardEM
+from .loop import after_steps
 from .single_moves import unbounded
-from .state import TRIALS_USED_UP, State, after_steps
+from .state import TRIALS_USED_UP, State
 
 LLOYD_STEPS = 20
 

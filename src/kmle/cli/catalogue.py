@@ -39,6 +39,7 @@ def families(json: o.Json = False) -> None:
         fixed = ", ".join(entry["needs"] + [f"{name}={value}" for name, value in entry["may_have"].items()])
         table.add_row(entry["name"], entry["data"], ", ".join(entry["parameters"]) + (f" ({fixed})" if fixed else ""))
     terminal.show(table, "", "Fixed parameters follow a colon: --family binomial:trials=10.")
+    terminal.show("Gaussians whose covariances share something have mclust's names: --family gaussian-vev.")
     terminal.show("Columns of different kinds have a family each: --family poisson+gamma+gaussian.")
 
 

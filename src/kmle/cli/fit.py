@@ -11,7 +11,7 @@ import typer
 
 from . import options as o
 from .app import FAILED, Command, app, examples
-from .learning import FitOptions, Outcome, learn, resolved_family
+from .learning import FitOptions, Outcome, learn, resolved_family, with_number
 from .outputs import PLOT_FORMATS, check_checkpoint, check_files, check_table_output, page_name, plot_name
 from .pages import Title, write_fit_report
 from .streaming import check_streamed
@@ -49,6 +49,7 @@ def fit(
     data: o.Data,
     k: K = None,
     family: o.Family = None,
+    noise: o.Noise = False,
     columns: o.Columns = None,
     weights: o.Weights = None,
     ignore_text: o.IgnoreText = False,
@@ -121,9 +122,9 @@ def fit(
         resume,
         resolution=steps,
     )
-    chosen = resolved_family(terminal, family, table)
+    chosen, k = with_number(resolved_family(terminal, family, table), family, k, noise)
     if k is None:
-        outcome = _selected(terminal, table, chosen, options, str(criterion))
+        outcome = _selected(terminal, table, chosen, options, str(criterion), named=family is not None)
     else:
         outcome = learn(terminal, table, chosen, k, options)
     _write(terminal, outcome, table, out, labels, drop_missing)
@@ -146,16 +147,20 @@ def _check_checkpoint(k: int | None, checkpoint: str | None, resume: bool) -> No
 
 
 def _selected(
-    terminal: Terminal, table: Data, family: ExponentialFamily, options: FitOptions, criterion: str
+    terminal: Terminal, table: Data, family: ExponentialFamily, options: FitOptions, criterion: str, named: bool
 ) -> Outcome:
-    """The best number of components by the criterion, and its fit."""
+    """The best number of components by the criterion, and its fit; of Gaussians also the best covariance model."""
     from ..io.table import Table
-    from .select import MOST_COMPONENTS, choose
+    from .select import MOST_COMPONENTS, choose, covariance_models
 
     assert isinstance(table, Table)  # a stream comes with k
     tried = range(1, MOST_COMPONENTS + 1)
-    _, outcome = choose(terminal, table, [family], tried, criterion, options, only_best=True)
+    families = [family] if named else covariance_models(family, table, options)
+    _, outcome = choose(terminal, table, families, tried, criterion, options, only_best=True)
     k, most = outcome.plan.n_components, min(MOST_COMPONENTS, len(table))
+    if len(families) > 1:
+        chosen = outcome.mixture.family.name
+        terminal.note(f"covariances: {chosen}, the best of {len(families)} models by {criterion.upper()}")
     details = f"k: {k}, the best from 1 to {most} by {criterion.upper()} (-k sets another)"
     if k == MOST_COMPONENTS:
         details += f"; it is the largest that was tried, `kmle select -k 1-{2 * MOST_COMPONENTS}` tries more"
@@ -189,7 +194,7 @@ def _write_labels(terminal: Terminal, outcome: Outcome, table: Data, path: str, 
     from ..io.writing import write_batches, write_table
 
     if isinstance(table, Table) and len(outcome.fit.labels) == outcome.n_rows:
-        write_table(path, row_column(table, numbered) | {"label": outcome.fit.labels})
+        write_table(path, row_column(table, numbered) | {"label": outcome.labels})
         return
     with terminal.working("labelling the rows"):
         predict = outcome.mixture.predict

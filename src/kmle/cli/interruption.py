@@ -2,6 +2,8 @@
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -33,3 +35,19 @@ class Interruption:
             raise KeyboardInterrupt
         self.requested = True
         self._terminal.note("stopping after this step; press Ctrl-C again to abort")
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Ctrl-C takes effect at the end of the block; for imports of compiled packages, which print a panic otherwise."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pending: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: pending.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pending:
+            raise KeyboardInterrupt

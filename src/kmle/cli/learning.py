@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .interruption import Interruption
-from .naming import family_from_words, words_from_family
+from .naming import family_from_words, repeated_words, words_from_family
 from .options import SOFT, AlgorithmName, InitName
 from .streaming import ReportedPasses, report_dropped
 from .tables import counted
@@ -90,6 +90,13 @@ class Outcome:
 
         return fitted_estimator(self.plan, self.fit, list(self.columns))
 
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The component of each row, -1 for noise."""
+        from ..estimators.base import without_noise
+
+        return without_noise(self.mixture, self.fit.labels)
+
     def sizes(self) -> NDArray[np.float64] | None:
         """How many rows each component has; None where a stream was too long for labels to be kept."""
         import numpy as np
@@ -115,6 +122,29 @@ def resolved_family(terminal: Terminal, words: str | None, table: Data) -> Expon
     where = "" if first.first_row is None else f" in the first {counted(len(first), 'row')}"
     terminal.note(f"family: {words_from_family(guess.family)}, as {guess.reason}{where} (--family sets another)")
     return guess.family
+
+
+def with_number(
+    family: ExponentialFamily, words: str | None, k: int | None, noise: bool
+) -> tuple[ExponentialFamily, int | None]:
+    """The family of all components, and their number where it is known: a list of families sets it."""
+    from ..families import SHORT_NAMES, ComponentFamilies, Uniform
+    from ..families.component_lists import component_families, with_components
+
+    listed = family.families if isinstance(family, ComponentFamilies) else (family,)
+    counted = words is not None and words.strip() not in SHORT_NAMES and ("*" in words or len(listed) > 1)
+    if counted and words is not None and not isinstance(family, ComponentFamilies):
+        listed = listed * sum(1 for _ in repeated_words(words))
+    if counted and k not in (None, len(listed)):
+        raise ValueError(f"-k is {k} but --family {words} names {len(listed)} components: omit -k")
+    if not counted and k is not None:
+        listed = with_components(listed, k)
+    if noise:
+        listed = (*listed, Uniform(everywhere=True))
+    known = len(listed) if counted or k is not None else None
+    if known is None and len(listed) == 1:
+        return family, None
+    return (component_families(listed) if known else ComponentFamilies(listed)), known
 
 
 def _report_constants(terminal: Terminal, table: Table) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from . import options as o
 from .app import Command, app, examples
+from .interruption import deferred
 from .outputs import check_files, check_table_output
 from .tables import counted
 from .terminal import Terminal, printable
@@ -84,8 +85,9 @@ def sample(
     force: o.Force = False,
 ) -> None:
     """Draw rows from a model."""
-    from ..io.models import read_model
-    from ..io.writing import write_table
+    with deferred():
+        from ..io.models import read_model
+        from ..io.writing import write_table
 
     terminal = Terminal()
     check_table_output(out)

@@ -1,4 +1,6 @@
-"""Families as words on the command line: `gamma`, `binomial:trials=10`, `poisson+gaussian:n_features=2`."""
+"""Families as words on the command line: `gamma`, `binomial:trials=10`, `poisson+gaussian:n_features=2` for columns of
+different kinds, `gaussian*2,uniform` for components of different families.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +16,70 @@ def family_from_words(words: str) -> ExponentialFamily:
 
     >>> family_from_words("binomial:trials=10")
     Binomial(n_features=None, trials=10)
+    >>> family_from_words("gaussian*2,uniform").name
+    'gaussian*2,uniform'
     """
+    from ..families import SHORT_NAMES, resolve
+    from ..families.component_lists import component_families
+
+    if words.strip() in SHORT_NAMES:
+        return resolve(words.strip())
+    components = [_repeated(component) for component in _listed(words)]
+    if len(components) == 1 and "*" not in words:
+        return components[0][0]
+    return component_families(family for same in components for family in same)
+
+
+def _listed(words: str) -> list[str]:
+    """The families of components, which commas part; so do they the fixed parameters of one family.
+
+    >>> _listed("generalized-gaussian:shape=2,location=1,uniform")
+    ['generalized-gaussian:shape=2,location=1', 'uniform']
+    """
+    parts: list[str] = []
+    for part in words.split(","):
+        if parts and "=" in part and ":" not in part:
+            parts[-1] += f",{part}"
+        else:
+            parts.append(part.strip())
+    return parts
+
+
+def repeated_words(words: str) -> list[str]:
+    """The words of each component.
+
+    >>> repeated_words("gaussian*2,uniform")
+    ['gaussian', 'gaussian', 'uniform']
+    """
+    counts = [(part.rpartition("*") if "*" in part else (part, "", "1")) for part in _listed(words)]
+    return [name for name, _, count in counts for _ in range(int(count))]
+
+
+def _repeated(words: str) -> list[ExponentialFamily]:
+    """One family, as often as a number after a star says."""
     from ..families import Product
 
-    blocks = [_single(block.strip()) for block in words.split("+")]
-    return blocks[0] if len(blocks) == 1 else Product(tuple(blocks))
+    name, star, count = words.rpartition("*") if "*" in words else (words, "", "1")
+    if star and not (count.strip().isdecimal() and int(count) >= 1):
+        raise ValueError(f"--family {words}: {count!r} is not a number of components; write gaussian*2,uniform")
+    blocks = [_single(block.strip()) for block in name.split("+")]
+    return [blocks[0] if len(blocks) == 1 else Product(tuple(blocks))] * int(count)
 
 
 def _single(words: str) -> ExponentialFamily:
     from dataclasses import fields
 
-    from ..families import FAMILIES, resolve
+    from ..families.registry import kind_of, resolve, short_names
 
     name, _, tail = words.partition(":")
     if name == "product":
         raise ValueError("columns of different kinds have one family each: write --family poisson+gamma")
-    if name not in FAMILIES:
-        near = get_close_matches(name.lower().replace("_", "-"), FAMILIES, n=1, cutoff=0.5)
+    kind = kind_of(name)
+    if kind is None:
+        near = get_close_matches(name.lower().replace("_", "-"), short_names(), n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"unknown family {name!r}: {hint}`kmle families` lists all")
-    known = [field.name for field in fields(FAMILIES[name])]
+    known = [field.name for field in fields(kind)]
     fixed: dict[str, Any] = {}
     for pair in filter(None, tail.split(",")):
         name_given, sign, value = pair.partition("=")
@@ -42,18 +88,16 @@ def _single(words: str) -> ExponentialFamily:
                 f"--family {words}: {name} has the fixed parameters {', '.join(known)}; write {name}:{known[-1]}=..."
             )
         fixed[name_given.strip()] = _number(words, value)
-    needed = _needed(name, fixed)
+    needed = _needed(kind, fixed)
     if needed:
         raise ValueError(f"--family {name} needs its {needed[0]}: write {name}:{needed[0]}=...")
     return resolve(name, **fixed)
 
 
-def _needed(name: str, fixed: dict[str, Any]) -> list[str]:
+def _needed(kind: type[ExponentialFamily], fixed: dict[str, Any]) -> list[str]:
     from dataclasses import MISSING, fields
 
-    from ..families import FAMILIES
-
-    return [field.name for field in fields(FAMILIES[name]) if field.default is MISSING and field.name not in fixed]
+    return [field.name for field in fields(kind) if field.default is MISSING and field.name not in fixed]
 
 
 def _number(words: str, text: str) -> int | float:

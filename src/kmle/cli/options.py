@@ -47,9 +47,9 @@ class InitName(StrEnum):
 
 
 def _family_names(incomplete: str) -> list[str]:
-    from ..families import FAMILIES
+    from ..families.registry import short_names
 
-    return [name for name in FAMILIES if name.startswith(incomplete)]
+    return [name for name in short_names() if name.startswith(incomplete)]
 
 
 READS = "CSV, TSV, Excel, JSON lines, Parquet, Arrow, NPY or NPZ, gzipped or not; - is standard input."
@@ -136,8 +136,17 @@ Family = Annotated[
         "-f",
         metavar="NAME",
         help="Family from the list of `kmle families`; guessed from the columns by default. Fixed parameters follow "
-        "a colon (binomial:trials=10), columns of different kinds are joined (poisson+gamma).",
+        "a colon (binomial:trials=10), columns of different kinds are joined (poisson+gamma). Commas list the families "
+        "of components (gaussian*2,uniform), which sets their number.",
         autocompletion=_family_names,
+        rich_help_panel=LEARNING,
+    ),
+]
+Noise = Annotated[
+    bool,
+    typer.Option(
+        "--noise",
+        help="Add a component of uniform density over the box of the data; its rows have the label -1.",
         rich_help_panel=LEARNING,
     ),
 ]

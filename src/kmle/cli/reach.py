@@ -25,12 +25,10 @@ class Reach:
 
     def candidate(self, candidate: Any) -> None:
         """One candidate is done; the next fit is of one component more."""
-        if self._best is None:
-            self._first = candidate
         if self._best is None or candidate.value(self._criterion) < self._best.value(self._criterion):
             self._best = candidate
-        order = self._first.criteria.n_parameters
-        self._n_parameters = (candidate.n_components + 1) * (order + 1) - 1
+        k = candidate.n_components + 1
+        self._n_parameters = candidate.fit.mixture.family.n_parameters_for(k) + k - 1
         self._objectives = []
 
     def step(self, objective: float) -> bool:

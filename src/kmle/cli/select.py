@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 # A fit without -k tries up to this many components.
 MOST_COMPONENTS = 10
+# Of Gaussians it compares all covariance models in tables of up to so many rows and columns, and rows times squared
+# columns.
+MOST_ROWS, MOST_COLUMNS, MOST_PRODUCTS = 5000, 15, 25_000
 
 
 @app.command(
@@ -34,6 +37,7 @@ MOST_COMPONENTS = 10
     epilog=examples(
         "kmle select data.csv",
         "kmle select data.csv -k 1-20 --families gamma,log-normal,gaussian --criterion icl",
+        "kmle select data.csv --families gaussians",
         "kmle select data.csv --out best.json --table candidates.csv",
     ),
 )
@@ -42,7 +46,11 @@ def select(
     k: Annotated[str, typer.Option("-k", metavar="1-10", help="Numbers of components: 1-10, or 2,4,8.")] = "1-10",
     families: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="Families to compare; guessed from the columns by default."),
+        typer.Option(
+            metavar="A,B",
+            help="Families to compare; guessed from the columns by default. gaussians stands for all covariance models "
+            "of Gaussians. Semicolons separate sets of families: 'gaussian,uniform;gaussian'.",
+        ),
     ] = None,
     criterion: o.Criterion = o.CriterionName.BIC,
     columns: o.Columns = None,
@@ -90,7 +98,11 @@ def select(
     kinds = (
         [resolved_family(terminal, None, rows)]
         if families is None
-        else [family_from_words(words.strip()) for words in families.split(",")]
+        else [
+            family
+            for words in families.split(";" if ";" in families else ",")
+            for family in _families(words.strip(), rows)
+        ]
     )
     steps = o.resolution_of(resolution)
     options = FitOptions(how, prior=prior, restarts=n_init, seed=seed, jobs=jobs, resolution=steps)
@@ -105,6 +117,32 @@ def select(
         terminal.note(f"wrote {report}")
     if outcome.interrupted:
         raise typer.Exit(FAILED)
+
+
+def _families(words: str, table: Table) -> list[ExponentialFamily]:
+    """One family, or the covariance models for "gaussians"."""
+    from ..estimators.family_candidates import expanded
+    from ..families import resolve
+
+    return [
+        family_from_words(family) if isinstance(family, str) else resolve(family)
+        for family in expanded(words, table.rows)
+    ]
+
+
+def covariance_models(family: ExponentialFamily, table: Table, options: FitOptions) -> list[ExponentialFamily]:
+    """The family itself, or the covariance models of Gaussians where these can be compared in a few seconds."""
+    import numpy as np
+
+    from ..families import Gaussian
+    from ..families.structured_gaussian import MODELS, structured
+
+    n, d = table.rows.shape
+    small = 2 <= d <= MOST_COLUMNS and n <= MOST_ROWS and n * d * d <= MOST_PRODUCTS
+    usual = options.algorithm == o.AlgorithmName.EM and options.init is None and options.restarts == "auto"
+    if type(family) is not Gaussian or not small or not usual or not np.isfinite(table.rows).all():
+        return [family]
+    return [structured(name) for name in MODELS]
 
 
 def _numbers(text: str) -> list[int]:
@@ -137,7 +175,8 @@ def choose(
 
     began = time.perf_counter()
     with Interruption(terminal) as interruption, terminal.working("comparing candidates") as report:
-        reach = Reach(criterion) if only_best and options.algorithm == o.AlgorithmName.EM else None
+        alike = len(families) == 1 and not families[0].has_places
+        reach = Reach(criterion) if only_best and alike and options.algorithm == o.AlgorithmName.EM else None
 
         def step(iteration: int, objective: float) -> bool:
             return not interruption.requested and (reach is None or reach.step(objective))

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .interruption import deferred
 from .options import split_columns
 from .terminal import Terminal
 
@@ -66,7 +67,8 @@ def read(
     Where it `leaves_out` them, columns that number the rows are not used unless --columns names them.
     """
     # Loaded before anything is loaded meanwhile: NumPy must not be loaded by two threads at once.
-    from ..io.reading import read_table
+    with deferred():
+        from ..io.reading import read_table
 
     with terminal.working(f"reading {asked.path}"), _meanwhile(loading, asked.path):
         table = read_table(asked.path, **asked.options(columns, levels))
@@ -88,7 +90,8 @@ def open_table(
     levels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> TableStream:
     """The table as a stream, with notes on its beginning."""
-    from ..io.streaming import open_stream
+    with deferred():
+        from ..io.streaming import open_stream
 
     stream = open_stream(asked.path, **asked.options(columns, levels))
     if leaves_out and asked.columns is None:

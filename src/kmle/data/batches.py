@@ -9,10 +9,11 @@ import numpy as np
 import scipy
 
 from ..families import ExponentialFamily
-from ..families.sparse import as_csr, check_takes_sparse, issparse
-from ..families.validation import as_rows, check_weights, unmasked, unmasked_weights
+from ..families.sparse import as_csr, check_takes_sparse
+from ..families.validation import as_rows, check_weights, issparse, unmasked, unmasked_weights
 from ..numerics.arrays import Array
 from ..numerics.digest import checksum
+from .holes import with_entries
 
 # One batch: rows, or rows and their weights.
 Batch: TypeAlias = Any
@@ -54,11 +55,13 @@ class Chunk:
 
     @property
     def weighty(self) -> "Chunk":
-        """Without rows of no weight, which have no part in learning."""
-        if self.weights is None or self.weights.all():
+        """Without rows of no weight or without any entry, which have no part in learning."""
+        seen: Any = slice(None) if self.weights is None or self.weights.all() else self.weights > 0
+        if not self.sparse and not isinstance(entries := with_entries(self.X), slice):
+            seen = entries if isinstance(seen, slice) else seen & entries
+        if isinstance(seen, slice):
             return self
-        seen = self.weights > 0
-        return Chunk(self.X[seen], self.weights[seen], self.first_row)
+        return Chunk(self.X[seen], None if self.weights is None else self.weights[seen], self.first_row)
 
 
 class Batches:
@@ -195,7 +198,7 @@ def as_chunk(table: Any, weights: Any, first_row: int, family: ExponentialFamily
         check_takes_sparse(family)
         X = as_csr(table)
     else:
-        X = as_rows(family, unmasked(table, first_row))
+        X = as_rows(family, unmasked(table))
     return Chunk(X, None if weights is None else check_weights(weights, X.shape[0], first_row), first_row)
 
 

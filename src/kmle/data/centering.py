@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import shared_summaries, summarize_columns
+from .._kernels import ColumnSummary, has_missing, summarize_columns
 from ..families import ExponentialFamily
 from ..numerics.arrays import Array
 
@@ -48,9 +48,8 @@ class Extent:
     spread: Array
 
     @staticmethod
-    def of(X: Array) -> "Extent":
+    def of(X: Array, summary: ColumnSummary) -> "Extent":
         """That of rows in memory; the middle and the spread (between quartiles) are those of a sample."""
-        summary = summarize_columns(X)
         sample = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLED_ROWS)).astype(np.intp)].astype(float)
         first, middle, third = np.quantile(sample, [0.25, 0.5, 0.75], axis=0)
         return Extent(summary.lowest, summary.highest, np.abs(middle), third - first)
@@ -64,21 +63,63 @@ class Extent:
         )
 
 
-def center_of(family: ExponentialFamily, X: Array, weights: Array | None) -> Array | None:
+def center_of(
+    family: ExponentialFamily, X: Array, weights: Array | None, summary: ColumnSummary | None = None
+) -> Array | None:
     """Where rows are measured from: the family's choice, or one close by that needs no rounding."""
+    if has_missing(X) if summary is None else summary.missing:
+        return data_center(family, X, weights)
     if not all_single(blocks_of(X)):
-        return family.data_center(X, weights)
+        return family.data_center(X, weights, summary)
     center, total, first = None, 0.0, 0
     for block in blocks_of(X):
         own = None if weights is None else weights[first : first + len(block)]
         weight = float(len(block) if own is None else own.sum())
-        with shared_summaries(1):  # which forgets the block
-            added = family.data_center(block.astype(float, copy=False), own) if weight > 0 else None
+        added = family.data_center(block.astype(float, copy=False), own) if weight > 0 else None
         center, total, first = merged_centers(center, total, added, weight), total + weight, first + len(block)
-    return None if center is None else exact_center(family, center, Extent.of(X))
+    if center is None:
+        return None
+    return exact_center(family, center, Extent.of(X, summarize_columns(X) if summary is None else summary))
 
 
-def merged_centers(one: Array | None, weight: float, other: Array | None, added: float) -> Array | None:
+def data_center(
+    family: ExponentialFamily, X: Array, weights: Array | None, summary: ColumnSummary | None = None
+) -> Array | None:
+    """The family's choice of a center (d,) for rows that may have missing entries; None if it has none.
+
+    That of each column follows from the entries it has; of a constant column it is exactly the constant.
+    """
+    if not (has_missing(X) if summary is None else summary.missing):
+        return family.data_center(X, weights, summary)
+    center, totals = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    first = 0
+    for block in blocks_of(X):
+        own = None if weights is None else weights[first : first + len(block)]
+        found = _center_of_entries(family, block.astype(float, copy=False), own)
+        if found is None:
+            return None
+        middle, added = found
+        merged = merged_centers(center, totals, middle, np.maximum(added, 1e-300))
+        assert merged is not None  # both are there
+        center = np.where(totals > 0, merged, middle)
+        totals, first = totals + added, first + len(block)
+    return center
+
+
+def _center_of_entries(family: ExponentialFamily, X: Array, weights: Array | None) -> tuple[Array, Array] | None:
+    """The family's center of the entries of each column (d,), and what they weigh."""
+    seen, shares = ~np.isnan(X), np.ones(len(X)) if weights is None else weights
+    totals = shares @ seen
+    first = X[np.argmax(seen, axis=0), np.arange(X.shape[1])]
+    first = np.where(np.isnan(first), family.support.example(X.shape[1]), first)
+    middle, at_first = family.data_center(np.where(seen, X, first), weights), family.data_center(first[None])
+    if middle is None or at_first is None:
+        return None
+    # Missing entries stand at the first value of their column; what they add to the mean is taken off again.
+    return middle + (shares.sum() - totals) / np.maximum(totals, 1e-300) * (middle - at_first), totals
+
+
+def merged_centers(one: Array | None, weight: Array | float, other: Array | None, added: Array | float) -> Array | None:
     """The middle of both; what they agree on exactly stays so, that nothing is left of a constant column."""
     if one is None or other is None:
         return one if other is None else other
@@ -92,7 +133,7 @@ def exact_center(family: ExponentialFamily, center: Array, extent: Extent) -> Ar
 
     >>> from kmle.families import Gaussian
     >>> X = np.array([[6.0, -3.0], [14.0, 4.0]])
-    >>> exact_center(Gaussian(n_features=2), np.array([10.1, 0.1]), Extent.of(X))
+    >>> exact_center(Gaussian(n_features=2), np.array([10.1, 0.1]), Extent.of(X, summarize_columns(X)))
     array([10.10000038,  0.        ])
     """
     if family.kernel_shift(center) is None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import look_up, summarize_columns, tabulate
+from .._kernels import ColumnSummary, has_missing, look_up, summarize_columns, tabulate
 from .._kernels.columns import locate
 from ..numerics.arrays import Array
 from .line import first_places, multiplicities
@@ -40,7 +40,13 @@ def count_distinct(values: NDArray[Any]) -> int:
     return 1 + int(np.count_nonzero(line[1:] != line[:-1]))
 
 
-def compressed(X: Array, weights: Array | None, n_threads: int = 1, share: float = SHARE) -> Compressed | None:
+def compressed(
+    X: Array,
+    weights: Array | None,
+    n_threads: int = 1,
+    share: float = SHARE,
+    summary: ColumnSummary | None = None,
+) -> Compressed | None:
     """The distinct rows of X in order, or None when there are too many to be worth it: more than a share of all.
 
     >>> few = compressed(np.array([[3.0], [1.0], [3.0], [3.0]]), None)
@@ -51,21 +57,28 @@ def compressed(X: Array, weights: Array | None, n_threads: int = 1, share: float
     sample = X[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)]
     if count_distinct(fingerprints(sample)) > SHARE * len(sample):
         return None
-    return distinct(X, weights, n_threads, share)
+    return distinct(X, weights, n_threads, share, summary)
 
 
-def distinct(X: Array, weights: Array | None, n_threads: int = 1, share: float = 1.0) -> Compressed | None:
+def distinct(
+    X: Array,
+    weights: Array | None,
+    n_threads: int = 1,
+    share: float = 1.0,
+    summary: ColumnSummary | None = None,
+) -> Compressed | None:
     """The same without a sample to decide first."""
     n = len(X)
     if X.shape[1] == 1:
-        summary = summarize_columns(X)
+        summary = summarize_columns(X, n_threads) if summary is None else summary
         low, size = float(summary.lowest[0]), float(summary.highest[0] - summary.lowest[0] + 1)
         if summary.whole and size < TABLE * n + 1024:
             return _tabulated(X, weights, low, int(size), n_threads, share)
         return _along_line(X, weights, n_threads, share)
-    keys = _keys(X)
+    seen = _with_numbers(X)
+    keys = _keys(seen)
     if keys is None:
-        _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
+        _, first, group = np.unique(seen, axis=0, return_index=True, return_inverse=True)
     elif keys.max() < TABLE * n + 1024:
         present = np.zeros(int(keys.max()) + 1, dtype=bool)
         present[keys] = True
@@ -80,6 +93,15 @@ def distinct(X: Array, weights: Array | None, n_threads: int = 1, share: float =
     group = group.ravel()
     totals = np.bincount(group, weights, len(first)).astype(float)
     return Compressed(X[first], totals, lambda values: values[group])
+
+
+def _with_numbers(X: Array) -> Array:
+    """The rows with a number above all others of its column at each missing entry, so that equal rows are equal."""
+    if not has_missing(X):
+        return X
+    hole = np.isnan(X)
+    highest = np.where(hole, -np.inf, X).max(axis=0)
+    return np.where(hole, np.where(np.isfinite(highest), np.floor(highest) + 1, 0.0), X)
 
 
 def fingerprints(rows: Array) -> NDArray[np.uint64]:

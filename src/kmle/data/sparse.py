@@ -40,6 +40,10 @@ class SparseRows:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
+    def filled(self) -> "SparseRows":
+        """The rows themselves: none of their entries is missing."""
+        return self
+
     @cached_property
     def packed(self) -> CompressedRows:
         """The rows as the kernels want them: where they lie."""

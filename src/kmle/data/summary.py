@@ -6,14 +6,14 @@ from operator import add
 
 import numpy as np
 
-from .._kernels import shared_summaries
 from ..families import ExponentialFamily
 from ..families.sparse import check_sparse
-from ..families.validation import check_learnable
+from ..families.validation import check_learnable, check_rows
 from ..numerics.arrays import Array
 from .batches import Chunk
-from .centering import Extent, all_single, blocks_of, centered_exactly, exact_center, merged_centers
+from .centering import Extent, all_single, blocks_of, centered_exactly, data_center, exact_center, merged_centers
 from .distinct import SHARE, compressed, distinct
+from .holes import Holes, family_with_holes, holes_of
 
 # Distinct rows are collected while they are no more than this many numbers: a table that is cheap to send and to keep.
 MOST_NUMBERS = 1 << 21
@@ -53,6 +53,8 @@ class ChunkSummary:
     """None unless single precision holds all rows."""
     checksums: tuple[int, ...] = ()
     """Of each chunk what tells it from others."""
+    holes: Holes | None = None
+    """The missing entries; None for sparse rows."""
 
     def __add__(self, other: "ChunkSummary") -> "ChunkSummary":
         return ChunkSummary(
@@ -60,11 +62,24 @@ class ChunkSummary:
             self.n_rows + other.n_rows,
             self.n_weighty + other.n_weighty,
             self.weight + other.weight,
-            merged_centers(self.middle, self.weight, other.middle, other.weight),
+            merged_centers(self.middle, self._entries, other.middle, other._entries),
             self.table + other.table,
             None if self.extent is None or other.extent is None else self.extent + other.extent,
             self.checksums + other.checksums,
+            None if self.holes is None or other.holes is None else self.holes + other.holes,
         )
+
+    @property
+    def _entries(self) -> Array | float:
+        """How much the entries of each column weigh, about."""
+        if self.holes is None or not self.holes:
+            return self.weight
+        return np.maximum(self.weight * (1 - self.holes.missing / self.holes.n_rows), 1e-300)
+
+    @property
+    def learned_family(self) -> ExponentialFamily:
+        """The family, for rows with missing entries where there are any."""
+        return self.family if self.holes is None else family_with_holes(self.family, self.holes)
 
     @property
     def center(self) -> Array | None:
@@ -91,33 +106,28 @@ class ChunkSummary:
 def summarize_chunk(
     chunk: Chunk, family: ExponentialFamily, columns: list[str] | None, may_compress: bool
 ) -> ChunkSummary:
-    """A examine one chunk; what is not legal there is refused with its row and column."""
-    with shared_summaries(1):
-        return _summarize_chunk(chunk, family, columns, may_compress)
-
-
-def _summarize_chunk(
-    chunk: Chunk, family: ExponentialFamily, columns: list[str] | None, may_compress: bool
-) -> ChunkSummary:
+    """Reads one chunk; what is not legal there is refused with its row and column."""
     family_of_chunk = family.for_data(chunk.X)
     if chunk.sparse:
         return _summarize_sparse(
             Chunk(check_sparse(family_of_chunk, chunk.X, chunk.first_row), chunk.weights), family_of_chunk
         )
-    X = family_of_chunk.check(chunk.X, columns, chunk.first_row)
-    check_learnable(family_of_chunk, X, columns)
+    X, summary = check_rows(family_of_chunk, chunk.X, columns, chunk.first_row, missing=True)
+    check_learnable(family_of_chunk, summary, columns)
+    holes = holes_of(X, summary)
     weighty = Chunk(X, chunk.weights, chunk.first_row).weighty
-    extent = Extent.of(X) if all_single(blocks_of(X)) else None
+    extent = Extent.of(X, summary) if not holes and all_single(blocks_of(X)) else None
     n = len(weighty.X)
     if n == 0:
         return ChunkSummary(
-            family_of_chunk, (len(X),), (0,), 0.0, None, Table(X[:0], np.zeros(0)), extent, (chunk.checksum,)
+            family_of_chunk, (len(X),), (0,), 0.0, None, Table(X[:0], np.zeros(0)), extent, (chunk.checksum,), holes
         )
     weight = _weight(weighty)
-    few = compressed(weighty.X, weighty.weights, share=1.0) if may_compress else None
+    known = summary if weighty.X is X else None
+    few = compressed(weighty.X, weighty.weights, share=1.0, summary=known) if may_compress else None
     table = Table(None, None) if few is None or few.X.size > MOST_NUMBERS else Table(few.X, few.weights)
-    middle = family_of_chunk.data_center(weighty.X.astype(float, copy=False), weighty.weights)
-    return ChunkSummary(family_of_chunk, (len(X),), (n,), weight, middle, table, extent, (chunk.checksum,))
+    middle = data_center(family_of_chunk, weighty.X.astype(float, copy=False), weighty.weights, known)
+    return ChunkSummary(family_of_chunk, (len(X),), (n,), weight, middle, table, extent, (chunk.checksum,), holes)
 
 
 def _summarize_sparse(chunk: Chunk, family_of_chunk: ExponentialFamily) -> ChunkSummary:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import Meter, PackedRows, squares, summarize_columns
+from .._kernels import ColumnSummary, Meter, PackedRows, has_missing, squares, summarize_columns
 from ..families import ExponentialFamily
+from ..families.incomplete import Incomplete
 from ..numerics.arrays import Array, Labels
 from ..numerics.threads import for_each
 from .centering import all_single, blocks_of, center_of, centered_exactly
+from .holes import filled
 
 # Where statistics are needed as an array, they are built in blocks of rows of about this many bytes: small enough that
 # the memory of one block serves the next.
@@ -26,7 +28,7 @@ class Rows:
     """Rows of one family centered. Holds a reference to X and, once a pass asks, one packed copy.
 
     `single` says whether single precision holds what the kernels see of X; None finds out. The `meter` counts the work
-    of all passes over them.
+    of all passes over them. `summary` is that of the columns of X, where it is known.
     """
 
     def __init__(
@@ -38,15 +40,23 @@ class Rows:
         n_threads: int = 1,
         single: bool | None = None,
         meter: Meter | None = None,
+        summary: ColumnSummary | None = None,
     ) -> None:
         self.meter = Meter() if meter is None else meter
         self.family = family
         self.X = X
         self.weights = weights
         self.n_threads = n_threads
-        self.center = center_of(family, X, weights) if center is None else center
+        self.center = center_of(family, X, weights, summary) if center is None else center
         self._single = single
+        self._column_summary = summary
         self.n_statistics = family.n_statistics_for(X.shape[1])
+        # What to take off the columns of X to have those of the kernels; None: that is not all.
+        self._shift: Array | None = None
+        if self.center is not None:
+            self._shift = family.kernel_shift(self.center)
+        elif _are_kernel_columns(family, X[:1]):
+            self._shift = np.zeros(X.shape[1])
 
     def __len__(self) -> int:
         return len(self.X)
@@ -89,7 +99,7 @@ class Rows:
             return False
         if not self._shift.any():
             return True
-        summary = summarize_columns(self.X)
+        summary = self._column_summary or summarize_columns(self.X, self.n_threads)
         return centered_exactly(self._shift, summary.lowest, summary.highest)
 
     def packed_in_order(self, places: NDArray[np.int32], packed: PackedRows | None = None) -> PackedRows:
@@ -104,22 +114,9 @@ class Rows:
         """Whether rows can be packed into the place of others."""
         return self._shift is not None and self.weights is None
 
-    @cached_property
-    def _as_given(self) -> bool:
-        """Whether the columns of the kernels are those of X."""
-        block = self.X[:1]
-        return self.center is None and self.family.kernel_columns(block)[0] is block
-
-    @cached_property
-    def _shift(self) -> Array | None:
-        """What to take off the columns of X to have those of the kernels; None: that is not all."""
-        if self._as_given:
-            return np.zeros(self.X.shape[1])
-        return None if self.center is None else self.family.kernel_shift(self.center)
-
     def _pack(self, places: NDArray[np.int32] | None = None, packed: PackedRows | None = None) -> PackedRows:
         if packed is None:
-            first, features = self.kernel_columns(slice(0, 1))
+            first, features = self.family.kernel_columns(self.centered_rows(slice(0, 1)))
             weights = self.weights if self.weights is None or places is None else self.weights[places]
             packed = PackedRows(
                 len(self.X), first.shape[1], features, weights, self.precision, self.n_threads, self.meter
@@ -243,6 +240,22 @@ class Rows:
         for_each(add, range(len(blocks)), self.n_threads)
         return sum(totals)  # one after the other: no digit depends on the threads
 
+    @cached_property
+    def has_holes(self) -> bool:
+        """Whether entries are missing."""
+        return has_missing(self.X)
+
+    def filled(self) -> "Rows":
+        """The same rows; where entries are missing, of the family for complete rows and with columns' means there.
+
+        They show where rows lie, to find starts; nothing is estimated from them.
+        """
+        if not self.has_holes:
+            return self
+        family, center = self.family.complete if isinstance(self.family, Incomplete) else self.family, self.center
+        X = filled(family, self.X, self.weights)
+        return Rows(family, X, self.weights, center, self.n_threads, None, self.meter)
+
     def raw(self, rows: slice | NDArray[np.intp]) -> Array:
         """Chosen rows as they were given."""
         return self.X[rows]
@@ -260,3 +273,8 @@ class Rows:
     def label_sums(self, labels: Labels, n_components: int) -> tuple[Array, Array]:
         """Counts (k,) and sums (k, D) of given labels."""
         return self.packed.label_sums(labels, n_components)
+
+
+def _are_kernel_columns(family: ExponentialFamily, X: Array) -> bool:
+    """Whether the columns of the kernels are those of X."""
+    return family.kernel_columns(X)[0] is X

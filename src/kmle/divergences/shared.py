@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..families import ExponentialFamily
-from ..families.base import BLOCK_NUMBERS
+from ..families.layout import BLOCK_NUMBERS
 from ..families.support import Angles, Integers, Interval, Support
 from ..mixture import Mixture
 from ..numerics.arrays import Array

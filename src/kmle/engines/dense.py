@@ -6,13 +6,12 @@ exponential family: Bregman hard clustering (Banerjee, Merugu, Dhillon and Ghosh
 
 from weakref import ref
 
-from .._kernels import Centered, Clusters, CompressedRows
+from .._kernels import Centered, CompressedRows
 from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..numerics.arrays import Array
 from .partition import Labelled, Partition, noted
-from .statistics import ClusterStatistics
-from .tally import Tally
+from .statistics import ClusterStatistics, Tally
 
 
 class DenseEngine:
@@ -32,7 +31,11 @@ class DenseEngine:
         if self._tally is None:
             self._tally = Tally(self.rows.packed)
         clusters = self._tally.opened(len(natural))
-        moved = self._moved(natural, bias, clusters, centered)
+        packed = self.rows.packed
+        if isinstance(packed, CompressedRows):
+            moved = packed.hard_pass(natural, bias, clusters)
+        else:
+            moved = packed.hard_pass(natural, bias, clusters, centered=centered)
         if moved or self._partition is None:
             before = None if self._partition is None else ref(self._partition)
             self._partition = Labelled(noted(clusters.labels, len(natural)), before)
@@ -45,13 +48,6 @@ class DenseEngine:
     def soft_pass(self, natural: Array, bias: Array, n_responsibilities: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
         return ClusterStatistics(*self.rows.packed.soft_pass(natural, bias, n_responsibilities))
-
-    def _moved(self, natural: Array, bias: Array, clusters: Clusters, centered: Centered | None) -> int:
-        """How many rows change their cluster."""
-        packed = self.rows.packed
-        if isinstance(packed, CompressedRows):
-            return packed.hard_pass(natural, bias, clusters)
-        return packed.hard_pass(natural, bias, clusters, centered=centered)
 
 
 class SparseEngine(DenseEngine):

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._kernels import Centered
 from ..families import ExponentialFamily
+from ..families.outside import without_outside
 from ..numerics.arrays import Array
 
 # Packed scores whose rounding error may exceed this many nats are computed otherwise, where the family can.
@@ -18,7 +19,7 @@ def score_errors(largest: Array, natural: Array, bias: Array) -> Array:
     """
     active = np.isfinite(bias)
     with np.errstate(invalid="ignore"):
-        size = np.abs(natural) @ largest + np.abs(bias)
+        size = np.abs(natural) @ without_outside(largest) + np.abs(bias)
     return np.asarray(np.finfo(float).eps * np.where(active, size, 0.0))
 
 

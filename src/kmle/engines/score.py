@@ -4,6 +4,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,13 +12,14 @@ from numpy.typing import NDArray
 
 from .._kernels import Centered, ColumnSummary, CompressedRows, PackedRows, RowScores, score_table
 from ..families import ExponentialFamily
-from ..families.sparse import issparse
+from ..families.outside import without_outside
+from ..families.validation import issparse
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
 from ..numerics.threads import for_each
 from .panels.coordinates import Coordinates, uses_panels
 from .panels.kernel import PanelsRows
-from .precision import centered_form, finite, score_errors
+from .precision import centered_form, finite, score_error
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 # Each thread packs and scores blocks of about so many bytes, which stay in the cache between the two.
 BLOCK_BYTES = 1 << 21
 # Calling the kernels takes as long as scoring a few hundred rows; beyond so many rows it does not matter.
-FEWEST_ROWS, MOST_ROWS = 1 << 10, 1 << 15
+FEWEST_ROWS, MOST_ROWS = 1 << 10, 1 << 16
 # Blocks are whole ones of the kernels.
 KERNEL_ROWS = 64
 # Statistics that NumPy computes, and carriers, are computed for so many rows at a time.
@@ -38,8 +40,12 @@ ROW_SCORE_ERROR = 1e-9
 # them would take longer than scoring them.
 TABLE_FROM_COLUMNS, TABLE_COMPONENTS = 32, 32
 
-Check = Callable[[ColumnSummary | None], None]
+Check = Callable[[Array, ColumnSummary | None], None]
 """Raises where rows are not legal; it is given what was seen of them, or None where nothing was."""
+
+
+def unchecked(X: Array, seen: ColumnSummary | None) -> None:
+    """Takes all rows as legal."""
 
 
 class Scorer(ABC):
@@ -54,12 +60,12 @@ class Scorer(ABC):
         """Blocks of rows that are scored together."""
 
     @abstractmethod
-    def label(self, X: Array, labels: NDArray[np.int32]) -> None:
-        """Writes the best component of each row of a block, the lowest index on a tie."""
+    def label(self, X: Array, labels: NDArray[np.int32], check: Check) -> None:
+        """Writes the best component of each row of a block, the lowest index on a tie, after they have been checked."""
 
     @abstractmethod
-    def score(self, X: Array, out: RowScores) -> None:
-        """Fills in what is wanted of each row of a block."""
+    def score(self, X: Array, out: RowScores, check: Check) -> None:
+        """Fills in what is wanted of each row of a block, after they have been checked."""
 
     def score_in_place(
         self, X: "Array | csr_array", labels: NDArray[np.int32] | None, out: RowScores | None
@@ -74,26 +80,34 @@ class Scorer(ABC):
         """Scores of all rows with k(x) added, where they lack it."""
         return out
 
-    def labels(self, X: "Array | csr_array", check: Check = lambda seen: None) -> NDArray[np.int32]:
+    def labels(self, X: "Array | csr_array", check: Check = unchecked) -> NDArray[np.int32]:
         """The best component of each row, (n,), after they have been checked."""
         labels = np.empty(X.shape[0], dtype=np.int32)
         seen, done = self.score_in_place(X, labels, None)
-        check(seen)
-        if done:
-            return labels
-        for_each(lambda block: self.label(_part(X, block), labels[block]), self.blocks(X.shape[0]), self.n_threads, 1)
+        if seen is not None:
+            check(X, seen)
+        if not done:
+            self._block_by_block(X, lambda rows, block: self.label(rows, labels[block], check), check)
         return labels
 
-    def scores(self, X: "Array | csr_array", *names: str, check: Check = lambda seen: None) -> RowScores:
+    def scores(self, X: "Array | csr_array", *names: str, check: Check = unchecked) -> RowScores:
         """What is named of each row, after they have been checked; the scores are log(weight_j p_j(x))."""
         out = RowScores.wanting(names, X.shape[0], self.n_components)
         seen, done = self.score_in_place(X, None, out)
-        check(seen)
+        if seen is not None:
+            check(X, seen)
         if done:
             return self.lifted(X, out)
-        blocks = self.blocks(X.shape[0])
-        for_each(lambda block: self.score(_part(X, block), out.part(block)), blocks, self.n_threads, 1)
+        self._block_by_block(X, lambda rows, block: self.score(rows, out.part(block), check), check)
         return out
+
+    def _block_by_block(self, X: "Array | csr_array", work: Callable[[Array, slice], None], check: Check) -> None:
+        """Calls work(rows, block) for all blocks; checks see a block while it is in the cache."""
+        try:
+            for_each(lambda block: work(_part(X, block), block), self.blocks(X.shape[0]), self.n_threads, 1)
+        except ValueError:
+            check(X, None)  # which names the first row of all that is not legal
+            raise
 
 
 def scorer_of(
@@ -103,7 +117,7 @@ def scorer_of(
     if issparse(X):
         return SparseScorer(family, natural, log_weights, n_threads)
     kind = PanelsScorer if uses_panels(family, X.shape[1]) else PackedScorer
-    return kind(family, natural, log_weights, X.shape[0], n_threads)
+    return kind(family, natural, log_weights, X, n_threads)
 
 
 class SparseScorer(Scorer):
@@ -117,10 +131,12 @@ class SparseScorer(Scorer):
     def blocks(self, n_rows: int) -> Iterator[slice]:
         yield slice(0, n_rows)
 
-    def label(self, X: "csr_array", labels: NDArray[np.int32]) -> None:
+    def label(self, X: "csr_array", labels: NDArray[np.int32], check: Check) -> None:
+        check(X, None)
         CompressedRows(X, n_threads=self._n_threads).label_rows(*self._components, labels)
 
-    def score(self, X: "csr_array", out: RowScores) -> None:
+    def score(self, X: "csr_array", out: RowScores, check: Check) -> None:
+        check(X, None)
         CompressedRows(X, n_threads=self._n_threads).row_scores(*self._components, out)
         if out.has_scores:
             out.lift(self._family.sparse_log_carrier(X))
@@ -130,7 +146,7 @@ class DenseScorer(Scorer):
     """Rows seen from the middle of the components, where digits are kept."""
 
     def __init__(
-        self, family: ExponentialFamily, natural: Array, log_weights: Array, n_rows: int, n_threads: int = 1
+        self, family: ExponentialFamily, natural: Array, log_weights: Array, X: Array, n_threads: int = 1
     ) -> None:
         self.n_components = len(natural)
         self.family, self.n_threads = family, n_threads
@@ -168,23 +184,53 @@ class PackedScorer(DenseScorer):
     """
 
     def __init__(
-        self, family: ExponentialFamily, natural: Array, log_weights: Array, n_rows: int, n_threads: int = 1
+        self, family: ExponentialFamily, natural: Array, log_weights: Array, X: Array, n_threads: int = 1
     ) -> None:
-        super().__init__(family, natural, log_weights, n_rows, n_threads)
-        form = self._with_given_means(centered_form(family, self.natural, log_weights))
-        self._form = finite(form)
-        self._has_own = form is None or bool(form.linear_places)
+        super().__init__(family, natural, log_weights, X, n_threads)
         self._buffers = threading.local()
-        # What of |theta| matters for the rounding of scores that only the family's own densities can help.
-        self._lasting = np.abs(self.natural)
-        if form is not None:
-            lasting = np.zeros_like(self._lasting)
-            lasting[:, list(form.linear_places)] = self._lasting[:, list(form.linear_places)]
-            self._lasting = lasting
+        self._active = np.isfinite(self.bias)
+        self._sizes = np.where(self._active[:, np.newaxis], np.abs(self.natural), 0.0)
+        self._bias_sizes = np.where(self._active, np.abs(self.bias), 0.0)
+        # What to take off the columns of X to have those of the kernels; None: that is not all, or not known yet.
+        self._shift: Array | None = None
+        self._n_columns, self._features = 0, ""
+        if np.isfinite(X[:1]).all() and family.support.first_outsider(X[:1]) is None:
+            self._arrange(X)
+
+    def _arrange(self, X: Array) -> None:
+        """Finds out how the columns of the kernels follow from those of legal rows."""
+        row = X[:1].astype(float)
+        columns, self._features = self.family.kernel_columns(self.seen(row))
+        self._n_columns = columns.shape[1]
+        if self.center is not None:
+            self._shift = self.family.kernel_shift(self.center)
+        elif columns is row:
+            self._shift = np.zeros(X.shape[1])
+
+    @cached_property
+    def _means(self) -> Centered | None:
+        """The components by their means, where the family has such a form."""
+        return self._with_given_means(centered_form(self.family, self.natural, self.log_weights))
+
+    @cached_property
+    def _form(self) -> Centered | None:
+        return finite(self._means)
+
+    @cached_property
+    def _lasting(self) -> Array | None:
+        """What of |theta| matters for the rounding of scores that only the family's own densities can help, (k, D)."""
+        if self._means is None:
+            return self._sizes
+        places = list(self._means.linear_places)
+        if not places:
+            return None
+        lasting = np.zeros_like(self._sizes)
+        lasting[:, places] = self._sizes[:, places]
+        return lasting
 
     def _with_given_means(self, form: Centered | None) -> Centered | None:
         """The form with means as they were given, less the center: a row at a mean is at no distance from it."""
-        shift = self._shift()
+        shift = self._shift if self.center is not None else None
         given = None if form is None or shift is None else centered_form(self.family, self.given, self.log_weights)
         if form is None or shift is None or given is None or given.places is None or not np.isfinite(given.mean).all():
             return form
@@ -197,14 +243,14 @@ class PackedScorer(DenseScorer):
     def score_in_place(
         self, X: "Array | csr_array", labels: NDArray[np.int32] | None, out: RowScores | None
     ) -> tuple[ColumnSummary | None, bool]:
-        shift = self._shift_in_place(X)
-        if shift is None:
+        shift = self._shift
+        if shift is None or not self._scores_in_place(X.shape[1]):
             return None, False
         seen = score_table(X, shift, self.natural, self.bias, labels, out, self.n_threads)
         if seen is None or not seen.finite:
             return seen, False
         largest = np.maximum(np.abs(seen.lowest - shift), np.abs(seen.highest - shift))
-        return seen, bool(score_errors(largest, self.natural, self.bias).max(initial=0.0) <= ROW_SCORE_ERROR)
+        return seen, score_error(largest, self.natural, self.bias) <= ROW_SCORE_ERROR
 
     def lifted(self, X: "Array | csr_array", out: RowScores) -> RowScores:
         if self.family.has_carrier and out.has_scores:
@@ -212,28 +258,19 @@ class PackedScorer(DenseScorer):
             for_each(lambda rows: out.part(rows).lift(self.carriers(X[rows])), blocks, self.n_threads, 1)
         return out
 
-    def _shift_in_place(self, X: Array) -> Array | None:
-        """What to take off rows that are scored where they lie; None where they are better packed."""
-        if X.shape[1] < TABLE_FROM_COLUMNS or self.n_components > TABLE_COMPONENTS:
-            return None
-        with np.errstate(all="ignore"):  # rows may not be legal
-            features = self.family.kernel_columns(X[:1].astype(float))[1]
-        if features != "identity":
-            return None
-        return np.zeros(X.shape[1]) if self._as_given(X) else self._shift()
+    def _scores_in_place(self, n_columns: int) -> bool:
+        """Whether rows are better scored where they lie than packed."""
+        wide = n_columns >= TABLE_FROM_COLUMNS and self.n_components <= TABLE_COMPONENTS
+        return wide and self._features == "identity"
 
-    def label(self, X: Array, labels: NDArray[np.int32]) -> None:
-        packed = self._pack(X)
-        errors = self._errors(packed)
-        spoilt = not errors.max(initial=0.0) <= ROW_SCORE_ERROR
+    def label(self, X: Array, labels: NDArray[np.int32], check: Check) -> None:
+        packed, spoilt = self._pack(X, check)
         packed.label_rows(self.natural, self.bias, labels, self._form if spoilt else None)
         for rows, joint in self._own(X, packed, spoilt):
             labels[rows] = joint.argmax(axis=1)
 
-    def score(self, X: Array, out: RowScores) -> None:
-        packed = self._pack(X)
-        errors = self._errors(packed)
-        spoilt = not errors.max(initial=0.0) <= ROW_SCORE_ERROR
+    def score(self, X: Array, out: RowScores, check: Check) -> None:
+        packed, spoilt = self._pack(X, check)
         form = self._form if spoilt else None
         by_differences = form is not None and form.is_carried
         packed.row_scores(self.natural, self.bias, out, form, by_differences)
@@ -242,43 +279,33 @@ class PackedScorer(DenseScorer):
         for rows, joint in self._own(X, packed, spoilt):
             out.put(rows, joint)
 
-    def _errors(self, packed: PackedRows) -> Array:
-        return score_errors(packed.largest(), self.natural, self.bias)
-
-    def _pack(self, X: Array) -> PackedRows:
-        shift = np.zeros(X.shape[1]) if self._as_given(X) else self._shift()
-        columns, features = self.family.kernel_columns(self.seen(X[:1]))
+    def _pack(self, X: Array, check: Check) -> tuple[PackedRows, bool]:
+        """Rows of a block as the kernels take them, once they are checked; whether rounding may spoil their scores."""
+        if self._shift is None:
+            check(X, None)
+        if not self._features:
+            self._arrange(X)
         # Blocks are of one size but for the last: each thread uses the same memory for all of its own.
         packed: PackedRows | None = getattr(self._buffers, "packed", None)
         if packed is None or packed.n_rows != len(X):
-            packed = self._buffers.packed = PackedRows(len(X), columns.shape[1], features)
-        if shift is not None:
-            packed.load_shifted(X, shift)
+            packed = self._buffers.packed = PackedRows(len(X), self._n_columns, self._features)
+        if self._shift is not None:
+            check(X, packed.load_and_summarize(X, self._shift))
         else:
             for rows in _slices(len(X), ROWS_A_PIECE):
                 packed.load(rows.start, self.family.kernel_columns(self.seen(X[rows]))[0])
-        return packed
-
-    def _as_given(self, X: Array) -> bool:
-        """Whether the columns of the kernels are those of X."""
-        block = X[:1].astype(float)
-        return self.center is None and self.family.kernel_columns(block)[0] is block
-
-    def _shift(self) -> Array | None:
-        """What to take off the columns of X to have those of the kernels; None: that is not all."""
-        return None if self.center is None else self.family.kernel_shift(self.center)
+        return packed, not score_error(packed.largest(), self.natural, self.bias) <= ROW_SCORE_ERROR
 
     def _own(self, X: Array, packed: PackedRows, spoilt: bool) -> Iterator[tuple[NDArray[np.intp], Array]]:
         """Rows whose scores only the family's own densities have, some at a time, and these densities (m, k)."""
-        if not spoilt or not self._has_own:
+        if not spoilt or self._lasting is None:
             return
-        active = np.isfinite(self.bias)
-        factors, bias = self._lasting[active].max(axis=0), np.abs(self.bias[active]).max()
+        factors, bias = self._lasting.max(axis=0), self._bias_sizes.max()
         limit = ROW_SCORE_ERROR / np.finfo(float).eps
-        if factors @ packed.largest() + bias <= limit:
+        if factors @ without_outside(packed.largest()) + bias <= limit:
             return
         for piece in _slices(len(X), ROWS_A_PIECE):
-            t = np.abs(self.family.sufficient_statistic(self.seen(X[piece])))
+            t = without_outside(np.abs(self.family.sufficient_statistic(self.seen(X[piece]))))
             rows = piece.start + np.flatnonzero(~(t @ factors + bias <= limit))
             if len(rows) == 0:
                 continue
@@ -292,23 +319,25 @@ class PanelsScorer(DenseScorer):
     """Gaussians of many columns, by panels of triangular factors."""
 
     def __init__(
-        self, family: ExponentialFamily, natural: Array, log_weights: Array, n_rows: int, n_threads: int = 1
+        self, family: ExponentialFamily, natural: Array, log_weights: Array, X: Array, n_threads: int = 1
     ) -> None:
-        super().__init__(family, natural, log_weights, n_rows, 1)
+        super().__init__(family, natural, log_weights, X, 1)
         self._n_threads, weights = n_threads, np.exp(log_weights)
         mean_statistic = weights @ family.moment_from_natural(self.natural)
         with blas_on_one_thread():
-            self._coordinates = Coordinates(family, mean_statistic, self.natural, n_rows)
+            self._coordinates = Coordinates(family, mean_statistic, self.natural, len(X))
             self._model = self._coordinates.triangles(self.natural, self.bias)
 
     def blocks(self, n_rows: int) -> Iterator[slice]:
         return _slices(n_rows, PANELS_ROWS)
 
-    def label(self, X: Array, labels: NDArray[np.int32]) -> None:
+    def label(self, X: Array, labels: NDArray[np.int32], check: Check) -> None:
+        check(X, None)
         labels[:] = -1
         self._load(X).hard_pass(*self._model, labels)
 
-    def score(self, X: Array, out: RowScores) -> None:
+    def score(self, X: Array, out: RowScores, check: Check) -> None:
+        check(X, None)
         self._load(X).row_scores(*self._model, np.full(len(X), -1, dtype=np.int32), out)
         if self.family.has_carrier and out.has_scores:
             out.lift(self.carriers(X))

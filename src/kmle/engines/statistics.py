@@ -1,10 +1,24 @@
-"""What a pass over the data leaves behind: counts and sums of t for each component. They add."""
+"""What a pass over the data leaves behind: counts and sums of t for each component.
+
+They add, and a `Tally` keeps those of a hard clustering up to date: rows that move are moved from sum to sum, and sums
+are computed afresh before rounding can matter.
+"""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from .._kernels import Clusters
 from ..numerics.arrays import Array
+
+# Sums are gathered afresh after this many passes, those of a cluster whenever it has shrunk to this share of what it
+# was, and all of them always while that costs next to nothing: what rounding leaves behind must stay small beside the
+# sums themselves.
+PASSES = 50
+SHRUNK = 0.1
+SMALL = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -21,9 +35,15 @@ class ClusterStatistics:
     counts: Array
     sums: Array
     score: float
+    units: Array | None = None
+    """What weights are shares of (k,), where groups of rows belong together and count once; None: the counts."""
 
     def __add__(self, other: "ClusterStatistics") -> "ClusterStatistics":
-        return ClusterStatistics(self.counts + other.counts, self.sums + other.sums, self.score + other.score)
+        units = None
+        if self.units is not None or other.units is not None:
+            mine, theirs = (part.counts if part.units is None else part.units for part in (self, other))
+            units = mine + theirs
+        return ClusterStatistics(self.counts + other.counts, self.sums + other.sums, self.score + other.score, units)
 
     @staticmethod
     def zeros(n_components: int, n_statistics: int) -> "ClusterStatistics":
@@ -42,4 +62,79 @@ class ClusterStatistics:
 
     def weights(self) -> Array:
         """The share of each component (k,)."""
-        return self.counts / self.counts.sum()
+        units = self.counts if self.units is None else self.units
+        return units / units.sum()
+
+
+class Summable(Protocol):
+    """Rows that can be added up by label."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_statistics(self) -> int: ...
+    @property
+    def n_values(self) -> int:
+        """How many numbers a pass over all rows reads."""
+        ...
+
+    def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Array, Array]:
+        """Counts and sums of given labels; rows labelled -1 are no one's."""
+        ...
+
+
+class Tally:
+    """The running state of a hard clustering of packed rows."""
+
+    def __init__(self, packed: Summable) -> None:
+        self.packed: Summable | None = packed
+        self._clusters: Clusters | None = None
+        self._peak = np.zeros(0, dtype=np.int64)
+        self._passes = 0
+
+    def opened(self, n_components: int) -> Clusters:
+        """The clusters before a pass; none has a row yet if their number is new."""
+        if self._clusters is None or len(self._clusters.counts) != n_components:
+            assert self.packed is not None  # the new order has come
+            self._clusters = Clusters.empty(self.packed.n_rows, n_components, self.packed.n_statistics)
+            self._peak = self._clusters.sizes.copy()
+        return self._clusters
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether the sums are computed afresh after the coming pass, as they are now and then."""
+        return (self._passes + 1) % PASSES == 0
+
+    def labels_of(self, n_components: int) -> NDArray[np.int32] | None:
+        """The labels of the latest pass with so many components; None if it had another number."""
+        clusters = self._clusters
+        return None if clusters is None or len(clusters.counts) != n_components else clusters.labels
+
+    def reordered(self, places: NDArray[np.int32]) -> None:
+        """Lets go of the rows, which are to come in another order: `places` says which comes at each place."""
+        self.packed = None
+        if self._clusters is not None:
+            self._clusters.labels = self._clusters.labels[places]
+
+    def statistics(self) -> ClusterStatistics:
+        """What the clusters add up to after a pass."""
+        clusters = self._clusters
+        assert clusters is not None  # a pass has been made
+        assert self.packed is not None  # over these
+        regular = self.is_regular
+        self._passes += 1
+        small = self.packed.n_values <= SMALL
+        all_afresh = small or regular
+        afresh = np.full(len(clusters.sizes), True) if all_afresh else self._shrunken(clusters.sizes)
+        if afresh.any():
+            names = np.where(afresh, np.arange(len(afresh)), -1).astype(np.int32)
+            labels = clusters.labels if all_afresh else names[clusters.labels]
+            counts, sums = self.packed.label_sums(labels, len(afresh))
+            clusters.counts[afresh], clusters.sums[afresh] = counts[afresh], sums[afresh]
+            self._peak[afresh] = clusters.sizes[afresh]
+        np.maximum(self._peak, clusters.sizes, out=self._peak)
+        return ClusterStatistics(clusters.counts.copy(), clusters.sums.copy(), 0.0)
+
+    def _shrunken(self, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each cluster (k,) that still has rows has far fewer than at its peak."""
+        return (sizes > 0) & (sizes <= SHRUNK * self._peak)

@@ -1,17 +1,36 @@
-"""The scikit-learn surface: `KMLE`, the hard clusterer, `ExponentialFamilyMixture`, the density model, and `select`."""
+"""The scikit-learn surface: `KMLE`, the hard clusterer, `ExponentialFamilyMixture`, the density model, `select`, and
+estimators that use a mixture: `MixtureClassifier`, `MixtureRegressor`, `MixtureOutlierDetector`.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .classifier import MixtureClassifier
     from .kmle import KMLE
     from .mixture_model import ExponentialFamilyMixture
+    from .outlier_detector import MixtureOutlierDetector
+    from .regressor import MixtureRegressor
     from .selecting import select
 
-__all__ = ["KMLE", "ExponentialFamilyMixture", "select"]
+__all__ = [
+    "KMLE",
+    "ExponentialFamilyMixture",
+    "MixtureClassifier",
+    "MixtureOutlierDetector",
+    "MixtureRegressor",
+    "select",
+]
 
 # Where each name lives; fetched when first asked for, as what is without scikit-learn need not wait for it.
-_MODULES = {"KMLE": "kmle", "ExponentialFamilyMixture": "mixture_model", "select": "selecting"}
+_MODULES = {
+    "ExponentialFamilyMixture": "mixture_model",
+    "KMLE": "kmle",
+    "MixtureClassifier": "classifier",
+    "MixtureOutlierDetector": "outlier_detector",
+    "MixtureRegressor": "regressor",
+    "select": "selecting",
+}
 
 
 def __getattr__(name: str) -> Any:

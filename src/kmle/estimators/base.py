@@ -10,31 +10,38 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._kernels import shared_summaries
 from ..algorithms import Certificate, Fit, certificate
 from ..algorithms.criteria import Criteria
 from ..algorithms.state import ITERATION_LIMIT
 from ..data.batches import as_batches, chunks_of, is_dask, is_streamed
-from ..families import ExponentialFamily, resolve
-from ..families.sparse import check_sparse, issparse
-from ..families.support import PositiveDefinite
-from ..families.validation import as_rows, check_sample_weight, unmasked
+from ..data.holes import with_entries
+from ..data.intervals import as_intervals
+from ..families import ComponentFamilies, ExponentialFamily, Uniform, resolve
+from ..families.registry import FamilyLike
+from ..families.sparse import check_sparse
+from ..families.validation import check_sample_weight, issparse
 from ..mixture import Mixture
+from ..mixture.densities import log_likelihoods, of_rows
+from ..mixture.intervals import reported
 from ..numerics.arrays import Array
 from .arguments import entropy_of, threads_of, weights_of, whole_number
+from .classes import ClassPrediction
 from .learn import check_no_checkpoint, learn
 from .online import legal_rows, opened
 from .plan import SOFT, Plan
+from .tables import names_in, table_of
 
 
-class MixtureEstimator:
+class MixtureEstimator(ClassPrediction, ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
     """Settings are stored as scikit-learn wants it; `fit` makes a `Plan` of them and calls `learn`."""
 
     _algorithms: tuple[str, ...] = ()
-    family: str | ExponentialFamily
+    family: FamilyLike
+    noise: bool
     n_jobs: int | None
     random_state: Any
     weights: str | ArrayLike | None
@@ -50,6 +57,8 @@ class MixtureEstimator:
         y: Any = None,
         sample_weight: ArrayLike | None = None,
         *,
+        labels: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         checkpoint: str | PathLike[str] | None = None,
         resume: bool = False,
     ) -> Self:
@@ -57,14 +66,20 @@ class MixtureEstimator:
 
         Parameters
         ----------
-        X : array (n, d), CSR array, Dask collection or batches
-            The rows. They may come in chunks: a Dask array or DataFrame, a memory map, `Batches`, or an iterable or
-            function that gives batches of rows, or pairs of rows and weights.
+        X : array (n, d), Intervals, CSR array, Dask collection or batches
+            The rows; `Intervals` or a `scipy.stats.CensoredData` where values are censored. They may come in chunks: a
+            Dask array or DataFrame, a memory map, `Batches`, or an iterable or function that gives batches of rows, or
+            pairs of rows and weights.
         y : ignored
             For scikit-learn's pipelines.
         sample_weight : array (n,), default=None
             The weights of the rows; 2 counts a row twice. Weights that sum to less than the number of rows (those of
             positive weight) are relative: they are scaled to sum to it, and scaling all of them changes nothing.
+        labels : array (n,) or (n, k), default=None
+            Known classes of rows: whole numbers with -1 for unknown ones, or names with None. Or prior probabilities of
+            the components for each row, which multiply the weights; only their ratios within a row matter.
+        groups : array (n,), default=None
+            Rows of one group share a component; a group counts once in the weights.
         checkpoint : path, default=None
             A file to which the state of the fit is written every few seconds.
         resume : bool, default=False
@@ -81,9 +96,19 @@ class MixtureEstimator:
             self._fit_stream(X, plan)
             return self
         chunked = is_dask(X) or is_streamed(X)
-        rows: Any = X if chunked else self._table(X, resolve(self.family), reset=True)
+        rows: Any = X if chunked else self._table(X, resolve(plan.family), reset=True)
         columns = self._names() if not chunked else None
-        fit = learn(rows, plan, sample_weight=sample_weight, columns=columns, checkpoint=checkpoint, resume=resume)
+        fit = learn(
+            rows,
+            plan,
+            sample_weight=sample_weight,
+            columns=columns,
+            checkpoint=checkpoint,
+            resume=resume,
+            labels=labels,
+            groups=groups,
+        )
+        self._keep_classes(fit, labels, 0 if chunked else len(rows) if labels is not None else 0)
         if chunked:
             self._know_columns(fit.mixture.family, getattr(X, "columns", None))
         self._take(fit)
@@ -121,7 +146,7 @@ class MixtureEstimator:
         self.result_ = fit
         self.mixture_ = fit.mixture
         self.family_ = fit.mixture.family
-        self.labels_ = fit.labels
+        self.labels_ = without_noise(fit.mixture, fit.labels)
         self.weights_ = fit.mixture.weights
         self.n_iter_ = fit.n_iter
         self.converged_ = fit.converged
@@ -130,6 +155,19 @@ class MixtureEstimator:
         self.notes_ = list(fit.notes)
 
     # Data -------------------------------------------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allows_missing
+        return tags
+
+    @property
+    def _allows_missing(self) -> bool:
+        """Whether the family learns from rows with missing entries; what is no family is refused by `fit`."""
+        try:
+            return resolve(self.family).takes_missing
+        except (TypeError, ValueError):
+            return False
 
     def _know_columns(self, family: ExponentialFamily, columns: Sequence[Any] | None) -> None:
         """What scikit-learn keeps of the columns, for data that it has not seen."""
@@ -140,33 +178,24 @@ class MixtureEstimator:
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
-        X = unmasked(X)
-        matrices = isinstance(family.support, PositiveDefinite)
-        if matrices and np.ndim(X) == 3:
-            X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
-        try:
-            table: Array = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr" if family.sparse else False,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=False,
-            )
-        except ValueError as error:
-            if str(error).startswith(("could not convert", "setting an array element")):
-                as_rows(family, X)  # says which row and column is no number
-            raise
-        return table
+    def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Any:
+        intervals = as_intervals(X)
+        if intervals is not None:
+            if reset:
+                self.n_features_in_ = intervals.shape[1]
+            return intervals
+        return table_of(self, X, family, reset)
 
     def _names(self) -> list[str] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
+        return names_in(self)
 
     def _legal(self, rows: Array) -> Array:
-        """Rows inside the family's support, dense or sparse."""
-        return check_sparse(self.family_, rows) if issparse(rows) else self.family_.check(rows, self._names())
+        """Rows inside the family's support, dense or sparse; what a mixture says of intervals checks them."""
+        if as_intervals(rows) is not None:
+            return rows
+        if issparse(rows):
+            return check_sparse(self.family_, rows)
+        return self.family_.check(rows, self._names(), missing=True)
 
     def _fitted_rows(self, X: ArrayLike) -> Array:
         check_is_fitted(self, "mixture_")
@@ -174,43 +203,56 @@ class MixtureEstimator:
 
     # What follows from the mixture ------------------------------------------------------------------------------------
 
-    def _of_rows(self, method: str, X: Any, dtype: Any, n_columns: int | None = None) -> Any:
+    def _of_rows(self, name: str, X: Any, dtype: Any, n_columns: int | None = None) -> Any:
         """What the mixture says of each row: an array, for Dask data a Dask array, for a stream one array per batch."""
         check_is_fitted(self, "mixture_")
         if is_dask(X):
             from ..problem.dask import by_block  # Dask is an extra
 
-            return by_block(partial(of_block, self.mixture_, method), X, dtype, n_columns)
+            return by_block(partial(of_block, self.mixture_, name), X, dtype, n_columns)
         if is_streamed(X):
             batches = chunks_of(opened(X), self.family_)
-            return (of_block(self.mixture_, method, chunk.X, chunk.first_row) for chunk in batches)
+            return (of_block(self.mixture_, name, chunk.X, chunk.first_row) for chunk in batches)
         n_threads = threads_of(self.n_jobs)
-        with shared_summaries(n_threads):
-            table = self._table(X, self.family_, reset=False)
-            return getattr(self.mixture_, method)(table, n_threads=n_threads, columns=self._names())
+        table = self._table(X, self.family_, reset=False)
+        found = of_rows(self.mixture_, name, table, n_threads, self._names())
+        return without_noise(self.mixture_, found) if name == "labels" else found
 
-    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+    def predict(
+        self, X: ArrayLike, *, labels: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> NDArray[np.intp]:
         """Returns the most probable component of each row.
 
         Parameters
         ----------
-        X : array (n, d), CSR array, Dask collection or batches
+        X : array (n, d), Intervals, CSR array, Dask collection or batches
             The rows.
+        labels : array (n,) or (n, k), default=None
+            Labels of rows whose class is known, as in `fit`.
+        groups : array (n,), default=None
+            Rows of one group share a component.
 
         Returns
         -------
         array of int (n,)
-            The labels; a Dask array for Dask data, one array per batch for a stream.
+            The labels, -1 for noise; a Dask array for Dask data, one array per batch for a stream.
         """
-        return self._of_rows("predict", X, np.intp)
+        if labels is not None or groups is not None:
+            found = reported(self._known_scores(self._fitted_rows(X), labels, groups), "labels")
+            return without_noise(self.mixture_, found)
+        return self._of_rows("labels", X, np.intp)
 
-    def predict_proba(self, X: ArrayLike) -> Array:
+    def predict_proba(self, X: ArrayLike, *, labels: ArrayLike | None = None, groups: ArrayLike | None = None) -> Array:
         """Returns the probability of each component given the row.
 
         Parameters
         ----------
-        X : array (n, d), CSR array, Dask collection or batches
+        X : array (n, d), Intervals, CSR array, Dask collection or batches
             The rows.
+        labels : array (n,) or (n, k), default=None
+            Labels of rows whose class is known, as in `fit`.
+        groups : array (n,), default=None
+            Rows of one group share a component.
 
         Returns
         -------
@@ -218,7 +260,28 @@ class MixtureEstimator:
             The probabilities; a Dask array for Dask data, one array per batch for a stream.
         """
         check_is_fitted(self, "mixture_")
-        return self._of_rows("posterior", X, float, self.mixture_.n_components)
+        if labels is not None or groups is not None:
+            return reported(self._known_scores(self._fitted_rows(X), labels, groups), "shares")
+        return self._of_rows("shares", X, float, self.mixture_.n_components)
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Returns the probability of each component given the row, as features for further steps of a pipeline.
+
+        Parameters
+        ----------
+        X : array (n, d), Intervals, CSR array, Dask collection or batches
+            The rows.
+
+        Returns
+        -------
+        array (n, k)
+            The probabilities; `get_feature_names_out` names the columns.
+        """
+        return self.predict_proba(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.mixture_.n_components
 
     def score_samples(self, X: ArrayLike) -> Array:
         """Returns the log-density of each row.
@@ -233,7 +296,7 @@ class MixtureEstimator:
         array (n,)
             The log-densities; a Dask array for Dask data, one array per batch for a stream.
         """
-        return self._of_rows("log_density", X, float)
+        return self._of_rows("log_sums", X, float)
 
     def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Returns the weighted mean log-density of the rows.
@@ -264,7 +327,7 @@ class MixtureEstimator:
         check_is_fitted(self, "mixture_")
         sums = np.zeros(2)
         for chunk in chunks_of(opened(X) if sample_weight is None else as_batches(X, sample_weight), self.family_):
-            densities = of_block(self.mixture_, "log_density", chunk.X, chunk.first_row)
+            densities = of_block(self.mixture_, "log_sums", chunk.X, chunk.first_row)
             weights = np.ones(len(densities)) if chunk.weights is None else chunk.weights
             sums += weights @ densities, weights.sum()
         return float(sums[0] / sums[1])
@@ -287,11 +350,10 @@ class MixtureEstimator:
         float
             The complete log-likelihood.
         """
-        n_threads = threads_of(self.n_jobs)
-        with shared_summaries(n_threads):
-            rows = self._fitted_rows(X)
-            weights = self._row_weights(sample_weight, rows.shape[0])
-            return self.mixture_.complete_log_likelihood(rows, weights, n_threads)
+        check_is_fitted(self, "mixture_")
+        rows = self._table(X, self.family_, reset=False)
+        weights = self._row_weights(sample_weight, rows.shape[0])
+        return log_likelihoods(self.mixture_, rows, weights, threads_of(self.n_jobs), self._names())[1]
 
     def criteria(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Criteria:
         """Returns AIC, AICc, BIC and ICL on X; lower is better.
@@ -308,16 +370,17 @@ class MixtureEstimator:
         Criteria
             All criteria.
         """
+        check_is_fitted(self, "mixture_")
+        rows = self._table(X, self.family_, reset=False)
+        weights = self._row_weights(sample_weight, rows.shape[0])
         n_threads = threads_of(self.n_jobs)
-        with shared_summaries(n_threads):
-            rows = self._fitted_rows(X)
-            weights = self._row_weights(sample_weight, rows.shape[0])
-            log_likelihood, complete = self.mixture_.log_likelihoods(rows, weights, n_threads)
+        log_likelihood, complete = log_likelihoods(self.mixture_, rows, weights, n_threads, self._names())
         return Criteria(
             log_likelihood=log_likelihood,
             complete_log_likelihood=complete,
-            n_parameters=self.mixture_.count_parameters(prescribed_weights=self.weights is not None),
-            n=rows.shape[0] if weights is None else float(weights.sum()),
+            n_parameters=self.mixture_.count_parameters(prescribed_weights=self.weights is not None)
+            - (self.result_.n_frozen if hasattr(self, "result_") else 0),
+            n=_count(rows, weights),
         )
 
     def aic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -354,6 +417,8 @@ class MixtureEstimator:
             The `kind`, one sentence, and `details` with the numbers.
         """
         rows = self._fitted_rows(X)
+        if as_intervals(rows) is not None:
+            raise ValueError("certify needs exact values: it cannot use intervals")
         weights = weights_of(sample_weight, rows.shape[0])
         fit = getattr(self, "result_", None)
         if fit is not None and fit.mixture is self.mixture_:
@@ -386,6 +451,24 @@ class MixtureEstimator:
         return self.mixture_.sample_joint(n_samples, np.random.default_rng(entropy_of(self.random_state)))
 
 
-def of_block(mixture: Mixture, method: str, X: Any, first_row: int = 0) -> Array:
+def _count(rows: Any, weights: Array | None) -> float:
+    """What the rows weigh that have at least one entry."""
+    seen = slice(None) if issparse(rows) or as_intervals(rows) is not None else with_entries(rows)
+    if weights is not None:
+        return float(weights[seen].sum())
+    return rows.shape[0] if isinstance(seen, slice) else int(seen.sum())
+
+
+def of_block(mixture: Mixture, name: str, X: Any, first_row: int = 0) -> Array:
     """What a mixture says of the rows of one block, dense or sparse, after they have been checked."""
-    return getattr(mixture, method)(legal_rows(mixture.family, X, first_row))
+    found = of_rows(mixture, name, legal_rows(mixture.family, X, first_row))
+    return without_noise(mixture, found) if name == "labels" else found
+
+
+def without_noise(mixture: Mixture, labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels with -1 for rows of the noise component that `noise=True` added, the last one."""
+    family = mixture.family
+    last = family.families[-1] if isinstance(family, ComponentFamilies) else None
+    if not isinstance(last, Uniform) or not last.everywhere:
+        return labels
+    return np.where(labels == mixture.n_components - 1, -1, labels)

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import Fit
+from ..families.structured_gaussian import structure_of
 from ..selection.candidates import Candidate, Selection, best_of
 from ..selection.criteria import CRITERIA
 from .arguments import entropy_of, seed_again, whole_number
 from .family_candidates import Families, FamilyCandidate, admitted, families_of, without_redundant_columns
 from .learn import best_fit
+from .model_table import fitted_models, shares_starts
 from .notes import notes_on
 from .plan import Plan
 from .prepare import generators_of
@@ -65,9 +67,8 @@ def compared(
     admitted_to_all, refused = admitted(asked, X, sample_weight, replace(plan, verbose=0), columns)
     family_candidates, left_out = without_redundant_columns(admitted_to_all)
     tried, untried = _within_rows(sizes, family_candidates)
-    at_once = min(threads, len(family_candidates))
     report = Report(progress, plan.verbose, criterion, len(family_candidates) * len(tried))
-    fitted = _all_fitted(family_candidates, tried, criterion, at_once, max(1, threads // at_once), seed, report)
+    fitted = _all_fitted(family_candidates, tried, criterion, threads, seed, report)
     report.end()
     best = best_of(fitted, criterion)
     if not np.isfinite(best.value(criterion)):
@@ -77,8 +78,8 @@ def compared(
     selection = Selection(tuple(everyone), best, None, criterion, left_out)
     winner = next(family_candidate for family_candidate in admitted_to_all if family_candidate.name == best.name)
     assert best.n_components is not None  # the best has been fitted
-    won = replace(winner.plan, n_components=best.n_components)
-    fit = _refitted(winner, won, threads, seed) if left_out else best.fit
+    won = winner.plan_for(best.n_components)
+    fit = _refitted(winner, won, best.n_components, threads, seed) if left_out else best.fit
     assert fit is not None  # the best has been fitted
     notes = (*notes_on(fit, won, columns, winner.checked.weight_factor), *selection.notes)
     return Comparison(selection, won, replace(fit, notes=notes))
@@ -88,12 +89,18 @@ def _all_fitted(
     family_candidates: list[FamilyCandidate],
     sizes: list[int],
     criterion: str,
-    at_once: int,
-    n_threads: int,
+    threads: int,
     seed: Any,
     report: "Report",
 ) -> list[Candidate]:
-    """The candidates of all families, of several at once where there are threads for it."""
+    """The candidates of all families: covariance models together, others several at once where threads are free."""
+    models = [candidate for candidate in family_candidates if structure_of(candidate.family) is not None]
+    if models and shares_starts(models):
+        together = fitted_models(models, sizes, criterion, threads, seed, report)
+        others = [candidate for candidate in family_candidates if candidate not in models]
+        return together + (_all_fitted(others, sizes, criterion, threads, seed, report) if others else [])
+    at_once = min(threads, len(family_candidates))
+    n_threads = max(1, threads // at_once)
     if at_once == 1:
         several = [
             _fitted(family_candidate, sizes, criterion, n_threads, seed, report)
@@ -114,10 +121,10 @@ def _all_fitted(
             raise
 
 
-def _refitted(winner: FamilyCandidate, plan: Plan, n_threads: int, seed: Any) -> Fit:
+def _refitted(winner: FamilyCandidate, plan: Plan, n_components: int, n_threads: int, seed: Any) -> Fit:
     """The winner on all columns."""
     generators, sampling = generators_of(plan, np.random.default_rng(seed_again(seed)))
-    prepared = winner.prepared(plan.n_components, n_threads, sampling)
+    prepared = winner.prepared(n_components, n_threads, sampling)
     return prepared.completed(best_fit(prepared, plan, generators))
 
 
@@ -148,7 +155,9 @@ def _fitted(
     candidates = []
     for size in report.until_stopped(sizes):
         began = time.perf_counter()
-        own = replace(plan, n_components=size)
+        own = family_candidate.plan_for(size)
+        if family_candidate.families:
+            prepared = family_candidate.prepared(size, n_threads, sampling)
         generators, _ = generators_of(own, np.random.default_rng(seed_again(seed)))
         fit = best_fit(prepared, own, generators)
         # Labels of many fits would take more room than the data; those of the winner are found again.
@@ -156,6 +165,8 @@ def _fitted(
         candidates.append(family_candidate.candidate(fit, size, time.perf_counter() - began))
         report.step(candidates[-1])
     best = best_of(candidates, criterion) if candidates else None
+    if best is not None and best.n_components is not None and family_candidate.families:
+        prepared = family_candidate.prepared(best.n_components, n_threads, sampling)
     return [replace(c, fit=prepared.relabelled(c.fit)) if c is best and c.fit else c for c in candidates]
 
 

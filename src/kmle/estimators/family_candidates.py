@@ -8,17 +8,23 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import Fit
 from ..algorithms.state import ITERATION_LIMIT
-from ..families import ExponentialFamily, resolve
-from ..families.sparse import issparse
+from ..families import ComponentFamilies, ExponentialFamily, resolve
+from ..families.component_lists import with_components
+from ..families.measures import check_comparable
+from ..families.registry import FamilyLike
+from ..families.structured_gaussian import MODELS, structured
+from ..families.validation import issparse
 from ..numerics.arrays import Array
 from ..selection.candidates import Candidate
-from ..selection.measures import check_comparable
 from ..selection.redundancy import allows_fewer_columns, redundant_columns
 from .plan import Plan
 from .prepare import CheckedRows, Prepared, check_rows, prepare_rows
 from .usual import usual_families
 
-Families = Iterable[str | ExponentialFamily] | str | ExponentialFamily
+# The name of all covariance models together.
+GAUSSIANS = "gaussians"
+
+Families = Iterable[FamilyLike] | str | ExponentialFamily
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,14 @@ class FamilyCandidate:
     plan: Plan
     checked: CheckedRows
     columns: Sequence[str] | None
+    families: tuple[ExponentialFamily, ...] = ()
+    """The families of its components, those with parameters in turn; none where all are of one."""
+
+    def plan_for(self, n_components: int) -> Plan:
+        """The plan with so many components, beside those without parameters."""
+        if not self.families:
+            return replace(self.plan, n_components=n_components)
+        return replace(self.plan, family=with_components(self.families, n_components))
 
     @property
     def family(self) -> ExponentialFamily:
@@ -36,12 +50,16 @@ class FamilyCandidate:
         return self.checked.family
 
     def prepared(self, n_components: int, n_threads: int, sampling: np.random.Generator) -> Prepared:
-        """The learning problem, made once for all numbers of components up to this."""
-        return prepare_rows(self.checked, replace(self.plan, n_components=n_components), sampling, n_threads)
+        """The learning problem, made once for all numbers of components up to this where they are of one family."""
+        plan = self.plan_for(n_components)
+        checked = self.checked
+        if self.families:
+            checked = replace(checked, family=resolve(plan.family).for_data(checked.X))
+        return prepare_rows(checked, plan, sampling, n_threads)
 
     def candidate(self, fit: Fit, n_components: int, seconds: float) -> Candidate:
         """A fit as users see it in a selection."""
-        note = _note(fit, n_components)
+        note = _note(fit, self.plan_for(n_components).n_components)
         return Candidate(self.name, self.family, n_components, fit, fit.criteria, seconds, note)
 
 
@@ -57,6 +75,7 @@ def families_of(families: Families | None, X: ArrayLike) -> dict[str, Exponentia
     if families is None:
         families = usual_families(X)
     listed = [families] if isinstance(families, str | ExponentialFamily) else list(families)
+    listed = [each for family in listed for each in expanded(family, X)]
     if not listed:
         raise ValueError("families is empty: name at least one, or omit it to compare the usual ones")
     resolved = [resolve(family) for family in listed]
@@ -69,6 +88,14 @@ def families_of(families: Families | None, X: ArrayLike) -> dict[str, Exponentia
         name if names.count(name) == 1 else _distinguished(family): family
         for name, family in zip(names, resolved, strict=True)
     }
+
+
+def expanded(family: FamilyLike, X: ArrayLike) -> list[FamilyLike]:
+    """ "gaussians" as the covariance models: fourteen, or two in one column."""
+    if not isinstance(family, str) or family != GAUSSIANS:
+        return [family]
+    one_column = np.ndim(X) == 1 or np.shape(X)[1] == 1
+    return [structured(structure) for structure in (("EII", "VII") if one_column else MODELS)]
 
 
 def _distinguished(family: ExponentialFamily) -> str:
@@ -94,9 +121,10 @@ def admitted(
         except (TypeError, ValueError) as error:
             refused.append(Candidate(name, family, None, note=" ".join(str(error).split())))
             continue
+        kinds = family.families if isinstance(family, ComponentFamilies) else ()
         own = replace(plan, family=family)
         own.check(checked.X.shape[0])
-        family_candidates.append(FamilyCandidate(name, own, checked, columns))
+        family_candidates.append(FamilyCandidate(name, own, checked, columns, kinds))
     if not family_candidates:
         raise ValueError(_reasons(refused))
     check_comparable([family_candidate.family for family_candidate in family_candidates])
@@ -122,7 +150,7 @@ def without_redundant_columns(
 
 def _on_rows(family_candidate: FamilyCandidate, rows: Array) -> FamilyCandidate:
     family = resolve(family_candidate.plan.family).for_data(rows)
-    checked = replace(family_candidate.checked, family=family, X=rows)
+    checked = replace(family_candidate.checked, family=family, X=rows, summary=None)
     return replace(family_candidate, checked=checked, columns=None)
 
 

@@ -8,11 +8,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from ..algorithms import Algorithm
 from ..data.batches import Chunk, chunks_of, is_streamed
-from ..families import ExponentialFamily, resolve
+from ..families import resolve
+from ..families.registry import FamilyLike
 from ..families.validation import check_weights
 from ..mixture import Mixture
 from .arguments import weights_of
-from .base import MixtureEstimator
+from .base import MixtureEstimator, without_noise
 from .online import OnlineFit, first_batches, learn_once, opened
 from .plan import HARD, Plan
 from .prepare import check_rows
@@ -25,8 +26,12 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_components : int, default=8
         The maximum number of components; empty ones are removed, see `empty_components`.
-    family : str or ExponentialFamily, default="gaussian"
-        The exponential family, a name or an object of `kmle.families`.
+    family : str, ExponentialFamily or list of them, default="gaussian"
+        The exponential family, a name or an object of `kmle.families`. A list, or a text such as "gaussian*2,uniform",
+        names the family of each component; `n_components` is then not used.
+    noise : bool, default=False
+        Whether to add a component of uniform density over the box of the data, for rows that belong to no other. Its
+        rows have the label -1, and its posterior is the last column.
     algorithm : str or Algorithm, default="k-mle"
         "k-mle", "hard-em", "hartigan", "swap", "exact", "online", or an object of `kmle.algorithms`.
     init : str, array of int (n,) or Mixture, default="auto"
@@ -65,6 +70,15 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Whether to print progress.
     warm_start : bool, default=False
         Whether a further fit starts from the mixture of the last one.
+    component_classes : array (k,), default=None
+        The class of each component, where `fit` has labels; None or -1 for components of no class. By default every
+        class has as many components.
+    frozen : array of int, default=None
+        Components of `init`, a Mixture, whose parameters are held.
+    frozen_weights : array of int, default=None
+        Components of `init` whose weights are held; the others share the rest.
+    update_weights_only : bool, default=False
+        Whether all parameters of `init` are held and only weights are estimated, such as the prevalence of classes.
 
     Attributes
     ----------
@@ -72,11 +86,13 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The mixture. Components come in order of decreasing weight, unless labels, a Mixture, `weights`, `warm_start` or
         `partial_fit` fix another order.
     labels_ : array of int (n,)
-        The component of each row.
+        The component of each row, -1 for noise.
     weights_ : array (k,)
         The weights of the components.
     result_ : Fit
         Likelihoods, criteria, `starts`, `engine`, `removed`, `stop_reason` and more.
+    classes_ : array
+        The classes, where `fit` had labels; `component_classes_` (k,) has the class of each component.
     notes_ : list of str
         Reasons to doubt the fit: few agreeing starts, components with few rows, an iteration limit.
     n_iter_ : int
@@ -103,7 +119,8 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self,
         n_components: int = 8,
         *,
-        family: str | ExponentialFamily = "gaussian",
+        family: FamilyLike = "gaussian",
+        noise: bool = False,
         algorithm: str | Algorithm = "k-mle",
         init: str | ArrayLike | Mixture = "auto",
         weights: str | ArrayLike | None = None,
@@ -119,9 +136,14 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
+        component_classes: ArrayLike | None = None,
+        frozen: ArrayLike | None = None,
+        frozen_weights: ArrayLike | None = None,
+        update_weights_only: bool = False,
     ) -> None:
         self.n_components = n_components
         self.family = family
+        self.noise = noise
         self.algorithm = algorithm
         self.init = init
         self.weights = weights
@@ -137,6 +159,10 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.component_classes = component_classes
+        self.frozen = frozen
+        self.frozen_weights = frozen_weights
+        self.update_weights_only = update_weights_only
 
     def _fit_stream(self, X: Any, plan: Plan) -> None:
         fit, self._online = learn_once(X, plan)
@@ -167,8 +193,8 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
             return self
         if not hasattr(self, "_online"):
             plan = self._plan()
-            table = self._table(X, resolve(self.family), reset=True)
-            self._online = OnlineFit.first(check_rows(table, resolve(self.family), sample_weight, self._names()), plan)
+            table = self._table(X, resolve(plan.family), reset=True)
+            self._online = OnlineFit.first(check_rows(table, resolve(plan.family), sample_weight, self._names()), plan)
             self.family_ = self._online.family
             rows = self._legal(table)
             self.n_iter_ = 0
@@ -178,11 +204,11 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self._online = self._online.after(rows, None if given is None else check_weights(given, rows.shape[0]))
         self.mixture_ = self._online.mixture
         self.weights_ = self.mixture_.weights
-        self.labels_ = self.mixture_.predict(rows)
+        self.labels_ = without_noise(self.mixture_, self.mixture_.predict(rows))
         self.n_iter_ += 1
         return self
 
     def _batches(self, X: Any) -> Iterator[Chunk]:
         if hasattr(self, "_online"):
-            return chunks_of(opened(X), resolve(self.family))
+            return chunks_of(opened(X), self.family_)
         return first_batches(X, self._plan())

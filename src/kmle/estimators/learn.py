@@ -14,15 +14,18 @@ import numpy as np
 from ..algorithms import Fit, run
 from ..algorithms.checkpoint import Checkpoint, CheckpointWriter, generator_of, read, seed_of
 from ..algorithms.loop import finish
-from ..algorithms.state import ITERATION_LIMIT, STOPPED
+from ..algorithms.state import ITERATION_LIMIT, STOPPED, Run
 from ..data.batches import is_streamed
+from ..mixture import Mixture
+from ..problem.problem import Parameters
 from ..search import SAME
 from .arguments import entropy_of, reporter
 from .notes import notes_on
 from .online import learn_once
 from .plan import Plan
-from .prepare import AnyPrepared, prepare
-from .start import start_of
+from .prepare import AnyPrepared, prepare, start_of
+from .prepare_parts import PreparedParts
+from .start_parts import start_of_parts
 
 # Settings that two fits must share for one to go on where the other was.
 SHARED = ("n_components", "n_init", "prior_strength")
@@ -36,12 +39,14 @@ def learn(
     columns: Sequence[str] | None = None,
     checkpoint: str | PathLike[str] | None = None,
     resume: bool = False,
+    labels: Any = None,
+    groups: Any = None,
 ) -> Fit:
     """Fits a mixture to the rows of X.
 
     Parameters
     ----------
-    X : array (n, d), CSR array, Dask collection or batches
+    X : array (n, d), Intervals, CSR array, Dask collection or batches
         The rows.
     plan : Plan
         The settings.
@@ -53,6 +58,10 @@ def learn(
         A file to which the state of the fit is written every few seconds.
     resume : bool, default=False
         Whether to continue from the checkpoint, if the file exists.
+    labels : array (n,) or (n, k), default=None
+        Known classes of rows, or prior probabilities of their components; see `ExponentialFamilyMixture.fit`.
+    groups : array (n,), default=None
+        Rows of one group share a component.
 
     Returns
     -------
@@ -71,10 +80,31 @@ def learn(
         return learn_once(X, plan)[0]
     saved, rng = _opened(plan, checkpoint, resume)
     seed = None if checkpoint is None else seed_of(rng)
-    prepared, generators = prepare(X, plan, sample_weight, columns, rng)
+    prepared, generators = prepare(X, plan, sample_weight, columns, rng, labels, groups)
+    prepared.problem.frozen = plan.frozen_parts
     writer = None if checkpoint is None or seed is None else _writer(Path(checkpoint), plan, saved, seed, prepared)
-    fit = prepared.completed(best_fit(prepared, plan, generators, saved, writer))
-    return replace(fit, notes=tuple(notes_on(fit, plan, columns, prepared.weight_factor)))
+    fit = prepared.completed(held(best_fit(prepared, plan, generators, saved, writer), plan))
+    notes = tuple(notes_on(fit, plan, columns, prepared.weight_factor, prepared.holes))
+    return replace(fit, mixture=fit.mixture.with_columns(_distinct(columns)), notes=notes)
+
+
+def _distinct(columns: Sequence[str] | None) -> Sequence[str] | None:
+    """Names that tell columns apart."""
+    return None if columns is None or len(set(columns)) < len(columns) else columns
+
+
+def held(fit: Fit, plan: Plan) -> Fit:
+    """The fit with frozen parameters exactly as they were given, and their number."""
+    frozen, start = plan.frozen_parts, plan.init if plan.start is None else plan.start
+    if frozen is None or not isinstance(start, Mixture):
+        return fit
+    kept = np.delete(np.arange(plan.n_components), list(fit.removed))
+    same = np.flatnonzero(frozen.natural[kept])
+    natural = np.array(fit.mixture.natural)
+    natural[same] = start.natural[kept[same]]
+    n_weights = int(np.isfinite(frozen.weights[kept]).sum())
+    n_held = len(same) * fit.mixture.family.n_parameters + min(n_weights, len(kept) - 1)
+    return replace(fit, mixture=replace(fit.mixture, natural=natural), n_frozen=n_held)
 
 
 def check_no_checkpoint(checkpoint: str | PathLike[str] | None) -> None:
@@ -94,10 +124,48 @@ def best_fit(
     writer: CheckpointWriter | None = None,
 ) -> Fit:
     """The best fit from all starts; its `starts` are those of all."""
-    fits = _fits(prepared, plan, generators, saved, writer)
+    problem, by_weight = prepared.problem, not (plan.keeps_order or prepared.keeps_order)
+    fits: list[Fit] = []
+    if saved is not None and saved.best is not None:
+        # The starts that a checkpoint has behind it are represented by their best.
+        reason = saved.best.state.finished or ITERATION_LIMIT
+        fits.append(finish(plan.make_algorithm(generators[0]), problem, saved.best, reason, by_weight))
+    for restart, rng in enumerate(generators):
+        if saved is not None and restart < saved.restart:
+            continue
+        start: Parameters | Run
+        if saved is not None and restart == saved.restart:
+            algorithm = plan.make_algorithm(rng)
+            start, starts = saved.resume(algorithm, problem, rng), saved.starts
+        else:
+            with problem.undisturbed():
+                if isinstance(prepared, PreparedParts):
+                    found = start_of_parts(prepared, plan, rng, restart)
+                else:
+                    found = start_of(problem, plan, rng, prepared.used, restart)
+            algorithm = plan.make_algorithm(rng)
+            start, starts = problem.with_prescribed(found.parameters), found.starts
+        fit = run(
+            algorithm,
+            problem,
+            start,
+            max_iter=plan.iteration_limit,
+            tol=plan.tol,
+            progress=reporter(plan.verbose, restart, plan.n_runs),
+            keep=None if writer is None else partial(writer.keep, restart, starts, algorithm, rng),
+            by_weight=by_weight,
+        )
+        fits.append(replace(fit, starts=starts))
+        if plan.verbose:
+            _report_end(fit, prepared.engine)
+        if fit.stop_reason == STOPPED:
+            break
+    return fits[0] if len(fits) == 1 else _best_of(fits)
+
+
+def _best_of(fits: list[Fit]) -> Fit:
+    """The best fit, with the kinds of all starts and how many agree with it."""
     best = max(fits, key=lambda fit: fit.objective)
-    if len(fits) == 1:
-        return best
     kinds = Counter[str]()
     for fit in fits:
         kinds.update(fit.starts.kinds)
@@ -105,65 +173,9 @@ def best_fit(
     return replace(best, starts=replace(best.starts, kinds=dict(kinds), agreeing=agreeing))
 
 
-def _fits(
-    prepared: AnyPrepared,
-    plan: Plan,
-    generators: list[np.random.Generator],
-    saved: Checkpoint | None,
-    writer: CheckpointWriter | None,
-) -> list[Fit]:
-    """The fits from all starts; those that a checkpoint has behind it are represented by their best."""
-    fits: list[Fit] = []
-    if saved is not None and saved.best is not None:
-        reason = saved.best.state.finished or ITERATION_LIMIT
-        algorithm = plan.make_algorithm(generators[0])
-        fits.append(finish(algorithm, prepared.problem, saved.best, reason, by_weight=not plan.keeps_order))
-    for restart, generator in enumerate(generators):
-        if saved is not None and restart < saved.restart:
-            continue
-        going_on = saved if saved is not None and restart == saved.restart else None
-        fits.append(_fit_once(prepared, plan, generator, restart, writer, going_on))
-        if fits[-1].stop_reason == STOPPED:
-            break
-    return fits
-
-
-def _fit_once(
-    prepared: AnyPrepared,
-    plan: Plan,
-    rng: np.random.Generator,
-    restart: int,
-    writer: CheckpointWriter | None,
-    going_on: Checkpoint | None,
-) -> Fit:
-    """One start, learned to its end."""
-    problem = prepared.problem
-    found = None
-    if going_on is None:
-        with problem.undisturbed():
-            found = start_of(problem, plan, rng, prepared.used, restart)
-    algorithm = plan.make_algorithm(rng)
-    if found is not None:
-        begun, starts = problem.with_prescribed(found.parameters), found.starts
-        start: Any = begun
-    else:
-        assert going_on is not None
-        start, starts = going_on.resume(algorithm, problem, rng), going_on.starts
-    fit = run(
-        algorithm,
-        problem,
-        start,
-        max_iter=plan.iteration_limit,
-        tol=plan.tol,
-        progress=reporter(plan.verbose, restart, plan.n_runs),
-        keep=None if writer is None else partial(writer.keep, restart, starts, algorithm, rng),
-        by_weight=not plan.keeps_order,
-    )
-    fit = replace(fit, starts=starts)
-    if plan.verbose:
-        ended = f"{fit.stop_reason} after {fit.n_iter} iterations, {prepared.engine} engine, {fit.seconds:.3f} s"
-        print(f"{ended}; {fit.work}", file=sys.stderr, flush=True)
-    return fit
+def _report_end(fit: Fit, engine: str) -> None:
+    ended = f"{fit.stop_reason} after {fit.n_iter} iterations, {engine} engine, {fit.seconds:.3f} s"
+    print(f"{ended}; {fit.work}", file=sys.stderr, flush=True)
 
 
 # Checkpoints ----------------------------------------------------------------------------------------------------------

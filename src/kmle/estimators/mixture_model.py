@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, DensityMixin
 
 from ..algorithms import Algorithm
-from ..families import ExponentialFamily
+from ..families.registry import FamilyLike
 from ..mixture import Mixture
 from .base import MixtureEstimator
 from .plan import SOFT
@@ -20,8 +20,12 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
     ----------
     n_components : int, default=1
         The maximum number of components; empty ones are removed, see `empty_components`.
-    family : str or ExponentialFamily, default="gaussian"
-        The exponential family, a name or an object of `kmle.families`.
+    family : str, ExponentialFamily or list of them, default="gaussian"
+        The exponential family, a name or an object of `kmle.families`. A list, or a text such as "gaussian*2,uniform",
+        names the family of each component; `n_components` is then not used.
+    noise : bool, default=False
+        Whether to add a component of uniform density over the box of the data, for rows that belong to no other. Its
+        rows have the label -1, and its posterior is the last column.
     algorithm : str or Algorithm, default="em"
         "em", "sparse-em" (only the `n_responsibilities` largest responsibilities of a row count), or an object of
         `kmle.algorithms`.
@@ -61,6 +65,15 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
         Whether to print progress.
     warm_start : bool, default=False
         Whether a further fit starts from the mixture of the last one.
+    component_classes : array (k,), default=None
+        The class of each component, where `fit` has labels; None or -1 for components of no class. By default every
+        class has as many components.
+    frozen : array of int, default=None
+        Components of `init`, a Mixture, whose parameters are held.
+    frozen_weights : array of int, default=None
+        Components of `init` whose weights are held; the others share the rest.
+    update_weights_only : bool, default=False
+        Whether all parameters of `init` are held and only weights are estimated, such as the prevalence of classes.
 
     Attributes
     ----------
@@ -68,11 +81,13 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
         The mixture. Components come in order of decreasing weight, unless labels, a Mixture, `weights` or `warm_start`
         fix another order.
     labels_ : array of int (n,)
-        The component of each row.
+        The component of each row, -1 for noise.
     weights_ : array (k,)
         The weights of the components.
     result_ : Fit
         Likelihoods, criteria, `starts`, `engine`, `removed`, `stop_reason` and more.
+    classes_ : array
+        The classes, where `fit` had labels; `component_classes_` (k,) has the class of each component.
     notes_ : list of str
         Reasons to doubt the fit: few agreeing starts, components with few rows, an iteration limit.
     n_iter_ : int
@@ -98,7 +113,8 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
         self,
         n_components: int = 1,
         *,
-        family: str | ExponentialFamily = "gaussian",
+        family: FamilyLike = "gaussian",
+        noise: bool = False,
         algorithm: str | Algorithm = "em",
         n_responsibilities: int = 2,
         init: str | ArrayLike | Mixture = "auto",
@@ -114,9 +130,14 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
+        component_classes: ArrayLike | None = None,
+        frozen: ArrayLike | None = None,
+        frozen_weights: ArrayLike | None = None,
+        update_weights_only: bool = False,
     ) -> None:
         self.n_components = n_components
         self.family = family
+        self.noise = noise
         self.algorithm = algorithm
         self.n_responsibilities = n_responsibilities
         self.init = init
@@ -132,6 +153,10 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.component_classes = component_classes
+        self.frozen = frozen
+        self.frozen_weights = frozen_weights
+        self.update_weights_only = update_weights_only
 
     def fit_predict(
         self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..algorithms import Fit
 from ..algorithms.certificate import SOFT_ALGORITHMS
 from ..algorithms.state import ITERATION_LIMIT, NEAR_OPTIMUM, Starts
+from ..data.holes import Holes
 from ..families import Poisson
 from ..families.resolution import NARROWEST, NARROWEST_SHAPED
 from ..inspection.diagnostics import OVERLAP
@@ -29,8 +30,12 @@ NAMED = 4
 OVERDISPERSED, ENOUGH_ROWS = 2.0, 20
 
 
-def notes_on(fit: Fit, plan: Plan, columns: Sequence[str] | None, weight_factor: float) -> Iterator[str]:
+def notes_on(
+    fit: Fit, plan: Plan, columns: Sequence[str] | None, weight_factor: float, holes: Holes | None = None
+) -> Iterator[str]:
     """The notes on a fit that followed this plan; its own, on its components, are among them."""
+    if holes is not None:
+        yield from missing_entries(holes)
     missing = plan.n_components - fit.mixture.n_components
     if missing > 0:
         verb = "was" if missing == 1 else "were"
@@ -63,6 +68,26 @@ def _without_rows(fit: Fit) -> Iterator[str]:
         empty = k - len(np.unique(fit.labels))
         if empty > 0:
             yield f"{empty} of {k} components have no rows; their prescribed weights are kept."
+
+
+def missing_entries(holes: Holes) -> Iterator[str]:
+    """How many entries are missing, and in how many patterns.
+
+    >>> from kmle.data.holes import holes_of
+    >>> next(missing_entries(holes_of(np.array([[1.0, np.nan], [2.0, 3.0]]))))
+    '1 of 4 entries (25 %) is missing, in 1 pattern: the fit is that of the entries that are there.'
+    """
+    if not holes:
+        return
+    n, patterns = holes.n_entries, int(holes.patterns.any(axis=1).sum())
+    yield (
+        f"{n} of {holes.n_rows * len(holes.missing)} entries ({100 * n / holes.n_rows / len(holes.missing):.2g} %) "
+        f"{'is' if n == 1 else 'are'} missing, in {patterns} pattern{'s' * (patterns > 1)}: the fit is that of the "
+        "entries that are there."
+    )
+    if holes.n_empty:
+        rows = "1 row has" if holes.n_empty == 1 else f"{holes.n_empty} rows have"
+        yield f"{rows} no entry at all: nothing is learned from such rows, and their posterior is the weights."
 
 
 def relative_weights(fit: Fit, factor: float) -> Iterator[str]:
@@ -143,7 +168,7 @@ def overdispersion(fit: Fit, problem: LearningProblem) -> Iterator[str]:
     scores = sample.scores(parameters)
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares *= (1.0 if sample.rows.weights is None else sample.rows.weights[:, None]) / shares.sum(axis=1, keepdims=True)
-    ratio = _dispersion(sample.rows.X, shares)
+    ratio = _dispersion(sample.rows.filled().X, shares)
     if ratio > OVERDISPERSED and sample.total >= ENOUGH_ROWS:
         yield (
             f"Within components the counts vary {ratio:.1f} times as much as Poisson distributions do: try the "
@@ -188,7 +213,9 @@ def rounded_columns(fit: Fit, names: Sequence[str] | None) -> Iterator[str]:
     if resolution is None or spread is None:
         return
     # Columns of a product that have no scale have no spread either.
-    coarse = np.flatnonzero((resolution.coarse_steps > 0) & (spread > 0))
+    # Components of different families have one each.
+    widest = spread.reshape(-1, len(resolution.steps)).max(axis=0)
+    coarse = np.flatnonzero((resolution.coarse_steps > 0) & (widest > 0))
     if len(coarse):
         shaped = spread is resolution.shaped_spread
         message = f"no component is narrower than {NARROWEST_SHAPED if shaped else NARROWEST} steps"

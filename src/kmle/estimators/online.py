@@ -14,15 +14,15 @@ from ..data.batches import Batches, Chunk, chunks_of, with_large_first
 from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..families import ExponentialFamily, resolve
-from ..families.sparse import check_sparse, issparse
+from ..families.sparse import check_sparse
+from ..families.validation import issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..problem.problem import Problem
 from .arguments import entropy_of
 from .notes import notes_on
 from .plan import Plan
-from .prepare import CheckedRows, check_rows
-from .start import start_of
+from .prepare import CheckedRows, check_rows, start_of
 
 # The first batch of a stream has at least so many rows for each component.
 ROWS_PER_COMPONENT = 10
@@ -129,4 +129,4 @@ def learn_once(X: Any, plan: Plan) -> tuple[Fit, OnlineFit]:
 
 def legal_rows(family: ExponentialFamily, X: Any, first_row: int = 0) -> Array:
     """Rows inside the family's support, dense or sparse."""
-    return check_sparse(family, X, first_row) if issparse(X) else family.check(X, first_row=first_row)
+    return check_sparse(family, X, first_row) if issparse(X) else family.check(X, first_row=first_row, missing=True)

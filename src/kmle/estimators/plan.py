@@ -7,14 +7,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..algorithms import Algorithm, Exact, HardEM, Hartigan, KMLELloyd, Online, SoftEM, Swap
 from ..engines.choose import ENGINES
-from ..families import ExponentialFamily
+from ..families import ComponentFamilies, ExponentialFamily, resolve
+from ..families.registry import FamilyLike, families_of_components
 from ..families.resolution import Asked
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..problem.model import Frozen
 from ..seeding import SEEDINGS
 from .arguments import threads_of, whole_number
 
@@ -26,6 +28,10 @@ MAX_ITER = {"hard": 300, "soft": 1000}
 ONE_START = ("exact",)
 # Algorithms that make few passes: a search for the best start would make more.
 NO_SEARCH = ("exact", "online")
+# Algorithms that value clusters one by one, which components that are estimated together do not allow.
+SINGLE_CLUSTERS = ("hartigan", "swap", "exact")
+# Algorithms in which components of the start can be held.
+MAY_FREEZE = ("k-mle", "hard-em", "em", "sparse-em")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +43,8 @@ class Plan:
     """
 
     n_components: int
-    family: str | ExponentialFamily = "gaussian"
+    """All components, also those of a list of families and that for noise."""
+    family: FamilyLike = "gaussian"
     algorithm: str | Algorithm = "em"
     init: str | ArrayLike | Mixture = "auto"
     weights: str | ArrayLike | None = None
@@ -53,10 +60,26 @@ class Plan:
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
+    component_classes: ArrayLike | None = None
+    frozen: ArrayLike | None = None
+    frozen_weights: ArrayLike | None = None
+    update_weights_only: bool = False
+    noise: bool = False
+    """Whether to add a component for noise; the family has it from then on."""
     start: Mixture | None = None
     """The mixture of an earlier fit to go on from (`warm_start`)."""
     soft: bool | None = None
     """Whether rows are shared between components, where `algorithm` is an object."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.noise, bool | np.bool_):
+            raise ValueError(f"noise is {self.noise!r}: it must be True or False")
+        whole_number("n_components", self.n_components, 1)
+        family, n_components = families_of_components(self.family, self.n_components, bool(self.noise))
+        if isinstance(family, ComponentFamilies):
+            object.__setattr__(self, "family", family)
+        object.__setattr__(self, "n_components", n_components)
+        object.__setattr__(self, "noise", False)
 
     @property
     def algorithm_name(self) -> str:
@@ -141,6 +164,23 @@ class Plan:
                 "use fewer components"
             )
         self._check_names()
+        self._check_family(resolve(self.family))
+        if self.frozen_parts is not None and self.algorithm_name not in MAY_FREEZE:
+            raise ValueError(
+                f"algorithm={self.algorithm_name!r} cannot hold components: use one of {', '.join(MAY_FREEZE)}"
+            )
+        if self.frozen_parts is not None and self.prescribed_weights is not None and self.frozen_weights is not None:
+            raise ValueError("weights prescribe all weights: leave frozen_weights out")
+
+    def _check_family(self, family: ExponentialFamily) -> None:
+        """Refuses algorithms that value clusters one by one where components are estimated together."""
+        if family.joint and self.algorithm_name in SINGLE_CLUSTERS:
+            raise ValueError(
+                f"algorithm={self.algorithm_name!r} values clusters one by one, but components of {family.name} are "
+                "estimated together: use 'k-mle', 'hard-em', 'em' or 'sparse-em'"
+            )
+        if family.joint and self.frozen_parts is not None:
+            raise ValueError(f"components of {family.name} are estimated together: none of them can be frozen")
 
     def _check_names(self) -> None:
         if self.empty_components not in ("drop", "reseed"):
@@ -197,6 +237,45 @@ class Plan:
         if not np.isfinite(weights).all() or (weights <= 0).any() or abs(weights.sum() - 1) > 1e-6:
             raise ValueError(f"weights must be positive and sum to one; their sum is {weights.sum():.6g}")
         return weights / weights.sum()
+
+    @cached_property
+    def frozen_parts(self) -> Frozen | None:
+        """Which parameters and weights of the start are held; None where all are estimated."""
+        if self.frozen is None and self.frozen_weights is None and not self.update_weights_only:
+            return None
+        start = self.init if self.start is None else self.start
+        if not isinstance(start, Mixture):
+            raise ValueError(
+                "frozen, frozen_weights and update_weights_only hold parts of a start: give init a Mixture"
+            )
+        natural = self._chosen("frozen", self.frozen)
+        if self.update_weights_only:
+            natural[: start.n_components] = True
+        held = self._chosen("frozen_weights", self.frozen_weights)
+        for name, chosen in (("frozen", natural), ("frozen_weights", held)):
+            if (beyond := np.flatnonzero(chosen[start.n_components :])).size:
+                raise ValueError(
+                    f"{name} has {start.n_components + beyond[0]}, but init has {start.n_components} components"
+                )
+        weights = np.full(self.n_components, np.nan)
+        weights[held] = start.weights[held[: start.n_components]]
+        if held.any() and not held.all() and not weights[held].sum() < 1:
+            raise ValueError("frozen_weights leave nothing for the other components: their weights sum to one")
+        return Frozen(natural, weights)
+
+    def _chosen(self, name: str, indices: ArrayLike | None) -> NDArray[np.bool_]:
+        """Which components (k,) a list of indices names."""
+        chosen = np.zeros(self.n_components, dtype=bool)
+        if indices is None:
+            return chosen
+        places = np.atleast_1d(np.asarray(indices))
+        if places.size and (places.ndim != 1 or not np.issubdtype(places.dtype, np.integer)):
+            raise ValueError(f"{name} is {indices!r}: it must be indices of components")
+        for place in places.tolist():
+            if not 0 <= place < self.n_components:
+                raise ValueError(f"{name} has {place}: components are numbered from 0 to {self.n_components - 1}")
+        chosen[places.astype(np.intp)] = True
+        return chosen
 
     def make_algorithm(self, rng: np.random.Generator) -> Algorithm:
         """The algorithm, ready to run once."""

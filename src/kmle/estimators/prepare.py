@@ -1,37 +1,39 @@
-"""From data and a plan to a learning problem, in memory or in chunks: every row is checked on the way."""
+"""From data and a plan to a learning problem and to where learning begins: every row is checked on the way."""
 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._kernels import shared_summaries
-from ..algorithms import Fit
-from ..data.batches import as_batches, is_dask, is_streamed
+from .._kernels import ColumnSummary
+from ..algorithms import Fit, Starts
+from ..data.batches import is_dask, is_streamed
 from ..data.distinct import Compressed, compressed
-from ..data.summary import ChunkSummary, summarize_chunk
+from ..data.holes import Holes, family_with_holes, holes_of, with_entries
+from ..data.intervals import as_intervals
 from ..families import ExponentialFamily, resolve
-from ..families.sparse import check_sparse, issparse
-from ..families.validation import as_rows, check_learnable, check_sample_weight, relative_factor
+from ..families.incomplete import Incomplete
+from ..families.sparse import check_sparse
+from ..families.validation import as_rows, check_entries, check_learnable, check_sample_weight, issparse
+from ..families.validation import check_rows as check_values_of
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from ..numerics.digest import digest, merged
-from ..problem.chunked import ChunkedProblem, Chunks
-from ..problem.pieces import Settings, Task
-from ..problem.problem import LearningProblem, Problem
-from ..problem.stream import StreamedChunks
+from ..numerics.digest import digest
+from ..problem.problem import LearningProblem, Parameters, Problem
+from ..search import Found, search
+from ..seeding import SEEDINGS
+from ..seeding.partitions import single_start
 from .arguments import weights_of
+from .chunks import PreparedChunks, check_chunks, prepare_chunks
 from .notes import overfit_notes
 from .plan import Plan
+from .prepare_parts import PreparedParts, prepare_parts
 
 # Which rows a fit learns from: all, or those of positive weight.
 Used: TypeAlias = slice | NDArray[np.bool_]
-# Algorithms that go from row to row.
-IN_MEMORY_ONLY = ("hartigan", "exact")
 
 
 # Rows in memory -------------------------------------------------------------------------------------------------------
@@ -46,25 +48,36 @@ class CheckedRows:
     weights: Array | None
     weight_factor: float = 1.0
     """What sample weights were multiplied by, to count rows."""
+    summary: ColumnSummary | None = None
+    """That of the columns of X, unless it is sparse."""
+    holes: Holes | None = None
+    """The missing entries; None for sparse rows."""
 
 
 def check_rows(
-    X: ArrayLike, family: ExponentialFamily, sample_weight: ArrayLike | None, columns: Sequence[str] | None
+    X: ArrayLike,
+    family: ExponentialFamily,
+    sample_weight: ArrayLike | None,
+    columns: Sequence[str] | None,
+    n_threads: int = 1,
 ) -> CheckedRows:
     """Legal rows and weights; what is not legal is refused with its row and column."""
     table: Any = X if issparse(X) or _is_table(X) else as_rows(family, X)
     known = family.for_data(table)
     if issparse(table):
         rows: Any = check_sparse(known, table)
+        summary = None
     else:
         names = None if columns is None else list(columns)
-        rows = known.check(table, names)
-        check_learnable(known, rows, names)
+        rows, summary = check_values_of(known, table, names, n_threads=n_threads, missing=True)
+        check_entries(summary, names)
+        check_learnable(known, summary, names)
     n_rows = rows.shape[0]
     given = weights_of(sample_weight, n_rows)
     weights = check_sample_weight(given, n_rows)
     factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
-    return CheckedRows(known, rows, weights, factor)
+    holes = None if summary is None else holes_of(rows, summary)
+    return CheckedRows(known, rows, weights, factor, summary, holes)
 
 
 def _is_table(X: Any) -> bool:
@@ -82,6 +95,8 @@ class Prepared:
     used: Used
     few: Compressed | None
     weight_factor: float = 1.0
+    keeps_order: bool = False
+    holes: Holes | None = None
 
     @property
     def engine(self) -> str:
@@ -109,11 +124,16 @@ class Prepared:
 def prepare_rows(checked: CheckedRows, plan: Plan, sampling: np.random.Generator, n_threads: int) -> Prepared:
     """The problem of legal rows: on the distinct ones where that is asked for or pays, without rows of no weight."""
     compressible = plan.may_compress and not issparse(checked.X) and plan.engine in ("auto", "compressed")
-    few = compressed(checked.X, checked.weights, n_threads) if compressible else None
+    few = compressed(checked.X, checked.weights, n_threads, summary=checked.summary) if compressible else None
     X, multiplicity = (checked.X, checked.weights) if few is None else (few.X, few.weights)
     used: Used = slice(None) if multiplicity is None or multiplicity.all() else multiplicity > 0
+    family = checked.family
+    if checked.holes:
+        seen = with_entries(X)
+        used = used if isinstance(seen, slice) else seen if isinstance(used, slice) else used & seen
+        family = family_with_holes(family, checked.holes)
     problem = Problem(
-        checked.family,
+        family,
         X if isinstance(used, slice) else X[used],  # a slice of all sparse rows would be a copy
         None if multiplicity is None else multiplicity[used],
         plan.strength,
@@ -124,167 +144,95 @@ def prepare_rows(checked: CheckedRows, plan: Plan, sampling: np.random.Generator
         sampling=sampling,
         hard=plan.hard,
         resolution=plan.resolution_for(checked.family),
+        summary=checked.summary if few is None and isinstance(used, slice) else None,
     )
-    return Prepared(problem, X, used, few, checked.weight_factor)
+    return Prepared(problem, X, used, few, checked.weight_factor, holes=checked.holes)
 
 
-# Rows in chunks -------------------------------------------------------------------------------------------------------
+# Rows anywhere --------------------------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True)
-class CheckedChunks:
-    """Chunks whose rows have all been checked once."""
-
-    chunks: Chunks
-    summary: ChunkSummary
-    columns: list[str] | None
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return sum(self.summary.n_rows)
-
-    @property
-    def weight_factor(self) -> float:
-        """What the weights of rows are multiplied by, to count rows."""
-        return relative_factor(self.summary.weight, sum(self.summary.n_weighty))
-
-
-def check_chunks(X: Any, sample_weight: Any, plan: Plan) -> CheckedChunks:
-    """One pass in which every row is checked."""
-    if plan.algorithm_name in IN_MEMORY_ONLY:
-        raise ValueError(
-            f"algorithm is {plan.algorithm_name!r}, which works row by row and needs all rows in memory: on chunks "
-            "use 'k-mle', 'hard-em', 'swap' or 'online'"
-        )
-    if not isinstance(plan.init, str | Mixture):
-        raise ValueError("labels as init need the rows in memory: on chunks give a name or a Mixture")
-    family = resolve(plan.family)
-    chunks: Chunks
-    if is_dask(X):
-        from ..problem.dask import DaskChunks  # Dask is an extra
-
-        chunks = DaskChunks(X, sample_weight, family)
-    else:
-        chunks = StreamedChunks(as_batches(X, sample_weight), family)
-    columns = getattr(X, "columns", None)
-    names = None if columns is None else [str(name) for name in columns]
-    summary: ChunkSummary = chunks.summarize(
-        partial(summarize_chunk, family=family, columns=names, may_compress=plan.may_compress)
-    )
-    if summary.weight == 0:
-        raise ValueError("all sample weights are zero: at least one must be positive")
-    return CheckedChunks(chunks, summary, names)
-
-
-@dataclass(frozen=True)
-class PreparedChunks:
-    """A learning problem of data in chunks, and the way back from its rows to those of the data."""
-
-    checked: CheckedChunks
-    problem: LearningProblem
-    few: bool
-    """Whether the problem is that of the distinct rows."""
-
-    @property
-    def used(self) -> slice:
-        """All rows that the problem has."""
-        return slice(None)
-
-    @property
-    def weight_factor(self) -> float:
-        """What sample weights were multiplied by, to count rows."""
-        return self.checked.weight_factor
-
-    @property
-    def engine(self) -> str:
-        """What finds the labels, in words."""
-        name = self.problem.engine_name
-        if not self.few:
-            return name
-        rows = self.checked.summary.table.X
-        assert rows is not None  # few
-        return f"{name} on {len(rows)} distinct rows"
-
-    @property
-    def content(self) -> str:
-        """A digest of the data."""
-        return merged(self.checked.summary.checksums)
-
-    def completed(self, fit: Fit) -> Fit:
-        """The fit with a label for every row of the data."""
-        labels: Any = fit.labels
-        if self.few:
-            parameters = self.problem.from_mixture(fit.mixture)
-            task = Task(parameters.natural, parameters.log_weights, self.problem.bias(parameters), False)
-            labels = self.checked.chunks.labels(task, self.checked.summary.n_rows)
-        fit = replace(fit, labels=labels, engine=self.engine)
-        return replace(fit, notes=overfit_notes(fit, self.problem))
-
-
-def prepare_chunks(checked: CheckedChunks, plan: Plan, sampling: np.random.Generator) -> PreparedChunks:
-    """The problem of the distinct rows where they are few, else of all chunks."""
-    summary, chunks = checked.summary, checked.chunks
-    engine = "auto" if plan.engine == "compressed" else plan.engine
-    factor, resolution = checked.weight_factor, plan.resolution_for(summary.family)
-    settings = Settings(
-        summary.family,
-        summary.center,
-        plan.n_components,
-        engine,
-        chunks.threads(plan.n_threads),
-        chunks.stays,
-        factor,
-        summary.single,
-        plan.hard,
-    )
-    chunks.prepare(settings)
-    table = summary.distinct if engine == "auto" else None
-    if table is None or table.X is None:
-        problem = ChunkedProblem(
-            chunks, settings, summary, plan.strength, plan.prescribed_weights, sampling, resolution
-        )
-        return PreparedChunks(checked, problem, few=False)
-    few = Problem(
-        summary.family,
-        table.X,
-        None if table.weights is None else factor * table.weights,
-        plan.strength,
-        plan.prescribed_weights,
-        summary.center,
-        plan.n_threads,
-        plan.n_components,
-        engine,
-        sampling,
-        plan.hard,
-        resolution,
-    )
-    return PreparedChunks(checked, few, few=True)
-
-
-# Both -----------------------------------------------------------------------------------------------------------------
-
-AnyPrepared: TypeAlias = Prepared | PreparedChunks
+AnyPrepared: TypeAlias = Prepared | PreparedChunks | PreparedParts
 
 
 def prepare(
-    X: Any, plan: Plan, sample_weight: Any, columns: Sequence[str] | None, rng: np.random.Generator
+    X: Any,
+    plan: Plan,
+    sample_weight: Any,
+    columns: Sequence[str] | None,
+    rng: np.random.Generator,
+    labels: Any = None,
+    groups: Any = None,
 ) -> tuple[AnyPrepared, list[np.random.Generator]]:
     """The learning problem of the data, wherever it is, and a generator for each start."""
-    if is_dask(X) or is_streamed(X):
+    chunked = is_dask(X) or is_streamed(X)
+    if chunked and (labels is not None or groups is not None):
+        raise ValueError("labels and groups need the rows in memory: give an array or a table")
+    if chunked:
         plan.check(sys.maxsize)
         chunks = check_chunks(X, sample_weight, plan)
         plan.check(chunks.n_rows)
         generators, sampling = generators_of(plan, rng)
         return prepare_chunks(chunks, plan, sampling), generators
-    n_threads = plan.n_threads
-    with shared_summaries(n_threads):
-        rows = check_rows(X, resolve(plan.family), sample_weight, columns)
-        plan.check(rows.X.shape[0])
+    if labels is not None or groups is not None or as_intervals(X) is not None:
         generators, sampling = generators_of(plan, rng)
-        return prepare_rows(rows, plan, sampling, n_threads), generators
+        return prepare_parts(X, plan, sample_weight, columns, sampling, labels, groups), generators
+    n_threads = plan.n_threads
+    rows = check_rows(X, resolve(plan.family), sample_weight, columns, n_threads)
+    plan.check(rows.X.shape[0])
+    generators, sampling = generators_of(plan, rng)
+    return prepare_rows(rows, plan, sampling, n_threads), generators
 
 
 def generators_of(plan: Plan, rng: np.random.Generator) -> tuple[list[np.random.Generator], np.random.Generator]:
     """A generator for each start, and the one that draws the sample."""
     return rng.spawn(plan.n_runs), rng.spawn(1)[0]
+
+
+# Where a fit begins ---------------------------------------------------------------------------------------------------
+
+
+def start_of(
+    problem: LearningProblem, plan: Plan, rng: np.random.Generator, used: Used = slice(None), restart: int = 0
+) -> Found:
+    """Where to begin: what was given, a start of the kind asked for, or the best that a search finds."""
+    given = plan.init if plan.start is None else plan.start
+    if isinstance(given, Mixture):
+        return _given(_from_mixture(problem, plan, given))
+    if not isinstance(given, str):
+        assert isinstance(problem, Problem)  # labels are refused for rows in chunks
+        return _given(from_labels(problem, plan, np.asarray(given), used))
+    k, named = plan.n_components, None if given == "auto" else given
+    if plan.searches:
+        return search(problem, k, rng, hard=plan.hard, kind=named)
+    if named is None:
+        kind, parameters = single_start(problem, k, rng, restart)
+        return Found(parameters, Starts({kind: 1}, agreeing=1))
+    return Found(SEEDINGS[named](problem, k, rng), Starts({named: 1}, agreeing=1))
+
+
+def _given(parameters: Parameters) -> Found:
+    return Found(parameters, Starts({"given": 1}, agreeing=1))
+
+
+def _from_mixture(problem: LearningProblem, plan: Plan, mixture: Mixture) -> Parameters:
+    family = problem.family.complete if isinstance(problem.family, Incomplete) else problem.family
+    if mixture.family.name != family.name or mixture.natural.shape[1] != family.n_statistics:
+        raise ValueError(
+            f"init is a mixture of {mixture.family.name} with {mixture.natural.shape[1]} natural coordinates; "
+            f"this data and family need {family.name} with {family.n_statistics}"
+        )
+    if mixture.n_components > plan.n_components:
+        raise ValueError(f"init has {mixture.n_components} components, n_components is {plan.n_components}")
+    if problem.weights is not None and mixture.n_components != plan.n_components:
+        raise ValueError("init must have as many components as prescribed weights")
+    return problem.within_model(problem.from_mixture(mixture))
+
+
+def from_labels(problem: Problem, plan: Plan, labels: NDArray[Any], used: Used) -> Parameters:
+    """Parameters from one label per row of the data."""
+    n = len(problem.rows) if isinstance(used, slice) else len(used)
+    if labels.shape != (n,) or not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"labels as init must be one whole number per row, shape ({n},)")
+    if labels.min() < 0 or labels.max() >= plan.n_components:
+        raise ValueError(f"labels as init must be from 0 to {plan.n_components - 1}")
+    return problem.first_parameters(problem.gather(labels[used].astype(np.int32), plan.n_components))

@@ -19,7 +19,7 @@ def select(
     n_components: Iterable[int] | int = range(1, 11),
     criterion: str = "bic",
     *,
-    algorithm: str | None = None,
+    algorithm: str = "em",
     n_init: int | str = "auto",
     sample_weight: ArrayLike | None = None,
     prior_strength: float = 1e-3,
@@ -32,7 +32,8 @@ def select(
     """Selects the family and the number of components with the lowest criterion.
 
     Every candidate is fitted as the estimator would fit it with the same arguments, so it does not depend on the other
-    candidates. Columns that are constant or exact combinations of others are excluded from the comparison;
+    candidates. (Four or more covariance models of Gaussians are the exception: they are fitted together.) Columns that
+    are constant or exact combinations of others are excluded from the comparison;
     `best_estimator` is fitted to all columns.
 
     Parameters
@@ -40,15 +41,15 @@ def select(
     X : array (n, d)
         The rows.
     families : names or ExponentialFamily objects, default=None
-        The families to compare, with comparable likelihoods; None takes the usual ones for the data. A family that does
-        not support the data is omitted with a note.
+        The families to compare, with comparable likelihoods; None takes the usual ones for the data. "gaussians" stands
+        for the fourteen covariance models of Gaussians, which share their starts. A family that does not support the
+        data is omitted with a note.
     n_components : int or iterable of int, default=range(1, 11)
         The numbers of components.
     criterion : "aic", "aicc", "bic" or "icl", default="bic"
         The criterion; lower is better.
-    algorithm : str or None, default=None
-        None is "em" for aic, aicc and bic, which use the likelihood of the mixture, and "k-mle" for icl, which uses the
-        complete one.
+    algorithm : str, default="em"
+        The algorithm of every fit, as in the estimators.
     n_init : int or "auto", default="auto"
         The starts of each candidate, as in the estimators.
     sample_weight : array (n,), default=None
@@ -84,7 +85,7 @@ def select(
     """
     plan = Plan(
         1,
-        algorithm=default_algorithm(criterion) if algorithm is None else algorithm,
+        algorithm=algorithm,
         n_init=n_init,
         prior_strength=prior_strength,
         resolution=resolution,
@@ -97,11 +98,6 @@ def select(
         X, families, n_components, criterion, plan, sample_weight=sample_weight, progress=progress, columns=columns
     )
     return replace(found.selection, best_estimator=fitted_estimator(found.plan, found.fit, columns))
-
-
-def default_algorithm(criterion: str) -> str:
-    """The algorithm whose likelihood a criterion is of."""
-    return "k-mle" if criterion == "icl" else "em"
 
 
 def names_of(X: Any) -> list[str] | None:

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..families.sparse import as_csr, issparse
+from ..families.sparse import as_csr
 from ..families.support import COUNTS, POSITIVE, UNIT_OPEN, Integers, Simplex, UnitSphere
+from ..families.validation import issparse
 from ..numerics.arrays import Array
 
 POSITIVE_FAMILIES = (

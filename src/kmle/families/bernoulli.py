@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .shapes import as_columns
 from .support import UNIT_CLOSED, Integers
 

@@ -8,8 +8,8 @@ import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
-from .base import ExponentialFamily
 from .bernoulli import SMALLEST_PROBABILITY, logit
+from .derived import ExponentialFamily
 from .shapes import as_columns, over_columns
 from .sparse import row_sums
 from .support import UNIT_CLOSED, Integers, Support

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 from ..numerics.special import log_sum_exp
-from .base import ExponentialFamily
 from .bernoulli import SMALLEST_PROBABILITY
+from .derived import ExponentialFamily
 from .support import UNIT_CLOSED, Integers, Support
+from .units import Unit
 
 # More categories than this are other things: identifiers, times, measurements.
 MOST_CATEGORIES = 1 << 20
@@ -78,6 +79,18 @@ class Categorical(ExponentialFamily):
     @property
     def redundancy(self) -> int:
         return self.n_features or 1
+
+    @property
+    def takes_missing(self) -> bool:
+        return True
+
+    def units(self) -> tuple[Unit, ...]:
+        levels = self._levels(self.n_features or 1)
+        ends = np.cumsum(levels).tolist()
+        return tuple(
+            Unit(Categorical((level,)), (column,), tuple(range(end - level, end)))
+            for column, (level, end) in enumerate(zip(levels, ends, strict=True))
+        )
 
     def _levels(self, n_features: int) -> tuple[int, ...]:
         if isinstance(self.n_categories, tuple):

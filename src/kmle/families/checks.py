@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array
 from ..numerics.differentiation import gradient, natural_steps
-from .base import ExponentialFamily
 from .custom import CustomFamily
-from .integrals import SLACK, total_and_mean
+from .derived import ExponentialFamily
+from .expectations import SLACK, total_and_mean
 from .rays import fault_on_rays
 from .support import Integers, Interval
 

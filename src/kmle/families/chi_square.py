@@ -9,7 +9,7 @@ import scipy
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, gamma_entropy, log_poisson
 from ..numerics.special import inverse_digamma
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .shapes import as_columns, over_columns
 from .support import POSITIVE
 
@@ -62,7 +62,7 @@ class ChiSquare(ExponentialFamily):
         """Packed statistics, unless there are so many degrees that these would cancel."""
         if natural.max() <= LARGE:
             return self.packed_log_density(X, natural)
-        return over_columns(lambda x, a: log_poisson(a, 0.5 * x) + np.log(a / x), X, natural + 1)
+        return over_columns(lambda x, a: log_poisson(a, 0.5 * x) + np.log(a) - np.log(x), X, natural + 1)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return np.maximum(rng.chisquare(2 * (natural + 1), (size, natural.size)), 1e-300)

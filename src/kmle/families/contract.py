@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 from .support import Support
+from .units import Unit, by_column, whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from .._kernels import Centered, MixtureStep, StepSetting
     from .resolution import Resolution
 
 
 @dataclass(frozen=True)
 class FamilyContract(ABC):
-    """The formulas a family must give. Everything else is derived from them, once, in `base.ExponentialFamily`."""
+    """The formulas a family must give. Everything else is derived from them, once, in `derived.ExponentialFamily`."""
 
     n_features: int | None = field(default=None, kw_only=True)
     """Number of columns; None means "as many as the data has" (`for_data` fills it in)."""
@@ -115,14 +115,6 @@ class FamilyContract(ABC):
         """Whether k(x) is anything but zero."""
         return type(self).log_carrier is not FamilyContract.log_carrier
 
-    def log_carrier_from(self, X: Array, center: Array) -> Array:
-        """k(x) to go with t of `centered_rows(X, center)`: the same, unless moving the center moves it too."""
-        return self.log_carrier(X)
-
-    def log_carrier_beside_means(self, X: Array) -> Array:
-        """k(x) to go with the scores of `centered`: the same, unless those hold a part of it."""
-        return self.log_carrier(X)
-
     def fixed_from_data(self, X: Array) -> dict[str, Any]:
         """Fixed parameters this data determines when they were left open, such as the number of columns."""
         return {"n_features": X.shape[1]} if self.n_features is None else {}
@@ -153,22 +145,6 @@ class FamilyContract(ABC):
         """How many of the D natural coordinates are not free (a category's probability follows from the others)."""
         return 0
 
-    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
-        """The point from which t(x) is best measured so that second moments keep their digits; None if none is."""
-        return None
-
-    def centered_rows(self, X: Array, center: Array) -> Array:
-        """The rows as seen from `center`."""
-        return X
-
-    def resolvable(self, natural: Array, center: Array) -> Array:
-        """The components, widened where natural parameters in coordinates `center` away could not tell their means."""
-        return natural
-
-    def natural_at_center(self, natural: Array, center: Array) -> Array:
-        """Natural parameters in the data's own coordinates, from those fitted to `centered_rows(X, center)`."""
-        return natural
-
     def locations(self, natural: Array) -> Array | None:
         """Where the distributions lie, (..., d): from there differences of F keep their digits; None if nowhere."""
         return None
@@ -176,28 +152,6 @@ class FamilyContract(ABC):
     def shifted(self, natural: Array, offset: Array) -> Array:
         """The distributions moved by `offset` (..., d); the leading axes of both broadcast."""
         return natural
-
-    def log_volume(self, center: Array) -> Array:
-        """log |dx/dy| for y = `centered_rows(x, center)`, (...): zero, unless that is more than a shift."""
-        return np.zeros(center.shape[:-1])
-
-    def kernel_columns(self, X: Array) -> tuple[Array, str]:
-        """Columns (n, c) and the features by which t(x) follows from them in the kernels.
-
-        "identity": the columns are t(x); "diagonal": t is the columns and their squares; "quadratic": the columns and
-        all their products. Families whose t is wide give the narrow columns here, so that t is never held for all rows.
-        """
-        return self.sufficient_statistic(X), "identity"
-
-    def kernel_shift(self, center: Array) -> Array | None:
-        """What to take off the columns of X to have those of the kernels, seen from `center`; None: that is not all."""
-        return None
-
-    def carrier_by_squares(self, n_columns: int) -> tuple[Array, float] | None:
-        """Factors (d,) and a constant such that k(x), to go with t seen from a center, is the constant plus the sum of
-        the factors times the squares of the columns seen from there; None where it is not.
-        """
-        return None
 
     def sparse_log_carrier(self, X: "csr_array") -> Array:
         """k(x) of sparse rows, from the entries that are stored; zero unless a family says otherwise."""
@@ -218,20 +172,109 @@ class FamilyContract(ABC):
         """Which distributions (k,) have at least this spread (d,), up to rounding."""
         return np.ones(natural.shape[:-1], dtype=bool)
 
-    def mixture_step(
-        self,
-        counts: Array,
-        sums: Array,
-        before: Array,
-        weights_before: Array,
-        factors: Array,
-        setting: "StepSetting",
-    ) -> "MixtureStep | None":
-        """A step of S mixtures with counts (S, k) and sums (S, k, D) in one call; None to use the other formulas.
+    @property
+    def joint(self) -> bool:
+        """Whether the estimate of a component depends on the others, or on its own present parameters.
 
-        The points beyond lie by `factors` (S,) of the change from `before` and `weights_before` beyond the estimates.
+        Such a family writes `joint_estimate`. Its `natural_from_moment` estimates a component that is alone.
+        """
+        return False
+
+    def joint_estimate(self, counts: Array, moments: Array, before: Array | None, spread: Array | None) -> Array:
+        """Natural parameters (..., k, D) of all components together, for counts (..., k) and moments (..., k, D).
+
+        They never lower sum_j counts_j (<moments_j, theta_j> - F(theta_j)) from what it is at `before` (..., k, D),
+        where that is a mixture of this model. Components with a count of zero take part in nothing, and get any legal
+        distribution. `spread` (d,) is how narrow components may be, None where nothing bounds them.
+        """
+        raise NotImplementedError(f"{self.name} has no joint estimate")
+
+    def joint_projection(self, counts: Array, natural: Array, before: Array, spread: Array | None) -> Array:
+        """A mixture of the model close to these natural parameters (..., k, D); `before` where they are not legal.
+
+        Unless a family says otherwise, the estimate for the moments of those parameters.
+        """
+        with np.errstate(all="ignore"):
+            moments = self.moment_from_natural(natural)
+            legal = np.isfinite(moments).all(axis=-1) & np.isfinite(self.log_normalizer(natural))
+        legal = np.asarray((legal | (counts <= 0)).all(axis=-1))[..., None, None]
+        usable = np.where(legal & np.isfinite(moments), moments, self.moment_from_natural(before))
+        return np.where(legal, self.joint_estimate(counts, usable, before, spread), before)
+
+    @property
+    def has_places(self) -> bool:
+        """Whether a component's place decides what it may be, as in mixtures of different families."""
+        return False
+
+    def projected(self, counts: Array, natural: Array, spread: Array | None) -> Array:
+        """A mixture of a joint family's model close to components (..., k, D) that need not be one."""
+        return self.joint_estimate(counts, self.moment_from_natural(natural), None, spread)
+
+    def matched(self, counts: Array, moments: Array, spread: Array | None) -> NDArray[np.intp] | None:
+        """The cluster (..., k) that each component is best started from; None where all components are alike."""
+        return None
+
+    def presented(self, log_weights: Array, natural: Array) -> NDArray[np.intp]:
+        """The order in which components (k, D) are handed back: a stable sort by weight, unless places matter."""
+        return np.argsort(-log_weights, kind="stable")
+
+    def for_components(self, natural: Array) -> "tuple[FamilyContract, Array]":
+        """The family of a mixture of these components (k, D), and their natural parameters in it."""
+        return self, natural
+
+    def from_components(self, other: "FamilyContract", natural: Array) -> Array:
+        """Natural parameters (k, D) in this family of components of another one: the inverse of `for_components`."""
+        return natural
+
+    def prior_moment(self, mean_statistic: Array) -> Array:
+        """The moment at which the prior has its observations, from the mean of t(x) over all rows."""
+        return mean_statistic
+
+    def score_sizes(self, largest: Array) -> Array:
+        """How large each statistic is where scores matter (D,), from its largest absolute value."""
+        return largest
+
+    def n_parameters_for(self, n_components: int) -> int:
+        """Free parameters of so many components together, their weights aside."""
+        return n_components * (self.n_statistics_for(self.n_features or 1) - self.redundancy)
+
+    def interval_formula(self, lower: Array, upper: Array, natural: Array) -> tuple[Array, Array] | None:
+        """log P(lower < X < upper) (m, k) and E[t(X) | lower < X < upper] (m, k, D) of one column, in closed form.
+
+        Bounds (m,) lie in the support or are infinite. None where there is none: `interval_expectations` integrates
+        then.
         """
         return None
+
+    # Missing entries (`incomplete.py`, `engines/patterns`) ----------------------------------------------------------
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether rows may have missing entries."""
+        return self.independent_columns
+
+    def units(self) -> tuple[Unit, ...]:
+        """The smallest groups of columns that are independent, in order."""
+        family: Any = self
+        return by_column(family) if self.independent_columns else whole(family)
+
+    def gaussian_form(self, natural: Array) -> tuple[Array, Array] | None:
+        """Means (..., d) and covariances (..., d, d); None where distributions are not Gaussian."""
+        return None
+
+    def expected_statistic(self, sums: Array, products: Array) -> Array:
+        """Sums of t (..., D) from those of x (..., d) and of x x^T (..., d, d), for families with a Gaussian form."""
+        raise NotImplementedError(f"{self.name} has no Gaussian form")
+
+    # Extended statistics (`incomplete.py`): parameters hold numbers that follow from others. --------------------------
+
+    def completed(self, moment: Array, otherwise: Array) -> Array:
+        """Moments (k, D), with those of `otherwise` (D,) where nothing was observed."""
+        return moment
+
+    def consistent(self, natural: Array) -> Array:
+        """Natural parameters (..., D) after a step beyond estimates: what follows from others is computed anew."""
+        return natural
 
     def conjugate_growth(self, fit: Array, share: Array) -> Array | None:
         """An upper bound on F*(eta + share (t - eta)) - F*(eta), for a row t and a distribution with moment eta.
@@ -243,14 +286,6 @@ class FamilyContract(ABC):
 
     def direct_entropy(self, natural: Array) -> Array | None:
         """The entropy (k,) in closed form, where F, <theta, eta> and E[k(x)] would cancel; None to add these up."""
-        return None
-
-    def centered_form(self, natural: Array) -> "Centered | None":
-        """Distributions (k, D) by mean and factor of the precision, for scores without squares of the kernels' columns.
-
-        Scores are <t(x), theta> - F(theta), and x the first of the kernels' columns and of t(x); None where there is no
-        such form.
-        """
         return None
 
     def direct_log_density(self, X: Array, natural: Array) -> Array | None:

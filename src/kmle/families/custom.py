@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..numerics.arrays import Array
 from ..numerics.differentiation import gradient, jacobian, natural_steps
 from ..numerics.inversion import invert_gradient
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .support import REALS, Integers, Interval, Support
 
 Function = Callable[[Array], Array]

@@ -6,8 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from .._kernels import Centered
-from .._kernels.columns import center_of_columns
+from .._kernels.columns import ColumnSummary, center_of_columns
 from ..numerics.arrays import Array
+from ..numerics.truncated import gaussian_statistics
 from .gaussian import RESOLUTION, ROUNDING_VARIANCE, SMALLEST_VARIANCE
 from .rank_one import gaussian_growth
 from .resolution import Resolution
@@ -45,13 +46,10 @@ class DiagonalGaussian(ScaledColumns):
         return join(mean, variance + mean**2)
 
     def natural_from_moment(self, moment: Array) -> Array:
-        mean, second = blocks(moment, 2)
-        # A constant column has no variance; what rounding could leave of it stands for zero.
-        floor = np.maximum(ROUNDING_VARIANCE * second, SMALLEST_VARIANCE)
-        return _natural(mean, np.maximum(second - mean**2, floor))
+        return natural_of(*mean_variance_of(moment))
 
     def natural_from_source(self, *, mean: Array, variance: Array) -> Array:
-        return _natural(as_columns(mean), as_columns(variance))
+        return natural_of(as_columns(mean), as_columns(variance))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         mean, variance = _mean_variance(natural)
@@ -61,8 +59,11 @@ class DiagonalGaussian(ScaledColumns):
         mean, variance = _mean_variance(natural)
         return rng.normal(mean, np.sqrt(variance), (size, mean.size))
 
-    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
-        return center_of_columns(X, weights)
+    def interval_formula(self, lower: Array, upper: Array, natural: Array) -> tuple[Array, Array] | None:
+        return gaussian_statistics(lower, upper, natural)
+
+    def data_center(self, X: Array, weights: Array | None = None, summary: ColumnSummary | None = None) -> Array | None:
+        return center_of_columns(X, weights, summary)
 
     def centered_rows(self, X: Array, center: Array) -> Array:
         return (X - center).astype(X.dtype, copy=False)
@@ -70,11 +71,11 @@ class DiagonalGaussian(ScaledColumns):
     def resolvable(self, natural: Array, center: Array) -> Array:
         mean, variance = _mean_variance(natural)
         floor = (RESOLUTION * center) ** 2
-        return natural if np.all(variance >= floor) else _natural(mean, np.maximum(variance, floor))
+        return natural if np.all(variance >= floor) else natural_of(mean, np.maximum(variance, floor))
 
     def natural_at_center(self, natural: Array, center: Array) -> Array:
         mean, variance = _mean_variance(self.resolvable(natural, center))
-        return _natural(mean + center, variance)
+        return natural_of(mean + center, variance)
 
     def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array:
         return resolution.spread if center is None else np.maximum(resolution.spread, RESOLUTION * np.abs(center))
@@ -83,7 +84,7 @@ class DiagonalGaussian(ScaledColumns):
         return np.sqrt(_mean_variance(natural)[1])
 
     def natural_at_spread(self, natural: Array, spread: Array) -> Array:
-        return _natural(_mean_variance(natural)[0], spread**2)
+        return natural_of(_mean_variance(natural)[0], spread**2)
 
     def locations(self, natural: Array) -> Array:
         return _mean_variance(natural)[0]
@@ -123,5 +124,14 @@ def _mean_variance(natural: Array) -> tuple[Array, Array]:
     return linear * variance, variance
 
 
-def _natural(mean: Array, variance: Array) -> Array:
+def mean_variance_of(moment: Array) -> tuple[Array, Array]:
+    """Means and variances (..., d) of these moments."""
+    mean, second = blocks(moment, 2)
+    # A constant column has no variance; what rounding could leave of it stands for zero.
+    floor = np.maximum(ROUNDING_VARIANCE * second, SMALLEST_VARIANCE)
+    return mean, np.maximum(second - mean**2, floor)
+
+
+def natural_of(mean: Array, variance: Array) -> Array:
+    """The natural parameters of these means and variances."""
     return join(mean / variance, -0.5 / variance)

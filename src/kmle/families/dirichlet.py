@@ -11,7 +11,7 @@ from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, dirichlet_entropy, log_poisson
 from ..numerics.solvers import dirichlet_concentration
 from ..numerics.special import digamma_minus_total
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .resolution import Resolution
 from .scaled_columns import ROUNDING
 from .shapes import over_columns
@@ -67,7 +67,7 @@ class Dirichlet(ExponentialFamily):
             return self.packed_log_density(X, natural)
         concentration = natural + 1
         total = concentration.sum(axis=-1)
-        given = over_columns(lambda x, a: log_poisson(a, total * x) + np.log(a / x), X, concentration)
+        given = over_columns(lambda x, a: log_poisson(a, total * x) + np.log(a) - np.log(x), X, concentration)
         # Proportions may miss one in their sum by rounding.
         return given - log_poisson(total, total) - np.log(total) + total * (X.sum(axis=-1, keepdims=True) - 1)
 

@@ -9,12 +9,13 @@ import scipy
 from numpy.typing import ArrayLike
 
 from .._kernels import Centered
-from .._kernels.columns import center_of_columns
+from .._kernels.columns import ColumnSummary, center_of_columns
 from ..numerics.arrays import Array
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .shapes import as_columns
 from .sparse import row_sums
 from .support import REALS
+from .units import Unit, whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -74,6 +75,24 @@ class FixedCovarianceGaussian(ExponentialFamily):
             return float(0.5 * np.linalg.slogdet(2 * np.pi * _table(self))[1])
         return float(0.5 * np.log(2 * np.pi * np.broadcast_to(self._variances, d)).sum())
 
+    @property
+    def takes_missing(self) -> bool:
+        return self._variances is not None
+
+    def units(self) -> tuple[Unit, ...]:
+        if self._variances is None:
+            return whole(self)
+        variances = np.broadcast_to(self._variances, self.n_features or 1).tolist()
+        return tuple(Unit(FixedCovarianceGaussian(v, n_features=1), (c,), (c,)) for c, v in enumerate(variances))
+
+    def gaussian_form(self, natural: Array) -> tuple[Array, Array]:
+        mean = self.moment_from_natural(natural)
+        covariance = _table(self) if self._variances is None else self._variances * np.eye(mean.shape[-1])
+        return mean, np.broadcast_to(covariance, (*mean.shape, mean.shape[-1]))
+
+    def expected_statistic(self, sums: Array, products: Array) -> Array:
+        return sums
+
     def n_statistics_for(self, n_features: int) -> int:
         return n_features
 
@@ -110,8 +129,8 @@ class FixedCovarianceGaussian(ExponentialFamily):
             return self.moment_from_natural(natural) + noise @ np.linalg.cholesky(_table(self)).T
         return self.moment_from_natural(natural) + noise * np.sqrt(self._variances)
 
-    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
-        return center_of_columns(X, weights)
+    def data_center(self, X: Array, weights: Array | None = None, summary: ColumnSummary | None = None) -> Array | None:
+        return center_of_columns(X, weights, summary)
 
     def centered_rows(self, X: Array, center: Array) -> Array:
         return (X - center).astype(X.dtype, copy=False)

@@ -10,7 +10,7 @@ from ..numerics.arrays import Array
 from ..numerics.linear_algebra import inverse_from_cholesky
 from ..numerics.packing import pack, pack_dual, packed_length
 from ..numerics.special import multivariate_digamma_gap
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .matrices import (
     as_degrees,
     as_square,

@@ -88,7 +88,7 @@ class Gamma(ScaledColumns):
 
 def _log_density(x: Array, shape: Array, rate: Array) -> Array:
     """A Poisson probability of `shape` events until x, and one more right then."""
-    return log_poisson(shape, rate * x) + np.log(shape / x)
+    return log_poisson(shape, rate * x) + np.log(shape) - np.log(x)
 
 
 def _shape_rate(natural: Array) -> tuple[Array, Array]:

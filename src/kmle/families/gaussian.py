@@ -1,7 +1,7 @@
 """Gaussians with a full covariance each."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import InitVar, dataclass
+from typing import ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from .._kernels import (
     gaussian_natural,
     gaussian_step,
 )
-from .._kernels.columns import center_of_columns
+from .._kernels.columns import ColumnSummary, center_of_columns
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import (
     LARGE,
@@ -28,7 +28,8 @@ from ..numerics.linear_algebra import (
     solve_upper,
 )
 from ..numerics.packing import diagonal_places, doubled, pack, pack_products, packed_length, unpack, unpack_dual
-from .base import ExponentialFamily
+from ..numerics.truncated import gaussian_statistics
+from .derived import ExponentialFamily
 from .rank_one import gaussian_growth
 from .resolution import COLLINEAR, Resolution
 from .shapes import as_columns, as_matrices
@@ -59,14 +60,32 @@ class Gaussian(ExponentialFamily):
     the trace inner product (`numerics.packing`). A singular covariance (fewer than d + 1 rows, or rows on a plane) is
     lifted just enough to stay invertible.
 
+    `structure` makes covariances share volume, shape or orientation, by mclust's names: "EII", "VII", "EEI", "VEI",
+    "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV" and "VVV", which shares nothing; "E" and "V" in one
+    column. The family is then one of `structured_gaussian`, or one that has independent columns or is round.
+
     >>> Gaussian().mle([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]]).source["mean"]
     array([[1., 1.]])
+    >>> Gaussian(structure="VEV").name
+    'gaussian-vev'
     """
+
+    structure: InitVar[str] = "VVV"
 
     name: ClassVar = "gaussian"
     ordered_cells: ClassVar = True
     support: ClassVar = REALS
     parameters: ClassVar = {"mean": REALS, "covariance": PositiveDefinite()}
+
+    def __new__(cls, *, structure: str = "VVV", n_features: int | None = None) -> Self:
+        if cls is not Gaussian or structure == "VVV":
+            return super().__new__(cls)
+        from .structured_gaussian import structured  # it is made of this family
+
+        return cast(Self, structured(structure, n_features))
+
+    def __post_init__(self, structure: str) -> None:
+        super().__post_init__()
 
     def n_statistics_for(self, n_features: int) -> int:
         return n_features + packed_length(n_features)
@@ -75,7 +94,7 @@ class Gaussian(ExponentialFamily):
         return np.concatenate([X, pack_products(X)], axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
-        compiled = gaussian_log_normalizer(natural, _dimension(natural))
+        compiled = gaussian_log_normalizer(natural, dimension(natural))
         if compiled is not None:
             return compiled
         linear, precision = _split(natural)
@@ -86,25 +105,38 @@ class Gaussian(ExponentialFamily):
         return 0.5 * (quadratic - log_determinant(factors) + linear.shape[-1] * np.log(2 * np.pi))
 
     def moment_from_natural(self, natural: Array) -> Array:
-        mean, covariance = _mean_covariance(natural)
+        mean, covariance = mean_covariance(natural)
         return np.concatenate([mean, pack(covariance + mean[..., :, None] * mean[..., None, :])], axis=-1)
 
     def natural_from_moment(self, moment: Array) -> Array:
-        return self.natural_with_spread(moment, np.zeros(_dimension(moment)))
+        return self.natural_with_spread(moment, np.zeros(dimension(moment)))
 
     def natural_from_source(self, *, mean: Array, covariance: Array) -> Array:
-        return _natural(as_columns(mean), cholesky_or_nan(as_matrices(covariance)))
+        return natural_of(as_columns(mean), cholesky_or_nan(as_matrices(covariance)))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
-        mean, covariance = _mean_covariance(natural)
+        mean, covariance = mean_covariance(natural)
         return {"mean": mean, "covariance": covariance}
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        mean, covariance = _mean_covariance(natural)
+        mean, covariance = mean_covariance(natural)
         return mean + rng.standard_normal((size, mean.size)) @ np.linalg.cholesky(covariance).T
 
-    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
-        return center_of_columns(X, weights)
+    def interval_formula(self, lower: Array, upper: Array, natural: Array) -> tuple[Array, Array] | None:
+        return gaussian_statistics(lower, upper, natural)
+
+    @property
+    def takes_missing(self) -> bool:
+        return False
+
+    def gaussian_form(self, natural: Array) -> tuple[Array, Array]:
+        return mean_covariance(natural)
+
+    def expected_statistic(self, sums: Array, products: Array) -> Array:
+        return np.concatenate([sums, pack(products)], axis=-1)
+
+    def data_center(self, X: Array, weights: Array | None = None, summary: ColumnSummary | None = None) -> Array | None:
+        return center_of_columns(X, weights, summary)
 
     def centered_rows(self, X: Array, center: Array) -> Array:
         return (X - center).astype(X.dtype, copy=False)
@@ -203,17 +235,19 @@ class Gaussian(ExponentialFamily):
         return density
 
 
-def _dimension(parameter: Array) -> int:
+def dimension(parameter: Array) -> int:
+    """How many columns natural parameters or moments have."""
     return round((np.sqrt(9 + 8 * parameter.shape[-1]) - 3) / 2)
 
 
 def _split(natural: Array) -> tuple[Array, Array]:
     """P mean and P."""
-    d = _dimension(natural)
+    d = dimension(natural)
     return natural[..., :d], -2 * unpack_dual(natural[..., d:])
 
 
-def _mean_covariance(natural: Array) -> tuple[Array, Array]:
+def mean_covariance(natural: Array) -> tuple[Array, Array]:
+    """Means (..., d) and covariances (..., d, d)."""
     mean, factors = _mean_factors(natural)
     return mean, inverse_from_cholesky(factors)
 
@@ -231,10 +265,30 @@ def _log_constant(factors: Array) -> Array:
     return np.asarray(0.5 * (log_determinant(factors) - factors.shape[-1] * np.log(2 * np.pi)))
 
 
-def _natural(mean: Array, factors: Array) -> Array:
+def natural_of(mean: Array, factors: Array) -> Array:
     """The natural parameters of these means and Cholesky factors of covariances."""
     linear = solve_upper(factors, solve_lower(factors, mean))
     return np.concatenate([linear, -0.5 * doubled(packed_inverse_from_cholesky(factors))], axis=-1)
+
+
+def precision_of(natural: Array) -> Array:
+    """The precisions (..., d, d)."""
+    return _split(natural)[1]
+
+
+def legal_covariances(moment: Array) -> tuple[Array, Array]:
+    """Means (..., d) and covariances (..., d, d) of these moments, lifted where they are too close to singular."""
+    d = dimension(moment)
+    mean, second = moment[..., :d], unpack(moment[..., d:])
+    covariance = second - mean[..., :, None] * mean[..., None, :]
+    _legal_factors(covariance, second)
+    return mean, covariance
+
+
+def lifted_covariances(covariance: Array, spread: Array) -> Array:
+    """Covariances (..., d, d) whose eigenvalues in units of the spread are at least one."""
+    deviations = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    return floor_eigenvalues(covariance, np.where(spread > 0, spread, COLLINEAR * deviations), 1.0)
 
 
 def _lifted_natural(moment: Array, spread: Array) -> Array:
@@ -242,28 +296,26 @@ def _lifted_natural(moment: Array, spread: Array) -> Array:
 
     In units of the spread eigenvalues below one become one, which gives the most likely covariance.
     """
-    d = _dimension(moment)
+    d = dimension(moment)
     mean, second = moment[..., :d], unpack(moment[..., d:])
     factors = _legal_factors(second - mean[..., :, None] * mean[..., None, :], second)
     if spread.any():
         covariance = factors @ np.swapaxes(factors, -1, -2)
         if d < LARGE:
-            return _natural(mean, _widened_factors(covariance, spread))
+            return natural_of(mean, _widened_factors(covariance, spread))
         narrow = np.isnan(cholesky_or_nan(covariance - np.diag(spread**2))[..., -1, -1])
         factors[narrow] = _widened_factors(covariance[narrow], spread)
-    return _natural(mean, factors)
+    return natural_of(mean, factors)
 
 
 def _widened_factors(covariance: Array, spread: Array) -> Array:
     """Cholesky factors after lifting the eigenvalues, in units of the spread, to one."""
-    deviations = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
-    scales = np.where(spread > 0, spread, COLLINEAR * deviations)
-    return cholesky_or_nan(floor_eigenvalues(covariance, scales, 1.0))
+    return cholesky_or_nan(lifted_covariances(covariance, spread))
 
 
 def _resolvable(natural: Array, center: Array) -> Array:
     """The same, covariances lifted to what P mean can tell apart once the mean is as far away as `center`."""
-    mean, covariance = _mean_covariance(natural)
+    mean, covariance = mean_covariance(natural)
     diagonal = np.arange(center.size)
     variances = covariance[..., diagonal, diagonal]
     narrow = np.any(variances < (RESOLUTION * center) ** 2)
@@ -280,7 +332,7 @@ def _resolvable(natural: Array, center: Array) -> Array:
     if not narrow and np.all(values >= floor):
         return natural
     lifted = (vectors * np.maximum(values, floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2) * outer
-    return _natural(mean, cholesky_or_nan(lifted))
+    return natural_of(mean, cholesky_or_nan(lifted))
 
 
 def _clearly_resolvable(natural: Array, variances: Array, center: Array) -> bool:
@@ -294,7 +346,7 @@ def _clearly_resolvable(natural: Array, variances: Array, center: Array) -> bool
 
 
 def _legal_factors(covariance: Array, second: Array) -> Array:
-    """Cholesky factors of the covariance, lifted (variances in place) where it is not safely positive definite."""
+    """Cholesky factors of the covariance, which is lifted in place where it is not safely positive definite."""
     diagonal = np.arange(covariance.shape[-1])
     floor = np.maximum(ROUNDING_VARIANCE * second[..., diagonal, diagonal], SMALLEST_VARIANCE)
     variances = np.maximum(covariance[..., diagonal, diagonal], floor)
@@ -304,6 +356,6 @@ def _legal_factors(covariance: Array, second: Array) -> Array:
     # In units of the standard deviations the squared diagonal of the factor bounds the eigenvalues from above.
     safe = np.all((factors[..., diagonal, diagonal] / scales) ** 2 > 10 * SMALLEST_CORRELATION, axis=-1)
     if not np.all(safe):
-        lifted = floor_eigenvalues(covariance[~safe], scales[~safe], SMALLEST_CORRELATION)
-        factors[~safe] = cholesky_or_nan(lifted)
+        covariance[~safe] = floor_eigenvalues(covariance[~safe], scales[~safe], SMALLEST_CORRELATION)
+        factors[~safe] = cholesky_or_nan(covariance[~safe])
     return factors

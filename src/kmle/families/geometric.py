@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..numerics.arrays import Array
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .negative_binomial import SMALLEST_MEAN
 from .shapes import as_columns
 from .support import COUNTS, Interval

@@ -79,7 +79,7 @@ class InverseGamma(ScaledColumns):
         shape, scale = _shape_scale(natural)
         if shape.max() <= LARGE:
             return self.packed_log_density(X, natural)
-        return over_columns(lambda x, a, b: log_poisson(a, b / x) + np.log(a / x), X, shape, scale)
+        return over_columns(lambda x, a, b: log_poisson(a, b / x) + np.log(a) - np.log(x), X, shape, scale)
 
 
 def _shape_scale(natural: Array) -> tuple[Array, Array]:

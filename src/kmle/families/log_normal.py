@@ -5,8 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._kernels import Centered
+from .._kernels import Centered, ColumnSummary
 from ..numerics.arrays import Array
+from ..numerics.truncated import gaussian_statistics
 from .diagonal_gaussian import DiagonalGaussian
 from .rank_one import gaussian_growth
 from .resolution import Resolution
@@ -66,7 +67,11 @@ class LogNormal(ScaledColumns):
         # Kept inside what a float holds.
         return np.exp(np.clip(_LOGARITHM.sample(natural, size, rng), -LARGEST_LOGARITHM, LARGEST_LOGARITHM))
 
-    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
+    def interval_formula(self, lower: Array, upper: Array, natural: Array) -> tuple[Array, Array]:
+        with np.errstate(divide="ignore"):
+            return gaussian_statistics(np.log(lower), np.log(upper), natural)
+
+    def data_center(self, X: Array, weights: Array | None = None, summary: ColumnSummary | None = None) -> Array | None:
         return _LOGARITHM.data_center(np.log(X), weights)
 
     def centered_rows(self, X: Array, center: Array) -> Array:

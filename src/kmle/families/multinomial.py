@@ -9,9 +9,9 @@ import scipy
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
 from ..numerics.special import log_factorial, log_sum_exp
-from .base import ExponentialFamily
 from .binomial import Binomial
 from .categorical import log_probabilities, log_proportions
+from .derived import ExponentialFamily
 from .shapes import over_columns
 from .sparse import row_sums
 from .support import CountVectors, Integers, Simplex, Support

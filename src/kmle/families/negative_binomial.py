@@ -8,7 +8,7 @@ import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .poisson import draw_counts
 from .shapes import as_columns, over_columns
 from .sparse import row_sums

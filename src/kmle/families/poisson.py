@@ -9,7 +9,7 @@ import scipy
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
 from ..numerics.special import log_factorial
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .shapes import as_columns, over_columns
 from .sparse import row_sums
 from .support import COUNTS, NON_NEGATIVE

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import Centered, side_by_side
+from .._kernels import Centered, ColumnSummary, side_by_side
 from ..numerics.arrays import Array
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .resolution import Resolution
 from .support import Blocks, Support
+from .units import Unit
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,18 @@ class Product(ExponentialFamily):
     def redundancy(self) -> int:
         return sum(family.redundancy for family in self.families)
 
+    @property
+    def takes_missing(self) -> bool:
+        return len(self.families) > 1 or self.families[0].takes_missing
+
+    def units(self) -> tuple[Unit, ...]:
+        found: list[Unit] = []
+        n_columns = n_statistics = 0
+        for family in self.families:
+            found += [unit.moved(n_columns, n_statistics) for unit in family.units()]
+            n_columns, n_statistics = n_columns + (family.n_features or 1), n_statistics + family.n_statistics
+        return tuple(found)
+
     def _columns(self, X: Array) -> list[Array]:
         return np.split(X, np.cumsum(self.widths)[:-1], axis=-1)
 
@@ -142,7 +155,7 @@ class Product(ExponentialFamily):
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return np.concatenate(self._each(lambda f, p: f.sample(p, size, rng), self._slices(natural)), axis=-1)
 
-    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
+    def data_center(self, X: Array, weights: Array | None = None, summary: ColumnSummary | None = None) -> Array | None:
         parts = [f.data_center(block, weights) for f, block in zip(self.families, self._columns(X), strict=True)]
         if all(part is None for part in parts):
             return None
@@ -184,6 +197,28 @@ class Product(ExponentialFamily):
     def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
         blocks = zip(self.families, self._slices(natural), self._columns(spread), strict=True)
         return np.asarray(np.all([family.has_spread(p, s) for family, p, s in blocks], axis=0))
+
+    @property
+    def joint(self) -> bool:
+        return any(family.joint for family in self.families)
+
+    def joint_estimate(self, counts: Array, moments: Array, before: Array | None, spread: Array | None) -> Array:
+        """Block by block: those of joint families together, the others component by component."""
+        none: list[Array | None] = [None] * len(self.families)
+        befores = none if before is None else self._slices(before)
+        spreads = none if spread is None else self._columns(spread)
+        parts = []
+        for family, own, start, bound in zip(self.families, self._slices(moments), befores, spreads, strict=True):
+            if family.joint:
+                parts.append(family.joint_estimate(counts, own, start, bound))
+                continue
+            flat = own.reshape(-1, own.shape[-1])
+            alone = family.natural_from_moment(flat) if bound is None else family.natural_with_spread(flat, bound)
+            parts.append(alone.reshape(own.shape))
+        return np.concatenate(parts, axis=-1)
+
+    def n_parameters_for(self, n_components: int) -> int:
+        return sum(family.n_parameters_for(n_components) for family in self.families)
 
     def locations(self, natural: Array) -> Array | None:
         parts = [family.locations(part) for family, part in zip(self.families, self._slices(natural), strict=True)]

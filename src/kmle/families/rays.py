@@ -8,7 +8,7 @@ a formula with a term that overflows, or vanishes under a logarithm, ends it in 
 import numpy as np
 
 from ..numerics.arrays import Array
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 
 # How far out, in units of the size of the parameter: each point is twice as far as the one before. None is a power of
 # two, which would meet the ends of domains, such as zero, where a moment may be infinite.

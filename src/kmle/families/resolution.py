@@ -6,6 +6,7 @@ value, gains log(1 + 2 exp(-2 pi^2 s^2 / h^2)) nats per row, by Poisson summatio
 criterion pays for: one rounded Gaussian stays one component. Families with a shape are held to 0.6 h: 0.002 nats.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -87,19 +88,32 @@ def resolution_of(X: Array, asked: Asked = "auto") -> Resolution:
     some = np.sort(X[:: max(1, len(X) // ENOUGH)].astype(float, copy=False), axis=0)
     repeats = (some[1:] == some[:-1]).any(axis=0)
     scales = np.array(
-        [_scale(distinct_of(column) if again else column) for column, again in zip(some.T, repeats, strict=True)]
+        [_scale(distinct_of(column) if again else column) for column, again in zip(_seen(some), repeats, strict=True)]
     )
-    varying = (X[0] != X).any(axis=0)
+    varying = _varying(X)
     scales[varying & (scales == 0)] = 1.0
     typical = float(np.median(scales[varying])) if varying.any() else 1.0
     if isinstance(asked, str):
         steps: Array = np.zeros(X.shape[1])
         for column in np.flatnonzero(varying & (repeats | (len(X) <= ENOUGH))):
-            steps[column] = grid_step(X[:, column])
+            steps[column] = grid_step(next(_seen(X[:, [column]])))
         steps[~varying] = CONSTANT * typical
     else:
         steps = asked
     return Resolution(steps, np.where(varying, scales, typical))
+
+
+def _seen(X: Array) -> Iterator[Array]:
+    """The entries of each column that are not missing; a single zero where there are none."""
+    for column in X.T:
+        hole = np.isnan(column)
+        yield column[~hole] if not hole.all() else np.zeros(1)
+
+
+def _varying(X: Array) -> NDArray[np.bool_]:
+    """Whether the entries of each column (d,) differ."""
+    first = X[np.argmax(~np.isnan(X), axis=0), np.arange(X.shape[1])]
+    return np.asarray(((first != X) & ~np.isnan(X)).any(axis=0))
 
 
 def typical_rows(X: Array) -> NDArray[np.bool_]:

@@ -13,7 +13,8 @@ import scipy
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
-from .base import ExponentialFamily
+from ..numerics.truncated import exponential_interval
+from .derived import ExponentialFamily
 from .resolution import Resolution
 from .scaled_columns import ROUNDING
 
@@ -72,6 +73,28 @@ class ScaleFamily(ExponentialFamily):
         smallest = (1 - ROUNDING) * self._statistic_at(spread)
         return np.asarray(np.all(self.moment_from_natural(natural) >= smallest, axis=-1))
 
+    @final
+    def interval_formula(self, lower: Array, upper: Array, natural: Array) -> tuple[Array, Array] | None:
+        """By the exponential distribution of t(x), where it has one; on both sides of the edge if t is symmetric."""
+        if self.statistic_shape != 1:
+            return None
+        rate = -natural[:, 0]
+        if np.isfinite(getattr(self.support, "lower", 0.0)):
+            return _exponential(self._along(lower), self._along(upper), rate)
+        above = _exponential(self._along(np.maximum(lower, self.edge)), self._along(upper), rate)
+        below = _exponential(self._along(np.minimum(upper, self.edge)), self._along(lower), rate)
+        has_above, has_below = (upper > self.edge)[:, None], (lower < self.edge)[:, None]
+        parts = np.where(has_above, above[0], -np.inf), np.where(has_below, below[0], -np.inf)
+        total = np.logaddexp(*parts)
+        shares = [np.exp(part - total)[..., None] for part in parts]
+        means = [np.where(has[..., None], m, 0.0) for has, m in ((has_above, above[1]), (has_below, below[1]))]
+        return total - np.log(2.0), shares[0] * means[0] + shares[1] * means[1]
+
+    def _along(self, x: Array) -> Array:
+        """t at numbers (m,), those below the edge taken to be on it."""
+        with np.errstate(all="ignore"):
+            return np.nan_to_num(self.sufficient_statistic(x[:, None])[:, 0], nan=0.0, posinf=np.inf)
+
     def _statistic_at(self, spread: Array) -> Array:
         return self.sufficient_statistic((self.edge + spread)[None])[0]
 
@@ -85,3 +108,8 @@ class ScaleFamily(ExponentialFamily):
         """Draws of t(x), kept off zero, where some of these densities have no logarithm."""
         draws = rng.gamma(self.statistic_shape, -1 / natural, (size, natural.size))
         return np.maximum(draws, SMALLEST_MOMENT)
+
+
+def _exponential(low: Array, high: Array, rate: Array) -> tuple[Array, Array]:
+    log_p, means = exponential_interval(low[:, None], high[:, None], rate)
+    return log_p, means[..., None]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .resolution import Resolution
 
 # A spread at its bound may miss it by this share: rounding of the conversions.

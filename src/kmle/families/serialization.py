@@ -4,9 +4,13 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from .base import ExponentialFamily
+from .components import ComponentFamilies
+from .derived import ExponentialFamily
 from .product import Product
-from .registry import FAMILIES
+from .registry import kind_of, resolve
+
+# What components of different families are called in a file.
+COMPONENTS = "components"
 
 
 def family_to_dict(family: ExponentialFamily) -> dict[str, Any]:
@@ -16,7 +20,9 @@ def family_to_dict(family: ExponentialFamily) -> dict[str, Any]:
     >>> family_to_dict(Binomial(10, n_features=2))
     {'name': 'binomial', 'facts': {'n_features': 2, 'trials': 10}}
     """
-    if FAMILIES.get(family.name) is not type(family):
+    if isinstance(family, ComponentFamilies):
+        return {"name": COMPONENTS, "families": [family_to_dict(own) for own in family.families]}
+    if kind_of(family.name) is not type(family):
         raise ValueError(f"{family.name} is a custom family, which cannot be written to a file")
     if isinstance(family, Product):
         return {"name": family.name, "families": [family_to_dict(block) for block in family.families]}
@@ -28,25 +34,32 @@ def family_from_dict(content: Any) -> ExponentialFamily:
     if not isinstance(content, Mapping) or not isinstance(content.get("name"), str):
         raise ValueError("the model file names no family")
     name = content["name"]
-    if name not in FAMILIES:
+    if name == COMPONENTS:
+        return ComponentFamilies(tuple(family_from_dict(own) for own in _listed(content, name)))
+    kind = kind_of(name)
+    if kind is None:
         raise ValueError(f"the model file names the family {name!r}, which this version of kmle does not have")
     if name == Product.name:
-        blocks = content.get("families")
-        if not isinstance(blocks, list) or not blocks:
-            raise ValueError("the product family in the model file lists no families")
-        return Product(tuple(family_from_dict(block) for block in blocks))
+        return Product(tuple(family_from_dict(block) for block in _listed(content, name)))
     fixed = content.get("facts")
-    known = {field.name for field in fields(FAMILIES[name])}
+    known = {field.name for field in fields(kind)}
     if not isinstance(fixed, Mapping) or not set(fixed) <= known:
         raise ValueError(
             f"the fixed parameters of the {name} family in the model file must be: {', '.join(sorted(known))}"
         )
     try:
-        return FAMILIES[name](**{key: _plain(value) for key, value in fixed.items()})
+        return resolve(name, **{key: _plain(value) for key, value in fixed.items()})
     except (TypeError, OverflowError) as error:
         raise ValueError(
             f"the fixed parameters of the {name} family in the model file are not valid: {error}"
         ) from None
+
+
+def _listed(content: Mapping[str, Any], name: str) -> list[Any]:
+    families = content.get("families")
+    if not isinstance(families, list) or not families:
+        raise ValueError(f"the {name} family in the model file lists no families")
+    return families
 
 
 def _plain(value: Any) -> Any:

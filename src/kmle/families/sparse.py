@@ -1,6 +1,5 @@
 """Sparse rows: checked and scored by their stored entries, never filled in."""
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +19,6 @@ if TYPE_CHECKING:
 
 # Entries are examined in blocks of about this many.
 BLOCK_ENTRIES = 1 << 17
-
-
-def issparse(X: Any) -> bool:
-    """Whether X is a sparse array or matrix of SciPy; where nobody has loaded those, there is none.
-
-    >>> issparse([[1.0]])
-    False
-    """
-    return "scipy.sparse" in sys.modules and bool(scipy.sparse.issparse(X))
 
 
 def as_csr(X: Any) -> "csr_array":
@@ -132,4 +122,4 @@ def _wrong_sums(support: Support, rows: "csr_array") -> tuple[Array, NDArray[np.
     return None
 
 
-__all__ = ["as_csr", "check_sparse", "check_takes_sparse", "issparse", "row_sums"]
+__all__ = ["as_csr", "check_sparse", "check_takes_sparse", "row_sums"]

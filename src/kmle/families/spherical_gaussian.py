@@ -8,9 +8,10 @@ import scipy
 from numpy.typing import NDArray
 
 from .._kernels import Centered
-from .._kernels.columns import center_of_columns
+from .._kernels.columns import ColumnSummary, center_of_columns
 from ..numerics.arrays import Array
-from .base import ExponentialFamily
+from ..numerics.truncated import gaussian_statistics
+from .derived import ExponentialFamily
 from .gaussian import RESOLUTION, ROUNDING, ROUNDING_VARIANCE, SMALLEST_VARIANCE
 from .rank_one import gaussian_growth
 from .resolution import Resolution
@@ -49,13 +50,10 @@ class SphericalGaussian(ExponentialFamily):
         return np.concatenate([mean, square[..., None]], axis=-1)
 
     def natural_from_moment(self, moment: Array) -> Array:
-        mean, square = moment[..., :-1], moment[..., -1]
-        # Identical rows have no variance; what rounding could leave of it stands for zero.
-        floor = np.maximum(ROUNDING_VARIANCE * square, SMALLEST_VARIANCE)
-        return _natural(mean, np.maximum(square - (mean**2).sum(axis=-1), floor) / mean.shape[-1])
+        return natural_of(*mean_variance_of(moment))
 
     def natural_from_source(self, *, mean: Array, variance: Array) -> Array:
-        return _natural(as_columns(mean), as_scalars(variance))
+        return natural_of(as_columns(mean), as_scalars(variance))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         mean, variance = _mean_variance(natural)
@@ -65,8 +63,22 @@ class SphericalGaussian(ExponentialFamily):
         mean, variance = _mean_variance(natural)
         return rng.normal(mean, np.sqrt(variance), (size, mean.size))
 
-    def data_center(self, X: Array, weights: Array | None = None) -> Array | None:
-        return center_of_columns(X, weights)
+    def interval_formula(self, lower: Array, upper: Array, natural: Array) -> tuple[Array, Array] | None:
+        return gaussian_statistics(lower, upper, natural)
+
+    @property
+    def takes_missing(self) -> bool:
+        return False
+
+    def gaussian_form(self, natural: Array) -> tuple[Array, Array]:
+        mean, variance = _mean_variance(natural)
+        return mean, variance[..., None, None] * np.eye(mean.shape[-1])
+
+    def expected_statistic(self, sums: Array, products: Array) -> Array:
+        return np.concatenate([sums, np.trace(products, axis1=-2, axis2=-1)[..., None]], axis=-1)
+
+    def data_center(self, X: Array, weights: Array | None = None, summary: ColumnSummary | None = None) -> Array | None:
+        return center_of_columns(X, weights, summary)
 
     def centered_rows(self, X: Array, center: Array) -> Array:
         return (X - center).astype(X.dtype, copy=False)
@@ -74,18 +86,18 @@ class SphericalGaussian(ExponentialFamily):
     def resolvable(self, natural: Array, center: Array) -> Array:
         mean, variance = _mean_variance(natural)
         floor = (RESOLUTION * np.abs(center).max()) ** 2
-        return natural if np.all(variance >= floor) else _natural(mean, np.maximum(variance, floor))
+        return natural if np.all(variance >= floor) else natural_of(mean, np.maximum(variance, floor))
 
     def natural_at_center(self, natural: Array, center: Array) -> Array:
         mean, variance = _mean_variance(self.resolvable(natural, center))
-        return _natural(mean + center, variance)
+        return natural_of(mean + center, variance)
 
     def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array:
         return resolution.spread if center is None else np.maximum(resolution.spread, RESOLUTION * np.abs(center))
 
     def natural_with_spread(self, moment: Array, spread: Array) -> Array:
         mean, variance = _mean_variance(self.natural_from_moment(moment))
-        return _natural(mean, np.maximum(variance, spread.max() ** 2))
+        return natural_of(mean, np.maximum(variance, spread.max() ** 2))
 
     def has_spread(self, natural: Array, spread: Array) -> NDArray[np.bool_]:
         return np.asarray(_mean_variance(natural)[1] >= (1 - ROUNDING) * spread.max() ** 2)
@@ -121,5 +133,14 @@ def _mean_variance(natural: Array) -> tuple[Array, Array]:
     return natural[..., :-1] * variance[..., None], variance
 
 
-def _natural(mean: Array, variance: Array) -> Array:
+def mean_variance_of(moment: Array) -> tuple[Array, Array]:
+    """Means (..., d) and variances (...) of these moments."""
+    mean, square = moment[..., :-1], moment[..., -1]
+    # Identical rows have no variance; what rounding could leave of it stands for zero.
+    floor = np.maximum(ROUNDING_VARIANCE * square, SMALLEST_VARIANCE)
+    return mean, np.maximum(square - (mean**2).sum(axis=-1), floor) / mean.shape[-1]
+
+
+def natural_of(mean: Array, variance: Array) -> Array:
+    """The natural parameters of these means and variances."""
     return np.concatenate([mean / variance[..., None], -0.5 / variance[..., None]], axis=-1)

@@ -269,3 +269,29 @@ class Blocks(Support):
 
     def example(self, n_features: int) -> Array:
         return np.concatenate([s.example(width) for s, width in zip(self.supports, self.widths, strict=True)])
+
+
+@dataclass(frozen=True)
+class AnyOf(Support):
+    """Rows that one of several supports holds."""
+
+    supports: tuple[Support, ...]
+
+    @property
+    def description(self) -> str:
+        return ", or ".join(dict.fromkeys(support.description for support in self.supports))
+
+    @property
+    def entries(self) -> Support:
+        return AnyOf(tuple(support.entries for support in self.supports))
+
+    def holds_all(self, summary: ColumnSummary) -> bool:
+        return any(support.holds_all(summary) for support in self.supports)
+
+    def outside(self, X: Array) -> NDArray[np.bool_]:
+        marks = [support.outside(X) for support in self.supports]
+        rows = np.all([mark.any(axis=1) if mark.ndim == 2 else mark for mark in marks], axis=0)
+        return rows[:, None] if X.shape[1] == 1 else rows
+
+    def example(self, n_features: int) -> Array:
+        return self.supports[0].example(n_features)

@@ -1,9 +1,12 @@
 """Validation at the edge: data, weights and usual parameters, each refused with one sentence that says what to do."""
 
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from .._kernels import ColumnSummary, summarize_columns
@@ -20,15 +23,46 @@ LARGEST_LEARNED, LARGEST_LEARNED_STATISTIC = 1e75, 1e95
 RELATIVE = 1e-9
 
 
-def unmasked(X: Any, first_row: int = 0) -> Any:
-    """X, or the data of a masked array with nothing masked."""
-    if not isinstance(X, np.ma.MaskedArray):
+def issparse(X: Any) -> bool:
+    """Whether X is a sparse array or matrix of SciPy; where nobody has loaded those, there is none.
+
+    >>> issparse([[1.0]])
+    False
+    """
+    return "scipy.sparse" in sys.modules and bool(scipy.sparse.issparse(X))
+
+
+def in_memory(X: Any) -> Any:
+    """X, or a NumPy array with the numbers of an array of another library; one on another device is refused.
+
+    >>> in_memory([[1.0]])
+    [[1.0]]
+    """
+    if isinstance(X, np.ndarray | np.generic | list | tuple) or not hasattr(X, "__dlpack__"):
         return X
-    if np.ma.is_masked(X):
-        mask = np.ma.getmaskarray(X)
-        row, column = np.argwhere(mask.reshape(len(mask), -1))[0]
-        raise ValueError(f"row {first_row + row}, column {column} is masked: drop the row or fill in a value first")
-    return X.data
+    try:
+        return np.asarray(X)
+    except (TypeError, RuntimeError, ValueError, BufferError):
+        pass
+    try:
+        return np.from_dlpack(X)
+    except (TypeError, RuntimeError, ValueError, BufferError, AttributeError):
+        library = type(X).__module__.split(".")[0]
+        raise ValueError(
+            f"this {library} array cannot be read here: copy it to the memory of the CPU first, without gradients "
+            "(X.detach().cpu() in torch, X.get() in CuPy)"
+        ) from None
+
+
+def unmasked(X: Any) -> Any:
+    """X, or the data of a masked array: what is masked is missing (NaN)."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return in_memory(X)
+    if not np.ma.is_masked(X):
+        return X.data
+    values = np.array(X.data, dtype=X.dtype if X.dtype == np.float32 else float)
+    values[np.ma.getmaskarray(X)] = np.nan
+    return values
 
 
 def unmasked_weights(sample_weight: Any, first_row: int = 0) -> Any:
@@ -81,11 +115,22 @@ def _as_float(data: np.ndarray[Any, Any]) -> Array:
     raise ValueError("the data is not a table of numbers")
 
 
-def check_rows(family: FamilyContract, X: ArrayLike, columns: list[str] | None = None, first_row: int = 0) -> Array:
-    """Legal rows, or one sentence naming the first row and column that are not."""
+def check_rows(
+    family: FamilyContract,
+    X: ArrayLike,
+    columns: list[str] | None = None,
+    first_row: int = 0,
+    n_threads: int = 1,
+    missing: bool = False,
+) -> tuple[Array, ColumnSummary]:
+    """Legal rows and the summary of their columns, or one sentence naming the first row and column that are not.
+
+    With `missing` entries may be NaN, where the family can learn from such rows.
+    """
     rows = check_shape(family, X)
-    check_values(family, rows, summarize_columns(rows), columns, first_row)
-    return rows
+    summary = summarize_columns(rows, n_threads)
+    check_values(family, rows, summary, columns, first_row, missing)
+    return rows, summary
 
 
 def check_shape(family: FamilyContract, X: ArrayLike) -> Array:
@@ -97,20 +142,33 @@ def check_shape(family: FamilyContract, X: ArrayLike) -> Array:
 
 
 def check_values(
-    family: FamilyContract, rows: Array, summary: ColumnSummary, columns: list[str] | None = None, first_row: int = 0
+    family: FamilyContract,
+    rows: Array,
+    summary: ColumnSummary,
+    columns: list[str] | None = None,
+    first_row: int = 0,
+    missing: bool = False,
 ) -> None:
-    """Raises an error if rows are not legal, from the summary of their columns."""
+    """Raises an error if rows are not legal, from the summary of their columns; `missing` entries may be legal."""
+    if summary.missing and missing and family.takes_missing:
+        _check_holes(family, rows, columns, first_row)
+        summary = replace(_with_ends(family, summary), finite=True)
     # What was seen usually tells that all is well; only if not is the offender sought.
     if summary.finite and family.support.holds_all(summary):
         _check_size(family, summary, columns)
         return
     if not summary.finite:
-        finite = np.isfinite(rows)
-        row, column = np.argwhere(~finite)[0]
+        # With infinite entries among missing ones the infinite ones are what is wrong.
+        infinite = np.isinf(rows) if missing and family.takes_missing else ~np.isfinite(rows)
+        row, column = np.argwhere(infinite)[0]
         what = "missing (NaN)" if np.isnan(rows[row, column]) else "infinite"
+        needs = f"{family.name} needs complete rows; " if missing and what != "infinite" else ""
         raise ValueError(
-            f"row {first_row + row}, column {_column(column, columns)} is {what}: drop the row or fill in a value first"
+            f"row {first_row + row}, column {_column(column, columns)} is {what}: {needs}drop the row or fill in a "
+            "value first"
         )
+    if summary.missing:
+        rows = np.where(np.isnan(rows), family.support.example(rows.shape[1]), rows)
     offender = family.support.first_outsider(rows)
     if offender is not None:
         row, place = offender
@@ -120,9 +178,46 @@ def check_values(
     _check_size(family, summary, columns)
 
 
-def check_learnable(family: FamilyContract, X: Array, columns: list[str] | None = None) -> None:
+def _with_ends(family: FamilyContract, summary: ColumnSummary) -> ColumnSummary:
+    """The summary with a legal value as the ends of a column that has no entry."""
+    unseen = summary.lowest > summary.highest
+    if not summary.missing or not unseen.any():
+        return summary
+    example = family.support.example(len(unseen))
+    lowest, highest = (np.where(unseen, example, end) for end in (summary.lowest, summary.highest))
+    return replace(summary, lowest=lowest, highest=highest)
+
+
+def _check_holes(family: FamilyContract, rows: Array, columns: list[str] | None, first_row: int) -> None:
+    """Refuses columns that must be known together and are not."""
+    for unit in family.units():
+        if len(unit.columns) == 1:
+            continue
+        hole = np.isnan(rows[:, list(unit.columns)])
+        broken = hole.any(axis=1) & ~hole.all(axis=1)
+        if broken.any():
+            row = int(np.argmax(broken))
+            column = unit.columns[int(np.argmax(hole[row]))]
+            raise ValueError(
+                f"row {first_row + row}, column {_column(column, columns)} is missing (NaN): {unit.family.name} needs "
+                f"all of its {len(unit.columns)} columns or none; drop the row or fill in a value first"
+            )
+
+
+def check_entries(summary: ColumnSummary, columns: list[str] | None = None) -> None:
+    """Refuses columns without a single entry."""
+    if summary.missing and (unseen := summary.lowest > summary.highest).any():
+        raise ValueError(no_entry(int(np.argmax(unseen)), columns))
+
+
+def no_entry(column: int, columns: list[str] | None) -> str:
+    """What is said of a column whose values are all missing."""
+    return f"column {_column(column, columns)} has no entry, all its values are missing: drop the column"
+
+
+def check_learnable(family: FamilyContract, summary: ColumnSummary, columns: list[str] | None = None) -> None:
     """Refuses legal rows that cannot be learned from: products of a few values or statistics would overflow."""
-    _check_size(family, summarize_columns(X), columns, LARGEST_LEARNED, LARGEST_LEARNED_STATISTIC)
+    _check_size(family, summary, columns, LARGEST_LEARNED, LARGEST_LEARNED_STATISTIC)
 
 
 def _check_size(
@@ -132,7 +227,7 @@ def _check_size(
     largest: float = np.inf,
     largest_statistic: float = LARGEST_STATISTIC,
 ) -> None:
-    extremes = family.support.extremes(summary)
+    extremes = family.support.extremes(_with_ends(family, summary))
     with np.errstate(all="ignore"):
         statistics = np.abs(family.sufficient_statistic(extremes))
         if np.all(statistics <= largest_statistic) and np.all(np.abs(extremes) <= largest):

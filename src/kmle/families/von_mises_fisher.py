@@ -8,7 +8,7 @@ import numpy as np
 from ..numerics.arrays import Array
 from ..numerics.solvers import sphere_concentration
 from ..numerics.special import scaled_bessel
-from .base import ExponentialFamily
+from .derived import ExponentialFamily
 from .shapes import as_columns, as_scalars
 from .support import NON_NEGATIVE, UnitSphere
 

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ..algorithms import KMLELloyd
-from ..algorithms.state import after_steps
+from ..algorithms.loop import after_steps
 from ..estimators.arguments import threads_of, whole_number
 from ..families import FixedCovarianceGaussian
 from ..numerics.arrays import Array

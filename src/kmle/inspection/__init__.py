@@ -7,15 +7,18 @@ from .goodness import QuantilePairs, kolmogorov_smirnov, pit, quantile_pairs
 from .outliers import OutlierScores, outlier_scores
 from .overfitting import overfitting
 from .separation import Separation, overlap, posterior_entropy, separation
+from .survival import ProductLimit, Survival, product_limit, survival
 from .uncertainty import StandardErrors, standard_errors
 
 __all__ = [
     "Bootstrap",
     "Diagnostics",
     "OutlierScores",
+    "ProductLimit",
     "QuantilePairs",
     "Separation",
     "StandardErrors",
+    "Survival",
     "bootstrap",
     "cdf",
     "diagnose",
@@ -25,8 +28,10 @@ __all__ = [
     "overlap",
     "pit",
     "posterior_entropy",
+    "product_limit",
     "quantile_pairs",
     "quantiles",
     "separation",
     "standard_errors",
+    "survival",
 ]

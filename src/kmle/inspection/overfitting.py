@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from ..merging import Likelihood
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..problem.model import Model
 from .rows import dense, row_blocks
 
 # Fewer rows than this for each free parameter say little.
@@ -53,14 +54,16 @@ def overfitting(mixture: Mixture, rows: Array, labels: NDArray[np.integer]) -> s
         return f"{_listed(few)} have fewer than {needed} rows"
     if mixture.n_parameters * ROWS_PER_PARAMETER > n:
         return f"there are {mixture.n_parameters} free parameters for {n} rows"
-    if k * k * mixture.family.n_statistics > MOST_COMPARED:
+    if mixture.family.joint or k * k * mixture.family.n_statistics > MOST_COMPARED:
         return None
     return _merge_that_pays(mixture, rows, labels, counts.astype(float))
 
 
 def _needed_rows(mixture: Mixture) -> int:
     """One more than the parameters of a component, or of a column of it where columns are independent."""
-    family = mixture.family
+    family, k = mixture.family, mixture.n_components
+    if family.joint:
+        return 1 + family.n_parameters_for(k) - family.n_parameters_for(k - 1)
     return 1 + (family.n_statistics_for(1) if family.independent_columns else family.n_statistics)
 
 
@@ -70,7 +73,7 @@ def _merge_that_pays(mixture: Mixture, rows: Array, labels: NDArray[np.integer],
     sums = np.zeros((k, mixture.family.n_statistics))
     for block in row_blocks(rows, mixture.family.n_statistics):
         np.add.at(sums, labels[block], mixture.family.sufficient_statistic(dense(rows[block])))
-    worth = Likelihood(mixture.family, True, PRIOR, sums.sum(axis=0) / n)
+    worth = Likelihood(Model(mixture.family, n, sums.sum(axis=0) / n, prior_strength=PRIOR), free_weights=True)
     with np.errstate(all="ignore"):
         alone = worth.value(counts, sums)
         one, other = np.triu_indices(k, 1)

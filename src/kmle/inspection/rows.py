@@ -5,8 +5,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..families.base import BLOCK_NUMBERS
-from ..families.sparse import check_sparse, issparse
+from ..families.layout import BLOCK_NUMBERS
+from ..families.sparse import check_sparse
+from ..families.validation import issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..families.sparse import issparse
-from ..families.validation import check_sample_weight
+from ..data.intervals import Intervals, as_intervals
+from ..families.validation import check_sample_weight, issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.differentiation import jacobian, natural_steps
+from .interval_information import interval_information
 from .rows import dense, legal_rows, mixture_of, row_blocks
 from .sources import SourceLayout
 
@@ -73,6 +74,9 @@ def standard_errors(
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: it must be one of {', '.join(METHODS)}")
     mixture = mixture_of(model)
+    intervals = as_intervals(X)
+    if intervals is not None:
+        return _of_intervals(mixture, intervals, sample_weight, method, weights_held)
     rows = legal_rows(mixture, X)
     weights = check_sample_weight(sample_weight, rows.shape[0])
     scores = _Scores(mixture, rows, weights)
@@ -81,6 +85,17 @@ def standard_errors(
         information = information[mixture.n_components :, mixture.n_components :]
     covariance = _inverse(information, mixture, weights_held)
     return _delta(mixture, scores.natural, covariance, method, weights_held)
+
+
+def _of_intervals(
+    mixture: Mixture, X: Intervals, sample_weight: ArrayLike | None, method: str, weights_held: bool
+) -> StandardErrors:
+    if method != "observed":
+        raise ValueError(f"method is {method!r}: on intervals it must be 'observed'")
+    natural, information = interval_information(mixture, X, check_sample_weight(sample_weight, len(X)))
+    if weights_held:
+        information = information[mixture.n_components :, mixture.n_components :]
+    return _delta(mixture, natural, _inverse(information, mixture, weights_held), method, weights_held)
 
 
 class _Scores:

@@ -1,4 +1,4 @@
-"""Tables and models in files: CSV, TSV, Parquet, Arrow, NPY, NPZ, gzip; JSON for models. Tables need polars."""
+"""Tables and models in files: CSV, TSV, Parquet, Arrow, NPY, NPZ, gzip; JSON, ONNX for models. Tables need polars."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .guess import Guess, guess_family
     from .models import Model, read_model, write_model
+    from .onnx_export import to_onnx, write_onnx
     from .reading import read_table
     from .streaming import TableStream, open_stream
     from .table import Table
@@ -20,8 +21,10 @@ __all__ = [
     "open_stream",
     "read_model",
     "read_table",
+    "to_onnx",
     "write_batches",
     "write_model",
+    "write_onnx",
     "write_table",
 ]
 
@@ -35,8 +38,10 @@ _MODULES = {
     "open_stream": "streaming",
     "read_model": "models",
     "read_table": "reading",
+    "to_onnx": "onnx_export",
     "write_batches": "writing",
     "write_model": "models",
+    "write_onnx": "onnx_export",
     "write_table": "writing",
 }
 

@@ -65,7 +65,7 @@ def parse_model(content: bytes) -> Model:
         raise ValueError(f"not a valid model file (possibly truncated): {_described(error)}") from None
     mixture = Mixture.from_dict(plain)
     about = plain.get("about", {})
-    columns = _columns(plain, mixture)
+    columns = mixture.columns
     return Model(mixture, columns, about if isinstance(about, dict) else {}, _categories(plain, columns))
 
 
@@ -74,17 +74,6 @@ def _described(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"invalid JSON at line {error.lineno}, character {error.colno}"
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-
-
-def _columns(plain: Mapping[str, Any], mixture: Mixture) -> tuple[str, ...] | None:
-    names = plain.get("columns")
-    if names is None:
-        return None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("'columns' in the model file is not a list of names")
-    if len(names) != mixture.family.n_features or len(set(names)) != len(names):
-        raise ValueError(f"'columns' in the model file must be {mixture.family.n_features} different names")
-    return tuple(names)
 
 
 def _categories(plain: Mapping[str, Any], columns: Sequence[str] | None) -> dict[str, tuple[str, ...]]:

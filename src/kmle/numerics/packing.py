@@ -40,7 +40,7 @@ def packed_length(size: int) -> int:
 def size_from_packed(length: int) -> int:
     """Size of the symmetric matrix that packs into `length` numbers."""
     size = int((np.sqrt(8 * length + 1) - 1) / 2 + 0.5)
-    if packed_length(size) != length:
+    if size * (size + 1) // 2 != length:
         raise ValueError(f"{length} numbers do not pack a symmetric matrix: expected 1, 3, 6, 10, ...")
     return size
 
@@ -78,8 +78,8 @@ def doubled(packed: Array) -> Array:
 
 def unpack_dual(packed: Array) -> Array:
     """Inverse of `pack_dual`."""
-    _, _, multiplicity = _triangle(size_from_packed(packed.shape[-1]))
-    return unpack(packed / multiplicity)
+    size = size_from_packed(packed.shape[-1])
+    return np.take(packed / _triangle(size)[2], _places(size), axis=-1)
 
 
 def pack_products(X: Array) -> Array:

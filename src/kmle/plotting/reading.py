@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..algorithms import Fit
 from ..estimators import KMLE, ExponentialFamilyMixture
-from ..families.sparse import check_sparse, issparse
-from ..families.validation import as_rows
+from ..families.sparse import check_sparse
+from ..families.validation import as_rows, issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 

@@ -15,10 +15,10 @@ from ..data.table import Rows
 from ..engines.partition import Compact, Partition
 from ..engines.statistics import ClusterStatistics
 from ..families.resolution import Asked
-from ..families.sparse import issparse
+from ..families.validation import issparse
 from ..numerics.arrays import Array
 from ..numerics.reservoir import reservoir_places
-from .objective import Parameters
+from .model import Parameters
 from .parts import PartedProblem
 from .pieces import Piece, Settings, Sums, Task
 from .problem import Problem, has_direct, sample_size, sampled_resolution, without_extremes
@@ -90,7 +90,7 @@ class ChunkedProblem(PartedProblem):
             summary = without_extremes(summary, sampled)
         super().__init__(settings.family, summary, settings.center, prior_strength, weights, known)
         self._sums_of_all = sums.statistic
-        self.has_direct = has_direct(self, self.sample.rows)
+        self.has_direct = has_direct(self, self._sampled_rows)
 
     @property
     def engine_name(self) -> str:

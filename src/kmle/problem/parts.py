@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..data.sparse import SparseRows
 from ..data.table import Rows
-from .precise import PreciseProblem
+from .objective import PreciseProblem
 
 T = TypeVar("T")
 

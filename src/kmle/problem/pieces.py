@@ -97,13 +97,14 @@ class Piece:
     """A chunk with its engine. What an engine remembers of the last pass makes the next one faster, never different, so
     a piece may be made anew at any time, on any machine."""
 
-    def __init__(self, chunk: Chunk, settings: Settings) -> None:
+    def __init__(self, chunk: Chunk, settings: Settings, all_rows: bool = False) -> None:
         self.chunk = chunk
+        self.all_rows = all_rows
         self.settings = settings
         self._last: tuple[Task, Partition] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"chunk": self.chunk, "settings": self.settings, "_last": None}
+        return {"chunk": self.chunk, "settings": self.settings, "all_rows": self.all_rows, "_last": None}
 
     def __sizeof__(self) -> int:
         # The rows and their packed copy: schedulers weigh what it would cost to move or to make it.
@@ -114,8 +115,8 @@ class Piece:
 
     @cached_property
     def rows(self) -> Rows | SparseRows:
-        """The rows that have weight, measured from the common center."""
-        weighty, settings = self.chunk.weighty, self.settings
+        """The rows to learn from, or all of them, measured from the common center."""
+        weighty, settings = self.chunk if self.all_rows else self.chunk.weighty, self.settings
         weights = None if weighty.weights is None else settings.weight_factor * weighty.weights
         if weighty.sparse:
             return SparseRows(settings.family, weighty.X, weights, settings.n_threads)
@@ -203,7 +204,7 @@ class Piece:
         """The component of every row of the chunk, also of those without weight."""
         chunk = self.chunk
         if len(self) < len(chunk):
-            return Piece(Chunk(chunk.X, None, chunk.first_row), self.settings).labels(task)
+            return Piece(Chunk(chunk.X, None, chunk.first_row), self.settings, all_rows=True).labels(task)
         return self._partition(task).labels
 
     def _partition(self, task: Task) -> Partition:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._kernels import ColumnSummary
 from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..engines.base import Engine
@@ -21,11 +22,11 @@ from ..engines.precise import PreciseEngine
 from ..engines.statistics import ClusterStatistics
 from ..families import ExponentialFamily
 from ..families.resolution import Asked, Resolution, resolution_of, typical_rows, unknown_resolution
-from ..families.sparse import issparse
+from ..families.validation import issparse
 from ..numerics.arrays import Array, Labels
 from ..numerics.reservoir import reservoir_places
-from .objective import DataSummary, LearningProblem, Parameters, undisturbed
-from .precise import PreciseProblem
+from .model import Parameters
+from .objective import DataSummary, LearningProblem, PreciseProblem, undisturbed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -76,6 +77,7 @@ class Problem(PreciseProblem):
         sampling: np.random.Generator | None = None,
         hard: bool = False,
         resolution: Asked = None,
+        summary: ColumnSummary | None = None,
     ) -> None:
         self.rows: Rows | SparseRows
         self.engine: Engine
@@ -83,21 +85,21 @@ class Problem(PreciseProblem):
             self.rows = SparseRows(family, X, sample_weight, n_threads)
             self.engine = SparseEngine(self.rows)
         else:
-            self.rows = Rows(family, X, sample_weight, center, n_threads)
+            self.rows = Rows(family, X, sample_weight, center, n_threads, summary=summary)
             self.engine = choose(self.rows, n_components, engine, hard)
         self._sampling = np.random.default_rng(0) if sampling is None else sampling
         self._sample_size = sample_size(n_components)
         self._sample: Problem | None = None
         with undisturbed(self.rows.n_statistics):
-            summary = DataSummary(
+            data = DataSummary(
                 self.rows.total, self.rows.mean_statistic, self.rows.largest_statistic, self.rows.sum_log_carrier()
             )
             known: Resolution | None = None
             if isinstance(self.rows, Rows):
                 sampled = self._sampled_rows(self.rows)
-                summary = without_extremes(summary, sampled)
+                data = without_extremes(data, sampled)
                 known = sampled_resolution(family, sampled.X, resolution)
-            super().__init__(family, summary, self.rows.center, prior_strength, weights, known)
+            super().__init__(family, data, self.rows.center, prior_strength, weights, known)
             self.meter = self.rows.meter
             self.has_direct = has_direct(self, self.rows)
 
@@ -210,7 +212,7 @@ class Problem(PreciseProblem):
         return Problem.like(self, self.rows.subset(indices))
 
     @classmethod
-    def like(cls, other: LearningProblem, rows: Rows | SparseRows) -> "Problem":
+    def like(cls, other: PreciseProblem, rows: Rows | SparseRows) -> "Problem":
         """A problem on rows of another one, seen from the same center: family, prior and weights are the other's."""
         part = cls.__new__(cls)
         summary = DataSummary(rows.total, other.prior_moment, other.largest_statistic, rows.sum_log_carrier())
@@ -219,7 +221,7 @@ class Problem(PreciseProblem):
         rows.meter = part.meter = other.meter
         part.rows = rows
         part.engine = passing_engine(rows)
-        part.has_direct = has_direct(part, rows)
+        part.has_direct = other.has_direct
         # It is a sample itself.
         part._sampling, part._sample_size, part._sample = np.random.default_rng(0), len(rows), None
         return part

@@ -1,7 +1,9 @@
 """Several mixtures learned from the same rows together: one pass and one batched estimate for all of them.
 
-Every formula of a family is vectorised over leading axes, so S mixtures of k components cost little more Python than
-one (see `kernels.PackedRows.soft_passes`).
+Every formula of a family is vectorised over leading axes, so a step of S mixtures of k components takes little more
+time in Python than a step of one (see `PackedRows.soft_passes`). That is why this loop is not the one of
+`algorithms.loop`, which takes one mixture at a time: a search makes some 80 steps of 4 to 32 mixtures, and by itself
+each would take as long as all together.
 """
 
 from collections.abc import Iterable
@@ -140,17 +142,22 @@ class Learner:
                 counts[s], sums[s], scores[s] = found.counts, found.sums, found.score
         return counts, sums, scores
 
-    def maximized(self, counts: Array, sums: Array) -> tuple[Array, Array]:
-        """Natural parameters and log-weights that are best for statistics (S, k) and (S, k, D)."""
+    def maximized(self, counts: Array, sums: Array, before: Array | None = None) -> tuple[Array, Array]:
+        """Natural parameters and log-weights that are best for statistics (S, k) and (S, k, D).
+
+        The estimates of a joint family go on from those `before`.
+        """
         problem = self.problem
         mixtures, k = counts.shape
         statistics = ClusterStatistics(counts.reshape(-1), sums.reshape(mixtures * k, problem.n_statistics), 0.0)
-        natural = problem.estimate(statistics.moments(problem.prior_strength, problem.prior_moment))
+        moments = statistics.moments(problem.prior_strength, problem.prior_moment).reshape(sums.shape)
+        observed = np.where(counts > 0, counts + problem.prior_strength, 0.0)
+        natural = problem.estimates(observed, moments, before)
         with np.errstate(divide="ignore"):
             log_weights = np.log(counts * (1 / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)))
         if problem.weights is not None:
             log_weights = np.where(counts > 0, np.log(problem.weights[:k]), -np.inf)
-        return natural.reshape(mixtures, k, problem.n_statistics), log_weights
+        return natural, log_weights
 
     def from_statistics(self, counts: Array, sums: Array) -> Batch:
         """Mixtures of clusters with these statistics, and a pass with them."""
@@ -179,9 +186,11 @@ class Learner:
 
     @cached_property
     def _setting(self) -> StepSetting | None:
-        """What steps in one call need; None where weights are prescribed or rows are sparse."""
+        """What steps in one call need; None where weights are prescribed, rows sparse or
+        estimates joint.
+        """
         problem = self.problem
-        if problem.weights is not None or not isinstance(problem.rows, Rows):
+        if problem.weights is not None or problem.family.joint or not isinstance(problem.rows, Rows):
             return None
         none = np.zeros(problem.family.n_features or 1)
         return StepSetting(
@@ -196,34 +205,35 @@ class Learner:
 
     def step_by_formulas(self, batch: Batch, factors: Array) -> MixtureStep:
         """The same by the family's formulas."""
-        natural, log_weights = self.maximized(batch.counts, batch.sums)
+        natural, log_weights = self.maximized(batch.counts, batch.sums, batch.natural)
         ahead = np.flatnonzero(factors > 0)
         beyond, weights = natural, log_weights
         if len(ahead):
             beyond, weights = natural.copy(), log_weights.copy()
             share = factors[ahead, np.newaxis]
             beyond[ahead] += share[:, :, np.newaxis] * (natural[ahead] - batch.before[ahead])
-            beyond = self.problem.confined(beyond, natural)
             if self.problem.weights is None:
                 with np.errstate(invalid="ignore"):
                     moved = log_weights[ahead] + share * (log_weights[ahead] - batch.weights_before[ahead])
                 moved = np.where(np.isnan(moved), -np.inf, moved)
                 moved -= moved.max(axis=1, keepdims=True)
                 weights[ahead] = moved - np.log(np.exp(moved).sum(axis=1, keepdims=True))
+            beyond = self.problem.confined(beyond, natural, weights)
         return MixtureStep(natural, log_weights, beyond, weights, *self._terms(beyond, weights))
 
-    def run(self, batch: Batch, steps: int, later: int = 0, limit: float = np.inf) -> Batch:
+    def run(self, batch: Batch, steps: int, later: int = 0, limit: float = np.inf, least: float = -np.inf) -> Batch:
         """The mixtures after at most so many steps, or until so much work is done.
 
-        Those wait that gain next to nothing, or too little to catch up with the best: if every step, `later` ones
-        included, gained as much as the last one, they would still be behind.
+        Those wait that gain next to nothing, or too little to catch up with the best, or with the `least` objective
+        that is worth something: if every step, `later` ones included, gained as much as the last one, they would still
+        be behind.
         """
         places = np.arange(len(batch))
         active, batch = batch, batch.take(places)  # a copy, to put into
         for step in range(steps):
             with np.errstate(invalid="ignore"):
                 reached = active.objective + (steps - step + later) * active.gain
-            best = max(active.objective.max(), batch.objective.max())
+            best = max(active.objective.max(), batch.objective.max(), least)
             moving = np.flatnonzero((active.gain > CONVERGED) & (reached >= best))
             if len(moving) < len(active):
                 batch.put(places, active)

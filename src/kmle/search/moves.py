@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from ..engines.statistics import ClusterStatistics
 from ..numerics.arrays import Array, Labels
 from ..problem.problem import Parameters
+from ..seeding.partitions import Table
 from .batch import Batch, Learner
-from .partitions import Table
 
-# Ways to cut each component: at the median of its longest axis, and at other places of other axes.
-CUTS = 3
-# Neighbourhoods of badly explained rows that are tried as new components.
-NEIGHBOURHOODS = 3
+# Ways to cut each component: at the median of its longest axis, in core and shell, and at other places of other axes.
+CUTS = 4
+# Rows around which new components are tried, and on how many different numbers of rows near them.
+CENTERS, SIZES = 16, 4
 # No component of fewer rows is cut.
 FEWEST_TO_CUT = 4
 
@@ -53,11 +53,13 @@ class Moves:
         self._table = table
         self._parameters = parameters
         self._rng = rng
-        joint = self._problem.scores(parameters)
+        self._joint = joint = self._problem.scores(parameters)
+        self._log_carrier = self._problem.rows.log_carrier(slice(None))
         highest = joint.max(axis=1)
         exponentials = np.exp(joint - highest[:, None])
         total = exponentials.sum(axis=1)
         self._log_density = highest + np.log(total)
+        self._own_score = highest if learner.hard else self._log_density
         self._responsibilities = exponentials / total[:, None]
         self._labels: Labels = joint.argmax(axis=1).astype(np.int32)
         self._given_out = 0
@@ -111,9 +113,9 @@ class Moves:
         members = [np.flatnonzero(self._labels == j) for j in range(k)]
         for number in range(CUTS):
             labels = 2 * self._labels
-            for own in members:
+            for component, own in enumerate(members):
                 if len(own) >= FEWEST_TO_CUT:
-                    labels[own] += self._upper(own, number)
+                    labels[own] += self._shell(own, component) if number == 1 else self._upper(own, number)
             halves = self._problem.gather(labels, 2 * k)
             both = halves.counts.reshape(k, 2)
             natural, gains = self._values_of(halves)
@@ -136,6 +138,11 @@ class Moves:
         line = columns @ axis
         return line > _quantile(line, weights, share)
 
+    def _shell(self, members: NDArray[np.intp], component: int) -> NDArray[np.bool_]:
+        """Which rows of a component lie far out: the half that it explains worst."""
+        density = self._joint[members, component] + self._log_carrier[members]
+        return density < _quantile(density, self._table.weights[members], 0.5)
+
     def _values_of(self, halves: ClusterStatistics) -> tuple[Array, Array]:
         """The estimates of pairs of halves, and what each pair gains over the whole."""
         both = halves.counts.reshape(-1, 2)
@@ -150,23 +157,52 @@ class Moves:
         return natural[: 2 * k], gains
 
     def _neighbourhoods(self) -> Iterator[Insertion]:
-        """New components on the rows near one that the mixture explains badly."""
-        size = max(4, len(self._labels) // (2 * int(self._parameters.active.sum())))
-        if size >= len(self._labels):
+        """New components on rows near each other: of each size the one that gains most, of some around drawn rows.
+
+        Optima that few starts lead to often differ from others by a small component where rows happen to be dense.
+        """
+        n = len(self._labels)
+        largest, smallest = n // (2 * int(self._parameters.active.sum())), 2 * (self._table.columns.shape[1] + 2)
+        if largest < smallest:
             return
-        density = self._log_density + self._problem.rows.log_carrier(slice(None))
-        chance = self._table.weights * np.exp(np.clip(density.max() - density, 0.0, 8.0))
-        drawn = self._rng.choice(len(chance), NEIGHBOURHOODS, replace=False, p=chance / chance.sum())
-        for distances in self._table.distances(self._table.columns[drawn]):
-            near = np.argpartition(distances, size)[:size]
+        sizes = np.unique(np.geomspace(smallest, largest, SIZES).astype(int))
+        statistics = self._around(self._drawn_rows(), sizes)
+        natural = _estimated(self._learner, statistics)[0]
+        weights = statistics.counts / self._problem.total
+        gains = self._insertion_gains(natural, weights).reshape(-1, len(sizes))
+        for place, best in enumerate(gains.argmax(axis=0)):
+            own = [best * len(sizes) + place]
+            yield Insertion(None, natural[own], weights[own], float(gains[best, place]))
+
+    def _drawn_rows(self) -> NDArray[np.intp]:
+        """Rows drawn by weight, half of them also by how badly the mixture explains them."""
+        density = self._log_density + self._log_carrier
+        badly = self._table.weights * np.exp(np.clip(density.max() - density, 0.0, 8.0))
+        count = min(CENTERS // 2, len(density))
+        chances = (chance / chance.sum() for chance in (badly, self._table.weights))
+        return np.concatenate([self._rng.choice(len(density), count, replace=False, p=chance) for chance in chances])
+
+    def _around(self, rows: NDArray[np.intp], sizes: NDArray[np.intp]) -> ClusterStatistics:
+        """The statistics of the rows nearest to each of some, for several numbers of them: (rows x sizes)."""
+        found = []
+        for distances in self._table.distances(self._table.columns[rows]):
+            nearest = np.argpartition(distances, sizes - 1)[: sizes[-1]]
             labels = np.full(len(self._labels), -1, dtype=np.int32)
-            labels[near] = 0
-            statistics = self._problem.gather(labels, 1)
-            natural, value = _estimated(self._learner, statistics)
-            weight = statistics.counts / self._problem.total
-            explained = self._table.weights[near] @ self._log_density[near]
-            gain = value[0] + statistics.counts[0] * np.log(weight[0]) - explained
-            yield Insertion(None, natural, weight, float(gain))
+            labels[nearest] = np.searchsorted(sizes, np.arange(sizes[-1]), side="right")
+            found.append(self._problem.gather(labels, len(sizes)))
+        counts = np.cumsum([each.counts for each in found], axis=1)
+        sums = np.cumsum([each.sums for each in found], axis=1)
+        return ClusterStatistics(counts.ravel(), sums.reshape(counts.size, -1), 0.0)
+
+    def _insertion_gains(self, natural: Array, weights: Array) -> Array:
+        """What each of some further components gains (m,) when the weights of the others shrink to make room for it."""
+        self._learner.work += self._learner.cost(len(weights))
+        with np.errstate(all="ignore"):
+            log_weights = np.log(weights)
+            ratio = self._problem.scores(Parameters(natural, log_weights)) - self._own_score[:, None]
+            rest = np.log1p(-weights)
+            joined = np.maximum(ratio, rest) if self._learner.hard else np.logaddexp(ratio, rest)
+        return np.nan_to_num(self._table.weights @ joined, nan=-np.inf)
 
     def _moved(self, move: Move) -> Parameters:
         insertion = move.insertion
@@ -177,7 +213,7 @@ class Moves:
         if insertion.replaced is not None:
             natural[insertion.replaced] = insertion.natural[0]
             weights[insertion.replaced] = insertion.weights[0]
-        return Parameters(natural, self._problem.log_weights(weights / weights.sum()))
+        return self._problem.within_model(Parameters(natural, self._problem.log_weights(weights / weights.sum())))
 
 
 def _estimated(learner: Learner, statistics: ClusterStatistics) -> tuple[Array, Array]:

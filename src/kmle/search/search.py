@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms import Hartigan, Starts
-from ..algorithms.state import after_steps
+from ..algorithms.loop import after_steps
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters, Problem
+from ..seeding.partitions import Table, kinds_for, tables
+from ..seeding.sample import representative, sample_rows
 from .batch import Batch, Learner
 from .moves import Moves
-from .partitions import Table, tables
-from .sample import representative, sample_rows
-from .starts import kinds_for, portfolio
+from .starts import portfolio
 
 # Starts are compared under a prior, at least this one. A component on a few rows that rounding made equal has an
 # enormous likelihood, and of many starts the best would be of that kind.
@@ -82,7 +82,8 @@ def search(
     learner = Learner(sample, hard)
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
     found = Search(learner, tables(sample), n_components, budget, rng).run(kind)
-    if hard and problem.total <= size and len(sample.rows) * n_components * problem.n_statistics <= FEW_PRODUCTS:
+    few = problem.total <= size and not problem.family.joint
+    if hard and few and len(sample.rows) * n_components * problem.n_statistics <= FEW_PRODUCTS:
         found = replace(found, parameters=_without_gainful_moves(sample, found.parameters))
     while (size := GROWTH * size) * GROWTH <= problem.total and len(sample.rows) * GROWTH == size:
         sample = _comparable(representative(problem, size, key))
@@ -105,17 +106,6 @@ def _refined(learner: Learner, parameters: Parameters) -> Parameters:
     """The parameters after steps on a larger sample: far fewer remain to be made on all rows."""
     batch = learner.expected(parameters.natural[np.newaxis], parameters.log_weights[np.newaxis])
     return learner.run(batch, REFINING_STEPS).parameters(0)
-
-
-def single_start(
-    problem: LearningProblem, n_components: int, rng: np.random.Generator, place: int, *, hard: bool = False
-) -> Found:
-    """A start of the kind that has this place in the portfolio."""
-    sample = representative(problem, sample_rows(problem, n_components), int(rng.integers(2**63)))
-    learner, seen = Learner(sample, hard), tables(sample)
-    kind = kinds_for(sample, seen, place + 1)[place]
-    batch, _ = portfolio(learner, seen, [kind], n_components, rng)
-    return Found(batch.parameters(0), Starts({kind: 1}, agreeing=1))
 
 
 class Search:
@@ -175,8 +165,11 @@ class Search:
             Starts(dict(Counter(kinds)), agreeing, ascent=self._ascent),
         )
 
-    def _best_of(self, batch: Batch, rounds: Rounds, limit: float) -> tuple[Batch, int]:
-        """The best mixture, and how many led to it; each round may do an equal part of the work up to a limit."""
+    def _best_of(self, batch: Batch, rounds: Rounds, limit: float, least: float = -np.inf) -> tuple[Batch, int]:
+        """The best mixture, and how many led to it; each round may do an equal part of the work up to a limit.
+
+        Mixtures that will not reach the `least` objective that is worth something are left as they are.
+        """
         weights = np.ones(len(batch), dtype=np.intp)
         begun = self.learner.work
         if self.learner.hard:
@@ -185,7 +178,7 @@ class Search:
         for place, (steps, kept) in enumerate(rounds):
             later = sum(steps for steps, _ in rounds[place + 1 :])
             end = begun + (limit - begun) * (place + 1) / len(rounds)
-            batch = self.learner.run(batch, steps, later, end)
+            batch = self.learner.run(batch, steps, later, end, least)
             batch, weights = _ordered(batch, weights)
             batch, weights = batch.take(np.arange(min(kept, len(batch)))), weights[:kept]
         return batch, int(weights[0])
@@ -201,6 +194,8 @@ class Search:
         most = HARD_FAILURES if self.learner.hard else FAILURES
         if agreement >= CLEAR:
             most = 1 if agreement < CERTAIN else 0
+        if self.learner.problem.family.has_places:
+            most = 0  # a move would put a component of one family in the place of another
         while self.k > 1 and failures < most and self.learner.work < self.budget:
             left = (self.budget - self.learner.work) / (TRIAL_STEPS * self.learner.cost(self.k))
             if left < FEWEST_TRIALS:
@@ -208,10 +203,12 @@ class Search:
             moves = moves or Moves(self.learner, table, best.parameters(0), self.rng)
             trials = moves.next(int(min(TRIALS, left)))
             if trials is None:
-                break
+                moves, failures = None, failures + 1
+                continue
             tried += len(trials)
-            trials, _ = self._best_of(trials, TRIAL_ROUNDS, self.budget)
-            if value(trials)[0] > value(best)[0] + 0.1 * SAME:
+            enough = float(value(best)[0]) + 0.1 * SAME
+            trials, _ = self._best_of(trials, TRIAL_ROUNDS, self.budget, enough)
+            if value(trials)[0] > enough:
                 best, moves, failures, improved = trials, None, 0, improved + 1
             else:
                 failures += 1

@@ -1,34 +1,16 @@
 """The portfolio: starts of different kinds, as mixtures that learning can begin from."""
 
 from collections import Counter
-from itertools import chain, cycle, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.statistics import ClusterStatistics
 from ..numerics.arrays import Array, Labels
 from ..problem.problem import Parameters, Problem
 from ..seeding import SEEDINGS
-from ..seeding.k_mle_plus_plus import spread_over
+from ..seeding.partitions import FEW_STARTS, K_MLE, QUANTILE, RANDOM, Table, partitions_of, spread_starts
 from .batch import Batch, Learner
-from .partitions import LLOYD_STEPS, Table, partitions_at, quantile_partitions, random_seeds, spread_seeds
-
-# k-MLE++ estimates a distribution for every candidate row: for so many of the sample, which come in random order. With
-# more numbers than this it is left out.
-K_MLE_ROWS = 256
-K_MLE_NUMBERS = 100_000
-# Up to so many starts are all of the kinds that are best alone.
-FEW_STARTS = 4
-RANDOM, QUANTILE, K_MLE = "random", "quantile", "k-mle++"
-
-
-def kinds_for(problem: Problem, tables: dict[str, Table], count: int) -> list[str]:
-    """The kinds of so many starts: k-means on each table twice, as its starts are much alike, the others in turn."""
-    affordable = min(len(problem.rows), K_MLE_ROWS) * problem.n_statistics <= K_MLE_NUMBERS
-    if count <= FEW_STARTS:
-        return list(islice(cycle(tables), count))
-    others = [RANDOM, QUANTILE, *((K_MLE,) if affordable else ())]
-    return list(islice(chain([*tables, *others, *tables], cycle(others)), count))
 
 
 def portfolio(
@@ -39,39 +21,38 @@ def portfolio(
     wanted = Counter(kinds)
     labels: list[Labels] = []
     order: list[str] = []
-    last = list(tables.values())[-1]
     spare: list[Parameters] = []
     for kind, count in wanted.items():
         generator = rng.spawn(1)[0]
-        if kind in tables:
-            candidates = 2 + int(np.log(k)) if len(kinds) <= FEW_STARTS else 1
-            seeds = spread_seeds(tables[kind], k, count, generator, candidates)
-            found = partitions_at(tables[kind], seeds, LLOYD_STEPS)
-        elif kind == RANDOM:
-            found = partitions_at(last, random_seeds(last, k, count, generator), 1)
-        elif kind == QUANTILE:
-            found = quantile_partitions(last, k, count, generator)
+        if kind in (*tables, RANDOM, QUANTILE):
+            labels += partitions_of(kind, tables, k, count, generator, careful=len(kinds) <= FEW_STARTS)
+            order += [kind] * count
         elif kind == K_MLE:
-            some = problem.on_rows(np.arange(min(len(problem.rows), K_MLE_ROWS)))
-            spread = spread_over(some, k, generator)
-            spare += [padded(problem, spread.parameters(some, k, generator), k) for _ in range(count)]
-            continue
+            spare += [padded(problem, start, k) for start in spread_starts(problem, k, count, generator)]
         else:
             spare += [seeded(problem, kind, k, generator) for _ in range(count)]
-            continue
-        labels += found
-        order += [kind] * count
     statistics = [problem.gather(own, k) for own in labels]
     counts = np.array([s.counts for s in statistics]).reshape(-1, k)
     sums = np.array([s.sums for s in statistics]).reshape(-1, k, problem.n_statistics)
     first, places = distinct(counts, sums)
-    natural, log_weights = learner.maximized(counts[first], sums[first])
+    natural, log_weights = learner.maximized(*_matched(problem, counts[first], sums[first]))
     if spare:
         natural = np.concatenate([natural, [start.natural for start in spare]])
         log_weights = np.concatenate([log_weights, [start.log_weights for start in spare]])
         order += [kind for kind in wanted if kind not in (*tables, RANDOM, QUANTILE) for _ in range(wanted[kind])]
     places = np.concatenate([places, np.arange(len(first), len(natural))])
     return learner.expected(natural, log_weights).take(places), order
+
+
+def _matched(problem: Problem, counts: Array, sums: Array) -> tuple[Array, Array]:
+    """Clusters (S, k) and (S, k, D) in the order of the components that they suit best."""
+    shape = sums.shape
+    statistics = ClusterStatistics(counts.reshape(-1), sums.reshape(-1, shape[-1]), 0.0)
+    moments = statistics.moments(problem.prior_strength, problem.prior_moment).reshape(shape)
+    order = problem.family.matched(counts, moments, problem.spread)
+    if order is None:
+        return counts, sums
+    return np.take_along_axis(counts, order, axis=1), np.take_along_axis(sums, order[:, :, None], axis=1)
 
 
 def distinct(counts: Array, sums: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -5,8 +5,9 @@ cheapest pairs merge until k are left.
 import numpy as np
 
 from ..merging import Likelihood, agglomerate
+from ..problem.model import Model
 from ..problem.problem import LearningProblem, Parameters
-from .shrinking import seed_candidates
+from ..problem.shrinking import seed_candidates
 
 # Merging tries many pairs of every cluster, so fewer rows than other seedings take are sampled.
 SAMPLE_ROWS = 1000
@@ -26,11 +27,13 @@ def agglomerative(problem: LearningProblem, n_components: int, rng: np.random.Ge
     # A sample drawn by weight has the weight in it already.
     weights = candidates.weights[chosen] if size == len(candidates) else np.ones(size)
     k = min(n_components, size)
-    merges, _ = agglomerate(Likelihood(problem.family), weights, weights[:, None] * candidates.moments[chosen], k)
+    # Moments of shrunk rows hold the pull of the mean already, so there is no further prior.
+    model = Model(problem.family, weights.sum(), problem.prior_moment, problem.center, resolution=problem.resolution)
+    merges, _ = agglomerate(Likelihood(model), weights, weights[:, None] * candidates.moments[chosen], k)
     labels = merges.labels(k)
-    counts = np.bincount(labels, weights, k)
+    counts = np.bincount(labels, weights, k).astype(float)
     moments = np.zeros((k, candidates.moments.shape[1]))
     np.add.at(moments, labels, weights[:, None] * candidates.moments[chosen] / counts[labels, None])
-    natural = problem.estimate(moments)
+    natural = problem.estimates(counts, moments)
     parameters = Parameters(natural, problem.log_weights(counts / counts.sum()))
     return problem.first_parameters(problem.assign(parameters)[1])

@@ -1,4 +1,8 @@
-"""The paper's discretised weights: the same seeds under every weight combination of a grid, the best one kept."""
+"""The paper's discretised weights: the same seeds under every weight combination of a grid, the best one kept.
+
+One pass over the rows serves all combinations, so their steps are made here together; `algorithms.loop` takes one
+mixture at a time.
+"""
 
 from itertools import combinations
 from math import comb
@@ -68,8 +72,9 @@ def _hard_passes(problem: Problem, natural: Array, log_weights: Array) -> tuple[
 def _estimates(problem: Problem, natural: Array, counts: Array, sums: Array) -> Array:
     """The best natural parameters for these statistics; empty components keep theirs."""
     statistics = ClusterStatistics(counts.reshape(-1), sums.reshape(-1, problem.n_statistics), 0.0)
-    estimates = problem.estimate(statistics.moments(problem.prior_strength, problem.prior_moment))
-    return np.where((counts > 0)[:, :, None], estimates.reshape(natural.shape), natural)
+    moments = statistics.moments(problem.prior_strength, problem.prior_moment).reshape(natural.shape)
+    estimates = problem.estimates(np.where(counts > 0, counts + problem.prior_strength, 0.0), moments, natural)
+    return np.where((counts > 0)[:, :, None], estimates, natural)
 
 
 def weight_grid(n_components: int) -> Array:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..algorithms.lloyd import WEIGHTS, KMLELloyd
+from ..algorithms.loop import steps
 from ..problem.problem import LearningProblem, Parameters
 from .k_mle_plus_plus import k_mle_plus_plus
 
@@ -15,11 +17,10 @@ def k_means(problem: LearningProblem, n_components: int, rng: np.random.Generato
 
 def lloyd_steps(problem: LearningProblem, parameters: Parameters) -> Parameters:
     """A few assign-and-update steps with the weights held, then the shares of the clusters as weights."""
-    previous = None
-    for _ in range(STEPS):
-        partition, statistics = problem.assign(parameters)
-        if previous is not None and partition.same_as(previous):
+    algorithm = KMLELloyd()
+    state = algorithm.init(problem, problem.with_prescribed(parameters))
+    for following in steps(algorithm, problem, state, STEPS):
+        state = following
+        if state.trace[-1].kind == WEIGHTS:  # no label changed
             break
-        previous = partition
-        parameters = Parameters(problem.updated_natural(parameters, statistics), parameters.log_weights)
-    return problem.first_parameters(problem.assign(parameters)[1])
+    return problem.first_parameters(state.statistics)

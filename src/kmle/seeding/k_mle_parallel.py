@@ -21,8 +21,8 @@ from ..numerics.arrays import Array
 from ..numerics.numbered_draws import uniforms
 from ..numerics.threads import for_each
 from ..problem.problem import LearningProblem, Parameters, Problem
+from ..problem.shrinking import SHRINKAGE, Candidates, drawn, seed_candidates, shrunk
 from .k_mle_plus_plus import spread_of
-from .shrinking import SHRINKAGE, Candidates, drawn, seed_candidates, shrunk
 
 ROUNDS = 5
 OVERSAMPLING = 2

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters
-from .shrinking import Candidates, drawn, parameters_at, seed_candidates
+from ..problem.shrinking import Candidates, drawn, parameters_at, seed_candidates
 
 # Relative rounding error of a sum of a few products.
 ROUNDING = 8 * np.finfo(float).eps

@@ -17,7 +17,7 @@ def quantile(problem: LearningProblem, n_components: int, rng: np.random.Generat
         raise ValueError("init='quantile' does not take sparse rows: use 'k-mle++'")
     n = len(rows)
     weights = np.ones(n) if rows.weights is None else rows.weights
-    line = _line(rows.X, weights)
+    line = _line(rows.filled().X, weights)
     order = np.argsort(line, kind="stable")
     before = np.cumsum(weights[order]) - weights[order]
     groups = np.minimum((n_components * before / weights.sum()).astype(np.int32), n_components - 1)

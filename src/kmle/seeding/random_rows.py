@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..problem.problem import LearningProblem, Parameters
-from .shrinking import parameters_at, seed_candidates
+from ..problem.shrinking import parameters_at, seed_candidates
 
 
 def random_rows(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:

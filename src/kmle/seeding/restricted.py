@@ -7,8 +7,8 @@ moved to a row; elsewhere the whole statistic is location, and seeds are shrunk 
 import numpy as np
 
 from ..problem.problem import LearningProblem, Parameters
+from ..problem.shrinking import seed_candidates
 from .random_rows import random_rows
-from .shrinking import seed_candidates
 
 
 def restricted(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..algorithms.loop import steps
+from ..algorithms.soft_em import SoftEM
 from ..problem.problem import LearningProblem, Parameters
 from .k_means import lloyd_steps
 from .k_mle_plus_plus import Spread, spread_over
@@ -41,13 +43,10 @@ def best_of(starts: list[Parameters], problem: LearningProblem) -> Parameters:
 
 def em_steps(problem: LearningProblem, parameters: Parameters) -> tuple[Parameters, float]:
     """Parameters after a few EM steps, and their objective."""
-    statistics = problem.soften(parameters)
-    objective = problem.incomplete_objective(parameters, statistics)
-    for _ in range(STEPS):
-        log_weights = problem.log_weights(statistics.weights())
-        parameters = Parameters(problem.updated_natural(parameters, statistics), log_weights)
-        statistics = problem.soften(parameters)
-        before, objective = objective, problem.incomplete_objective(parameters, statistics)
-        if objective - before <= CONVERGED * problem.total:
+    algorithm = SoftEM(accelerated=False)
+    state = algorithm.init(problem, problem.with_prescribed(parameters))
+    for following in steps(algorithm, problem, state, STEPS):
+        gain, state = following.objective - state.objective, following
+        if gain <= CONVERGED * problem.total:
             break
-    return parameters, objective
+    return state.parameters, state.objective

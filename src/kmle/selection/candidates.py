@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..algorithms import Fit
 from ..families import ExponentialFamily
+from ..families.structured_gaussian import MODELS, MODELS_OF_ONE_COLUMN, structure_of
 from .criteria import Criteria
 from .notes import notes_on
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 EQUAL = 1e-6
 # Rows of the printed table.
 SHOWN = 10
+# The same below a table of covariance models, up to how many models need no table, and how many stand side by side.
+SHOWN_BELOW, FEW_MODELS, ACROSS = 3, 3, 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +96,42 @@ class Selection:
     __repr__ = __str__
 
     @property
+    def models(self) -> dict[str, str]:
+        """The covariance models among the families, by mclust's names, and the names of their families.
+
+        Empty where they are few, but for the two of one column.
+        """
+        names = {structure_of(candidate.family): candidate.name for candidate in self.candidates}
+        found = {structure: names[structure] for structure in MODELS if structure in names}
+        if set(found) == set(MODELS_OF_ONE_COLUMN.values()) == set(names):
+            return {short: found[structure] for short, structure in MODELS_OF_ONE_COLUMN.items()}
+        return found if len(found) > FEW_MODELS else {}
+
+    def table(self) -> list[str]:
+        """The criterion of every covariance model (columns) and number of components (rows), as mclust prints it."""
+        values = {(c.name, c.n_components): c.value(self.criterion) for c in self.candidates if c.fit is not None}
+        sizes = sorted({c.n_components for c in self.candidates if c.n_components is not None})
+        lines = [f"{self.criterion} of covariance models (lower is better)"]
+        models = list(self.models.items())
+        for first in range(0, len(models), ACROSS):
+            block = models[first : first + ACROSS]
+            lines.append("k " + "".join(f" {structure:>10}" for structure, _ in block))
+            for k in sizes:
+                cells = [values.get((name, k)) for _, name in block]
+                lines.append(f"{k:<2}" + "".join(f" {'-':>10}" if v is None else f" {v:>10.2f}" for v in cells))
+        return lines
+
+    @property
     def lines(self) -> list[str]:
         """The table of the best candidates, and what is said of families that were left out."""
+        if self.models:
+            return [*self.table(), *self._ranked(SHOWN_BELOW)]
+        return self._ranked(SHOWN)
+
+    def _ranked(self, shown: int) -> list[str]:
         rows = [("family", "k", "log-likelihood", "parameters", self.criterion, "behind")]
         lowest = self.best.value(self.criterion)
-        for candidate in self.ranking[:SHOWN]:
+        for candidate in self.ranking[:shown]:
             assert candidate.criteria is not None  # a fit has them
             value = candidate.value(self.criterion)
             rows.append(
@@ -112,7 +146,7 @@ class Selection:
             )
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [f"{row[0]:<{widths[0]}}" + "".join(f"  {c:>{w}}" for c, w in _rest(row, widths)) for row in rows]
-        hidden = len(self.ranking) - SHOWN
+        hidden = len(self.ranking) - shown
         if hidden > 0:
             lines.append(f"... and {hidden} more")
         left_out = [f"{c.name} is omitted: {c.note}." for c in self.candidates if c.n_components is None]

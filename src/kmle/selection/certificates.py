@@ -42,7 +42,8 @@ from ..families import (
 )
 from ..families.registry import FAMILIES
 from ..families.scale_family import ScaleFamily
-from ..families.sparse import check_sparse, issparse
+from ..families.sparse import check_sparse
+from ..families.validation import issparse
 from ..numerics.arrays import Array
 from ..numerics.packing import unpack
 from ..numerics.special import inverse_digamma

@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 
 from ..algorithms import Algorithm, Fit, KMLELloyd, run
 from ..families import ExponentialFamily, resolve
-from ..families.sparse import check_sparse, issparse
-from ..families.validation import check_sample_weight
+from ..families.resolution import Asked
+from ..families.sparse import check_sparse
+from ..families.validation import check_sample_weight, issparse
 from ..numerics.arrays import Array
 from ..problem.problem import Problem
 from .path import MergePath, merge_path
@@ -25,6 +26,7 @@ def merge_path_from_labels(
     sample_weight: ArrayLike | None = None,
     weights: str = "free",
     prior_strength: float = 0.0,
+    resolution: Asked = None,
 ) -> MergePath:
     """Returns the merge path of clusters given by labels; `leaves` of the path are the labels that occur.
 
@@ -42,6 +44,8 @@ def merge_path_from_labels(
         Whether weights are shares of the rows or 1/k each.
     prior_strength : float, default=0.0
         Pseudo-observations at the mean of the data in every component.
+    resolution : "auto", None, float or array (d,), default=None
+        The rounding steps of the columns, as in `KMLE`: no component is narrower than they allow.
 
     Returns
     -------
@@ -61,7 +65,7 @@ def merge_path_from_labels(
         raise ValueError(f"labels must be one whole number per row, shape ({n_rows},)")
     leaves, places = np.unique(given[data.seen], return_inverse=True)
     kind = data.family
-    problem = Problem(kind, data.rows, data.weights, prior_strength)
+    problem = Problem(kind, data.rows, data.weights, prior_strength, resolution=resolution)
     return merge_path(
         problem.gather(places.astype(np.int32), len(leaves)),
         kind,
@@ -69,6 +73,7 @@ def merge_path_from_labels(
         prior_strength=prior_strength,
         prior_moment=problem.prior_moment,
         center=problem.rows.center,
+        resolution=problem.resolution,
         sum_log_carrier=problem.sum_log_carrier,
         leaves=leaves.astype(np.intp),
     )
@@ -84,7 +89,7 @@ def merge_path_from_fit(fit: Any, X: ArrayLike, **options: Any) -> MergePath:
     X : array (n, d)
         The rows of the fit.
     **options
-        Options of `merge_path_from_labels`. `prior_strength` is that of the estimator unless given.
+        Options of `merge_path_from_labels`. `prior_strength` and `resolution` are those of the fit unless given.
 
     Returns
     -------
@@ -102,7 +107,7 @@ def merge_path_from_fit(fit: Any, X: ArrayLike, **options: Any) -> MergePath:
     outcome = fit if isinstance(fit, Fit) else getattr(fit, "result_", None)
     if not isinstance(outcome, Fit):
         raise ValueError(f"fit is a {type(fit).__name__}: give a fitted estimator, or its result_")
-    options = {"prior_strength": getattr(fit, "prior_strength", 0.0)} | options
+    options = {"prior_strength": outcome.prior_strength, "resolution": outcome.resolution} | options
     return merge_path_from_labels(X, outcome.labels, outcome.mixture.family, **options)
 
 
@@ -151,12 +156,15 @@ def refit_path(
     {2: -53.49, 3: -25.51}
     """
     data = _legal(X, path.family, sample_weight)
-    strength = path.criterion.prior_strength if prior_strength is None else prior_strength
+    strength = path.criterion.model.prior_strength if prior_strength is None else prior_strength
+    resolution = path.criterion.model.resolution
     fits = {}
     for k in ks:
         mixture = path.at(k).mixture
         held = None if path.criterion.free_weights else mixture.weights
-        problem = Problem(data.family, data.rows, data.weights, strength, held, path.center, n_components=k)
+        problem = Problem(
+            data.family, data.rows, data.weights, strength, held, path.center, n_components=k, resolution=resolution
+        )
         fit = run(algorithm or KMLELloyd(), problem, problem.from_mixture(mixture), max_iter=max_iter, tol=tol)
         fits[int(k)] = fit if data.seen.all() else replace(fit, labels=fit.mixture.predict(X))
     return fits

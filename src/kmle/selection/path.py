@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from ..engines.statistics import ClusterStatistics
 from ..families import ExponentialFamily
-from ..merging import Likelihood, Merges, agglomerate
+from ..families.resolution import Resolution
+from ..merging import Likelihood, Merges, agglomerate, check_separate
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..problem.model import Model
 
 WEIGHTS = ("free", "fixed")
 
@@ -91,6 +93,7 @@ def merge_path(
     prior_strength: float = 0.0,
     prior_moment: Array | None = None,
     center: Array | None = None,
+    resolution: Resolution | None = None,
     sum_log_carrier: float = 0.0,
     leaves: NDArray[np.intp] | None = None,
 ) -> MergePath:
@@ -112,6 +115,8 @@ def merge_path(
         The mean statistic of all rows.
     center : array (d,), default=None
         The center that the statistics are measured from.
+    resolution : Resolution, default=None
+        The rounding steps of the columns: no component is narrower than they allow.
     sum_log_carrier : float, default=0.0
         The sum of k(x) over the rows.
     leaves : array of int (K,), default=None
@@ -132,6 +137,7 @@ def merge_path(
     >>> path.at(2).mixture
     Mixture of 2 poisson: weights=[0.5 0.5], rate=[[1.1], [10.0]]
     """
+    check_separate(family, "a merge path")
     if weights not in WEIGHTS:
         raise ValueError(f"weights is {weights!r}: it must be 'free' or 'fixed'")
     if prior_strength > 0 and prior_moment is None:
@@ -140,12 +146,13 @@ def merge_path(
     sums = np.asarray(statistics.sums, dtype=float)
     _check_statistics(counts, sums, family)
     free = weights == "free"
-    criterion = Likelihood(family, free, prior_strength, 0.0 if prior_moment is None else prior_moment)
+    K, n = len(counts), float(counts.sum())
+    mean = sums.sum(axis=0) / n if prior_moment is None else prior_moment
+    criterion = Likelihood(Model(family, n, mean, center, prior_strength, resolution=resolution), free)
     merges, values = agglomerate(criterion, counts, sums)
-    K, n = len(counts), counts.sum()
-    log_share = np.full(K, np.log(n)) if free else np.log(np.arange(K, 0, -1))
     kept = float(values.sum()) - np.concatenate([[0.0], np.cumsum(merges.losses)])
-    objectives = kept - n * log_share + sum_log_carrier
+    equal_shares = 0.0 if free else n * np.log(np.arange(K, 0, -1))
+    objectives = kept - equal_shares + sum_log_carrier
     return MergePath(
         family, statistics, criterion, merges, objectives, center, np.arange(K) if leaves is None else leaves
     )

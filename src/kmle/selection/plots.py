@@ -29,6 +29,7 @@ def plot_selection(selection: Selection, ax: "Axes | None" = None) -> "Axes":
     if ax is None:
         _, ax = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
     lines = lines_of(selection)
+    shorter = {name: structure for structure, name in selection.models.items()}
     low, high = shown_range(selection, lines)
     for place, (name, line) in enumerate(lines.items()):
         values = [candidate.value(selection.criterion) for candidate in line]
@@ -41,12 +42,18 @@ def plot_selection(selection: Selection, ax: "Axes | None" = None) -> "Axes":
             linestyle=DASHES[turn % len(DASHES)],
             markersize=5,
             linewidth=1.5,
-            label=name if min(values) <= high else f"{name} (above)",
+            label=shorter.get(name, name) + ("" if min(values) <= high else " (above)"),
         )
     best = selection.best
+    name = shorter.get(best.name, best.name)
     ring: dict[str, Any] = {"marker": "o", "markersize": 14, "fillstyle": "none", "color": INK, "linestyle": "none"}
     at = np.array([best.n_components], dtype=float)
-    ax.plot(at, [best.value(selection.criterion)], label=f"best: {best.name}, {best.n_components}", **ring)
+    ax.plot(
+        at,
+        [best.value(selection.criterion)],
+        label=f"best: {name}, {best.n_components}",
+        **ring,
+    )
     ax.set_ylim(low, high)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="number of components", ylabel=f"{TITLES[selection.criterion]} (lower is better)")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import ExponentialFamily
-from ..merging import Criterion, Likelihood
+from ..merging import Criterion
 from ..numerics.arrays import Array
 
 
@@ -109,7 +109,7 @@ class Right:
         return natural, family.log_normalizer(natural)
 
     def criterion(self, family: ExponentialFamily) -> Criterion:
-        return Likelihood(family)
+        return _MomentMean(family)
 
     def centroids(self, groups: Groups) -> Array:
         # As `family.right_centroid` has it, but the moments are known already.
@@ -159,7 +159,7 @@ class Symmetric:
         return 0.5 * np.concatenate([right, left], axis=1), 0.5 * (normalizer + conjugate)
 
     def criterion(self, family: ExponentialFamily) -> Criterion:
-        return _Both(Likelihood(family), _NaturalMean(family))
+        return _Both(_MomentMean(family), _NaturalMean(family))
 
     def centroids(self, groups: Groups) -> Array:
         return np.array([self._centroid(members) for members in groups.members()])
@@ -171,6 +171,23 @@ class Symmetric:
         if key not in self.known:
             self.known[key] = components.family.symmetrised_centroid(components.natural, components.weights)
         return self.known[key]
+
+
+@dataclass(frozen=True)
+class _MomentMean:
+    """w F*(eta) at the mean moment: what merging takes off it is the mean KL to the right centroid."""
+
+    family: ExponentialFamily
+
+    def value(self, counts: Array, sums: Array) -> Array:
+        return counts * self.family.conjugate(sums / counts[:, None])
+
+    def dual_points(self, counts: Array, sums: Array) -> tuple[Array, Array]:
+        moment = sums / counts[:, None]
+        return moment, self.family.natural_from_moment(moment)
+
+    def share_loss(self, counts: Array, others: Array) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -194,7 +211,7 @@ class _NaturalMean:
 class _Both:
     """The mean of two criteria, each with its half of the sums."""
 
-    right: Likelihood
+    right: _MomentMean
     left: _NaturalMean
 
     def value(self, counts: Array, sums: Array) -> Array:

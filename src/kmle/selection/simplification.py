@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..merging import Merges, agglomerate
+from ..merging import Merges, agglomerate, check_separate
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from .component_clustering import Clustering, ComponentRows, affordable, clustered, clustering_of, clusterings
@@ -75,6 +75,7 @@ def simplify(
     (Mixture of 2 poisson: weights=[0.5 0.5], rate=[[1.06], [20.0]], array([0, 0, 1]))
     """
     _check_arguments(n_components, tolerance, method, centroid, n_init)
+    check_separate(mixture.family, "simplify")
     K = mixture.n_components
     unchanged = Simplification(mixture, np.arange(K), 0.0, None)
     enough = n_components is not None and n_components >= K

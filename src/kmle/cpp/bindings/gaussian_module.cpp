@@ -16,52 +16,14 @@
 #include "core/chosen.hpp"
 #include "core/pool.hpp"
 #include "gaussian/gaussian_step.hpp"
+#include "gaussian/small_matrices.hpp"
+#include "gaussian/structured.hpp"
 #include "gaussian/widening.hpp"
 
 namespace kmle {
 namespace {
 
 std::size_t n_statistics_of(std::size_t columns) { return columns + columns * (columns + 1) / 2; }
-
-// The lower Cholesky factor in place of the lower triangle of a d x d matrix; false where there is none.
-bool factor(double* a, std::size_t d) {
-    for (std::size_t i = 0; i < d; ++i) {
-        for (std::size_t j = 0; j <= i; ++j) {
-            double sum = a[i * d + j];
-            for (std::size_t l = 0; l < j; ++l) sum -= a[i * d + l] * a[j * d + l];
-            if (i > j)
-                a[i * d + j] = sum / a[j * d + j];
-            else if (sum > 0.0)
-                a[i * d + i] = std::sqrt(sum);
-            else
-                return false;
-        }
-    }
-    return true;
-}
-
-// The inverse of a lower triangular matrix, in its place.
-void invert_lower(double* a, std::size_t d) {
-    for (std::size_t j = 0; j < d; ++j) {
-        a[j * d + j] = 1.0 / a[j * d + j];
-        for (std::size_t i = j + 1; i < d; ++i) {
-            double sum = 0.0;
-            for (std::size_t l = j; l < i; ++l) sum -= a[i * d + l] * a[l * d + j];
-            a[i * d + j] = sum / a[i * d + i];
-        }
-    }
-}
-
-// Whether a symmetric matrix minus diag(spread^2) is positive definite; `space` holds d * d numbers.
-bool is_above(const double* a, const double* spread, std::size_t d, double* space) {
-    for (std::size_t i = 0; i < d * d; ++i) space[i] = a[i];
-    bool any = false;
-    for (std::size_t i = 0; i < d; ++i) {
-        space[i * d + i] -= spread[i] * spread[i];
-        any = any || spread[i] > 0.0;
-    }
-    return !any || factor(space, d);
-}
 
 // Natural parameters of moments (m, D) of d columns. Covariances narrower than a positive spread are widened to it.
 // `safe` is 0 where one is close to singular: it minus diag(spread^2) is not positive definite and a spread is zero,
@@ -251,6 +213,36 @@ bool step(const Matrix<const double>& counts, const Matrix<const double>& sums, 
     return std::all_of(safe.begin(), safe.end(), [](std::uint8_t good) { return good != 0; });
 }
 
+// Natural parameters (S k, D) of S mixtures of k components under covariance models, from counts (S, k) and moments
+// (S k, D), and which mixtures (S,) are safe: the others, at or near a bound, are left to the caller. Turns begin at
+// `before` (S k, D), or at what components would be alone where it is empty.
+void structured(const Vector<const std::int32_t>& models, const Matrix<const double>& counts,
+                const Matrix<const double>& moments, const Matrix<const double>& before,
+                const Vector<const double>& spread, double smallest, double rounding, std::size_t threads,
+                const Matrix<double>& out, const Vector<std::uint8_t>& safe) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t d = spread.shape(0), mixtures = counts.shape(0), k = counts.shape(1), D = n_statistics_of(d);
+    require(d > 0, "spread must have at least one column.");
+    require_shape("models", models, {mixtures});
+    require_shape("moments", moments, {mixtures * k, D});
+    require_shape("natural", out, {mixtures * k, D});
+    require_shape("safe", safe, {mixtures});
+    const bool from_before = before.shape(0) > 0;
+    if (from_before) require_shape("before", before, {mixtures * k, D});
+    require_below("models", models, n_covariance_models, false);
+    require(threads > 0, "threads must be at least one.");
+    constexpr std::size_t at_once = 4;
+    Pool::run((mixtures + at_once - 1) / at_once, mixtures * k * d * d * d < fewest_products ? 1 : threads,
+              [&](std::size_t t) {
+                  StructuredEstimate estimate(d, k, spread.data(), smallest, rounding);
+                  for (std::size_t s = t * at_once; s < std::min((t + 1) * at_once, mixtures); ++s) {
+                      const double* start = from_before ? before.data() + s * k * D : nullptr;
+                      safe.data()[s] = estimate.run(covariance_models[models.data()[s]], counts.data() + s * k,
+                                                    moments.data() + s * k * D, start, out.data() + s * k * D);
+                  }
+              });
+}
+
 }  // namespace
 
 void define_gaussian(nb::module_& module) {
@@ -260,6 +252,10 @@ void define_gaussian(nb::module_& module) {
                nb::arg("rounding"), nb::arg("wide").noconvert());
     module.def("gaussian_log_normalizer", &log_normalizer, nb::arg("natural").noconvert(), nb::arg("columns"),
                nb::arg("values").noconvert());
+    module.def("structured_natural", &structured, nb::arg("models").noconvert(), nb::arg("counts").noconvert(),
+               nb::arg("moments").noconvert(), nb::arg("before").noconvert(), nb::arg("spread").noconvert(),
+               nb::arg("smallest"), nb::arg("rounding"), nb::arg("threads"), nb::arg("natural").noconvert(),
+               nb::arg("safe").noconvert());
     module.def("gaussian_step", &step, nb::arg("counts").noconvert(), nb::arg("sums").noconvert(),
                nb::arg("before").noconvert(), nb::arg("weights_before").noconvert(), nb::arg("factors").noconvert(),
                nb::arg("prior_moment").noconvert(), nb::arg("prior_strength"), nb::arg("prior_top"),

@@ -24,8 +24,11 @@ struct PaddedModel {
     PaddedModel(const GroupedModel<double>& grouped, const Vector<const double>& given_shift)
         : model(grouped.view()), stride(rounded_up(model.n_statistics, table_padding)),
           natural(zeros<double>(rounded_up(model.components, table_padding) * stride)),
-          single(zeros<float>(rounded_up(model.components, table_padding) * stride)), sizes(zeros<double>(stride)),
+          single(zeros<float>(rounded_up(model.components, table_padding) * stride)),
+          bias(aligned<float>(rounded_up(model.components, table_padding))), sizes(zeros<double>(stride)),
           shift(zeros<double>(stride)) {
+        std::fill_n(bias.get(), rounded_up(model.components, table_padding), -std::numeric_limits<float>::infinity());
+        std::copy_n(model.bias, model.components, bias.get());
         for (std::size_t j = 0; j < model.components; ++j)
             for (std::size_t a = 0; a < model.n_statistics; ++a) {
                 natural[j * stride + a] = model.natural[j * model.n_statistics + a];
@@ -38,7 +41,7 @@ struct PaddedModel {
     Model<double> model;
     std::size_t stride;
     Aligned<double> natural;
-    Aligned<float> single;
+    Aligned<float> single, bias;
     Aligned<double> sizes, shift;
 };
 
@@ -60,9 +63,8 @@ std::pair<bool, bool> score_table(const Matrix<const T>& table, const Vector<con
     require_shape("highest", highest, {columns});
     const GroupedModel<double> grouped(natural, bias);
     const PaddedModel padded(grouped, shift);
-    const Table<T> whole_table = {
-        table.data(),       columns,     padded.shift.get(), padded.natural.get(), padded.single.get(),
-        padded.sizes.get(), padded.model};
+    const Table<T> whole_table = {table.data(),        columns,           padded.shift.get(), padded.natural.get(),
+                                  padded.single.get(), padded.bias.get(), padded.sizes.get(), padded.model};
     const RowScores out = wanted ? wanted->view(false) : RowScores{};
     const std::size_t count = std::min(most_tasks, rows / fewest_rows_a_task + 1);
     std::vector<double> seen(2 * columns * count);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t abreast = vector_bytes == 64 ? 4 : 2;
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
-inline double added_up(Vec<double> values) {
+inline double sum_of(Vec<double> values) {
 #if KMLE_VECTOR_BYTES == 64
     return _mm512_reduce_add_pd((__m512d)values);
 #else
@@ -27,38 +27,33 @@ inline double added_up(Vec<double> values) {
 #endif
 }
 
-inline float added_up(Vec<float> values) {
+// Scores of four rows with four components, [row][component], and whole numbers beside them.
+typedef float Square __attribute__((vector_size(64)));
+typedef std::int32_t Labels __attribute__((vector_size(64)));
+
+// The lanes of each of sixteen vectors, [component][row], added up.
+inline Square added_up(const Vec<float> (&x)[4][table_rows]) {
 #if KMLE_VECTOR_BYTES == 64
-    return _mm512_reduce_add_ps((__m512)values);
+    const auto halves = [](Vec<float> a, Vec<float> b) {
+        return (__m512d)(_mm512_unpacklo_ps((__m512)a, (__m512)b) + _mm512_unpackhi_ps((__m512)a, (__m512)b));
+    };
+    const auto quarters = [](__m512d a, __m512d b) {
+        return (__m512)_mm512_unpacklo_pd(a, b) + (__m512)_mm512_unpackhi_pd(a, b);
+    };
+    const auto across = [](__m512 a, __m512 b) {
+        return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xdd);
+    };
+    const __m512 first = quarters(halves(x[0][0], x[1][0]), halves(x[2][0], x[3][0]));
+    const __m512 second = quarters(halves(x[0][1], x[1][1]), halves(x[2][1], x[3][1]));
+    const __m512 third = quarters(halves(x[0][2], x[1][2]), halves(x[2][2], x[3][2]));
+    const __m512 fourth = quarters(halves(x[0][3], x[1][3]), halves(x[2][3], x[3][3]));
+    return (Square)across(across(first, second), across(third, fourth));
 #else
-    float total = 0.0f;
-    for (std::size_t lane = 0; lane < lanes<float>; ++lane) total += values[lane];
-    return total;
-#endif
-}
-
-inline void put(double* to, Vec<double> value) { store(to, value); }
-
-inline void put(float* to, Vec<double> value) {
-    typedef float Narrow __attribute__((vector_size(4 * lanes<double>)));
-    const Narrow narrow = __builtin_convertvector(value, Narrow);
-    std::memcpy(to, &narrow, sizeof narrow);
-}
-
-// The second one where the first is NaN.
-inline Vec<double> lower_of(Vec<double> a, Vec<double> b) {
-#if KMLE_VECTOR_BYTES == 64
-    return (Vec<double>)_mm512_min_pd((__m512d)a, (__m512d)b);
-#else
-    return a < b ? a : b;
-#endif
-}
-
-inline Vec<double> higher_of(Vec<double> a, Vec<double> b) {
-#if KMLE_VECTOR_BYTES == 64
-    return (Vec<double>)_mm512_max_pd((__m512d)a, (__m512d)b);
-#else
-    return a > b ? a : b;
+    Square totals{};
+    for (std::size_t r = 0; r < table_rows; ++r)
+        for (std::size_t g = 0; g < 4; ++g)
+            for (std::size_t lane = 0; lane < lanes<float>; ++lane) totals[4 * r + g] += x[g][r][lane];
+    return totals;
 #endif
 }
 
@@ -117,11 +112,42 @@ public:
             for (std::size_t g = 0; g < abreast; ++g)
                 for (std::size_t r = 0; r < table_rows; ++r) {
                     const double bias = j + g < components ? table_.model.bias[j + g] : minus_infinity;
-                    scores_of(r)[j + g] = added_up(sums[g][r]) + static_cast<S>(bias);
+                    scores_of(r)[j + g] = sum_of(sums[g][r]) + static_cast<S>(bias);
                 }
         }
         for (std::size_t r = 0; r < table_rows; ++r)
             std::fill(scores_of(r) + components, scores_of(r) + table_.padded(), static_cast<S>(minus_infinity));
+    }
+
+    // The best components of the rows taken, in single precision; returns whether all scores are numbers.
+    bool find(Found (&found)[table_rows]) const {
+        Square top{}, second{};
+        Labels winner{}, broken{};
+        for (std::size_t i = 0; i < 4 * table_rows; ++i) top[i] = second[i] = static_cast<float>(minus_infinity);
+        for (std::size_t j = 0; j < table_.model.components; j += 4) {
+            const Square scores = square(j);
+            const Labels better = scores > top;  // strictly: a tie stays with the lowest
+            const Square loser = better ? top : scores;
+            broken |= scores != scores;
+            second = loser > second ? loser : second;
+            top = better ? scores : top;
+            winner = better ? Labels{} + static_cast<std::int32_t>(j) : winner;
+        }
+        bool all = true;
+        for (std::size_t r = 0; r < table_rows; ++r) {
+            float best = static_cast<float>(minus_infinity), next = best;
+            std::int32_t label = 0;
+            for (std::int32_t g = 0; g < 4; ++g) {
+                const std::size_t i = 4 * r + static_cast<std::size_t>(g);
+                const bool better = top[i] > best || (top[i] == best && winner[i] + g < label);
+                next = std::max({next, second[i], better ? best : top[i]});
+                best = better ? top[i] : best;
+                label = better ? winner[i] + g : label;
+                all &= broken[i] == 0;
+            }
+            found[r] = {label, static_cast<double>(best - next)};
+        }
+        return all;
     }
 
     // The best component of a row, the lowest index on a tie.
@@ -167,6 +193,30 @@ public:
     }
 
 private:
+    // Scores of the rows taken with four components, those past the last minus infinity.
+    Square square(std::size_t j) const {
+        Vec<float> sums[4][table_rows] = {};
+        for (std::size_t h = 0; h < 4; h += abreast) {
+            const float* natural = natural_ + (j + h) * stride_;
+            for (std::size_t a = 0; a < stride_; a += lanes<float>) {
+                Vec<float> x[table_rows];
+#pragma GCC unroll 4
+                for (std::size_t r = 0; r < table_rows; ++r) x[r] = load(values_.get() + r * stride_ + a);
+#pragma GCC unroll 4
+                for (std::size_t g = 0; g < abreast; ++g) {
+                    const Vec<float> coefficient = load(natural + g * stride_ + a);
+#pragma GCC unroll 4
+                    for (std::size_t r = 0; r < table_rows; ++r) sums[h + g][r] += coefficient * x[r];
+                }
+            }
+        }
+        Square bias;
+#pragma GCC unroll 4
+        for (std::size_t r = 0; r < table_rows; ++r)
+            std::memcpy(reinterpret_cast<char*>(&bias) + 16 * r, table_.single_bias + j, 16);
+        return added_up(sums) + bias;
+    }
+
     S* scores_of(std::size_t r) { return scores_.get() + r * table_.padded(); }
 
     // Rows from `first` on as those from `place` on.
@@ -178,7 +228,6 @@ private:
         const double* shifts = table_.shift;
         double *lows = seen.low.get(), *highs = seen.high.get();
         S* to = values_.get() + place * stride;
-        const Vec<double> shifter = broadcast(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to a whole number
         IntVec<double> broken = seen.broken;
         for (std::size_t a = 0; a < whole; a += width) {
             const Vec<double> shift = load(shifts + a);
@@ -190,7 +239,7 @@ private:
                 const Vec<double> x = in_double(place_of);
                 low = lower_of(x, low);
                 high = higher_of(x, high);
-                broken |= (IntVec<double>)(((x + shifter) - shifter) - x);
+                broken |= fraction_bits(x);
                 put(to + r * stride + a, x - shift);
             }
             store(lows + a, low);
@@ -258,13 +307,12 @@ void label_all(const Table<T>& table, const TableTask& task, Seen& seen) {
     Buffer<float> margins(task.last - task.first);
     for (std::size_t first = task.first; first < task.last; first += table_rows) {
         const std::size_t count = std::min(table_rows, task.last - first);
+        Found found[table_rows];
         few.take(first, count, seen);
-        few.score();
+        seen.numbers &= few.find(found);
         for (std::size_t r = 0; r < count; ++r) {
-            const Found found = few.best(r);
-            task.labels[first + r] = found.label;
-            margins.get()[first + r - task.first] = static_cast<float>(found.margin);
-            seen.numbers &= few.is_number(r);
+            task.labels[first + r] = found[r].label;
+            margins.get()[first + r - task.first] = static_cast<float>(found[r].margin);
         }
     }
     const ErrorBounds error_bounds(table, seen);

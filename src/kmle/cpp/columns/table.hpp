@@ -15,10 +15,11 @@ template <class T>
 struct Table {
     const T* values;  // [row][column]
     std::size_t columns;
-    const double* shift;    // [column], padded: taken off the values
-    const double* natural;  // [component][column], both padded with zeros
-    const float* single;    // the same in single precision
-    const double* sizes;    // [column], padded: the largest |natural| of any component
+    const double* shift;       // [column], padded: taken off the values
+    const double* natural;     // [component][column], both padded with zeros
+    const float* single;       // the same in single precision
+    const float* single_bias;  // [component], padded with minus infinity
+    const double* sizes;       // [column], padded: the largest |natural| of any component
     Model<double> model;
 
     std::size_t stride() const { return rounded_up(columns, table_padding); }

@@ -4,8 +4,11 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "boxes/grouped_model.hpp"
+#include "core/chosen.hpp"
 #include "core/pool.hpp"
 #include "sorted/sort_close.hpp"
 
@@ -47,10 +50,13 @@ public:
     }
 
     // Takes all rows at once from a table, each column less its shift, in the order of the places where they are given.
-    // The shift is taken off in double precision and the difference rounded, as NumPy does it.
+    // The shift is taken off in double precision and the difference rounded, as NumPy does it. Where extremes of the
+    // columns are wanted, returns whether all values are finite and whole.
     template <class From>
-    void load_shifted(const Strided<const From, 2>& table, const Vector<const double>& shift,
-                      const std::optional<Vector<const std::int32_t>>& places) {
+    std::pair<bool, bool> load_shifted(const Strided<const From, 2>& table, const Vector<const double>& shift,
+                                       const std::optional<Vector<const std::int32_t>>& places,
+                                       const std::optional<Vector<double>>& lowest,
+                                       const std::optional<Vector<double>>& highest) {
         const nb::gil_scoped_release unlocked;
         require_shape("table", table, {rows_, columns_});
         require_shape("shift", shift, {columns_});
@@ -58,32 +64,33 @@ public:
             require_shape("places", *places, {rows_});
             require_below("places", *places, rows_, false);
         }
-        constexpr std::size_t rows = block_rows<T>, step = 16, columns_at_once = 64;
-        const std::int64_t row_stride = table.stride(0), stride = table.stride(1);
-        const auto row_at = [&](std::size_t i, std::size_t a) {
-            const std::int64_t place = places ? std::int64_t{places->data()[i]} : static_cast<std::int64_t>(i);
-            return table.data() + place * row_stride + static_cast<std::int64_t>(a) * stride;
-        };
-        Pool::run(rounded_up(blocks(), step) / step, threads_, [&](std::size_t task) {
-            T tile[rows * columns_at_once];
-            for (std::size_t b = task * step; b < std::min(blocks(), (task + 1) * step); ++b) {
-                const std::size_t first = b * rows, count = std::min(rows, rows_ - first);
-                for (std::size_t a = 0; a < columns_; a += columns_at_once) {
-                    const std::size_t width = std::min(columns_at_once, columns_ - a);
-                    for (std::size_t r = 0; r < count; ++r) {
-                        if (first + r + ahead < rows_) {  // rows in any order are on their way while others are taken
-                            for (std::size_t c = 0; c < width; c += 64 / sizeof(From))
-                                __builtin_prefetch(row_at(first + r + ahead, a + c));
-                            __builtin_prefetch(row_at(first + r + ahead, a + width - 1));  // it may begin within a line
-                        }
-                        shifted(row_at(first + r, a), stride, shift.data() + a, width, tile + r * width);
-                    }
-                    std::fill(tile + count * width, tile + rows * width, T(0));
-                    for (std::size_t c = 0; c < width; ++c)
-                        place_column(b, a + c, tile + c, static_cast<std::int64_t>(width));
-                }
-            }
+        require(lowest.has_value() == highest.has_value(), "lowest and highest must be given together.");
+        if (lowest) require_shape("lowest", *lowest, {columns_});
+        if (highest) require_shape("highest", *highest, {columns_});
+        const PackSource<From> source = {
+            table.data(), table.stride(0), table.stride(1), places ? places->data() : nullptr,
+            shift.data(), rows_,           columns_};
+        constexpr std::size_t step = 16;
+        const std::size_t count = rounded_up(blocks(), step) / step;
+        std::vector<double> lows(lowest ? count * columns_ : 0, std::numeric_limits<double>::infinity());
+        std::vector<double> highs(lows.size(), -std::numeric_limits<double>::infinity());
+        std::vector<Summary> summaries(count);
+        Pool::run(count, threads_, [&](std::size_t t) {
+            summaries[t] = {lows.data() + t * columns_, highs.data() + t * columns_, nullptr, true, true};
+            PackTask<T> task = {t * step, std::min(blocks(), (t + 1) * step), values_.get(), largest_.data(),
+                                lowest ? &summaries[t] : nullptr};
+            chosen->packed<T>().pack(source, task);
         });
+        bool finite = true, whole = true;
+        for (std::size_t t = 0; lowest && t < count; ++t) {
+            finite &= summaries[t].finite;
+            whole &= summaries[t].whole;
+            for (std::size_t a = 0; a < columns_; ++a) {
+                lowest->data()[a] = std::min(lowest->data()[a], summaries[t].lowest[a]);
+                highest->data()[a] = std::max(highest->data()[a], summaries[t].highest[a]);
+            }
+        }
+        return {finite, whole};
     }
 
     // The values of the only column: its blocks lie one after the other, so they are an array in the order of the rows.
@@ -159,23 +166,11 @@ private:
     Aligned<T> values_;
     std::vector<double> largest_, weights_;
 
-    // Rows so far ahead are fetched while others are taken.
-    static constexpr std::size_t ahead = 32;
-
     static std::size_t checked_rows(std::size_t rows, std::size_t columns, int features) {
         require(columns > 0 && columns < 1u << 31, "columns must be at least one, and below 2**31.");
         require(features >= 0 && features <= 2, "features must be 0, 1 or 2.");
         table_size(rows, columns);
         return rows;
-    }
-
-    template <class From>
-    static void shifted(const From* row, std::int64_t stride, const double* shift, std::size_t width, T* out) {
-        if (stride == 1)
-            for (std::size_t a = 0; a < width; ++a) out[a] = static_cast<T>(static_cast<double>(row[a]) - shift[a]);
-        else
-            for (std::size_t a = 0; a < width; ++a)
-                out[a] = static_cast<T>(static_cast<double>(row[static_cast<std::int64_t>(a) * stride]) - shift[a]);
     }
 
     void place(std::size_t i, const T* row, std::int64_t stride) {

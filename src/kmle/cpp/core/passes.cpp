@@ -29,6 +29,8 @@ template <class T>
 void summarize(const T*, std::size_t, std::size_t, Summary&);
 template <class T>
 void score_table(const Table<T>&, TableTask&);
+template <class From, class To>
+void pack(const PackSource<From>&, PackTask<To>&);
 void locate(const double*, std::size_t, const double*, std::size_t, std::int32_t*);
 template <class Value, class Index>
 void label_sparse(const SparseRows<Value, Index>&, const SparseModel&, std::size_t, std::size_t, std::int32_t*,
@@ -57,7 +59,9 @@ constexpr PackedPasses<T> packed_passes = {&hard<T>,
                                            &bounds_log_likelihood<T>,
                                            &balls<T>,
                                            &summarize<T>,
-                                           &score_table<T>};
+                                           &score_table<T>,
+                                           &pack<double, T>,
+                                           &pack<float, T>};
 
 template <class Value, class Index>
 constexpr SparsePasses<Value, Index> sparse_passes = {&label_sparse<Value, Index>, &soften_sparse<Value, Index>,

@@ -6,6 +6,7 @@
 
 #include "bounds/spans.hpp"
 #include "boxes/tree.hpp"
+#include "columns/pack.hpp"
 #include "columns/summary.hpp"
 #include "columns/table.hpp"
 #include "core/packed.hpp"
@@ -35,6 +36,12 @@ struct PackedPasses {
     void (*summarize)(const T*, std::size_t rows, std::size_t columns, Summary&);
     // Scores rows of a table where they lie.
     void (*score_table)(const Table<T>&, TableTask&);
+    // Packs rows of a table in either precision.
+    void (*pack_doubles)(const PackSource<double>&, PackTask<T>&);
+    void (*pack_singles)(const PackSource<float>&, PackTask<T>&);
+
+    void pack(const PackSource<double>& source, PackTask<T>& task) const { pack_doubles(source, task); }
+    void pack(const PackSource<float>& source, PackTask<T>& task) const { pack_singles(source, task); }
 };
 
 // Over compressed sparse rows.

@@ -167,6 +167,42 @@ inline Vec<double> in_double(const float* from) {
     return __builtin_convertvector(narrow, Vec<double>);
 }
 
+// Stores in the precision of a table; floats need not be aligned.
+inline void put(double* to, Vec<double> value) { store(to, value); }
+
+inline void put(float* to, Vec<double> value) {
+    typedef float Narrow __attribute__((vector_size(4 * lanes<double>)));
+    const Narrow narrow = __builtin_convertvector(value, Narrow);
+    std::memcpy(to, &narrow, sizeof narrow);
+}
+
+// The second one where the first is NaN.
+inline Vec<double> lower_of(Vec<double> a, Vec<double> b) {
+#if KMLE_VECTOR_BYTES == 64
+    return (Vec<double>)_mm512_min_pd((__m512d)a, (__m512d)b);
+#else
+    return a < b ? a : b;
+#endif
+}
+
+inline Vec<double> higher_of(Vec<double> a, Vec<double> b) {
+#if KMLE_VECTOR_BYTES == 64
+    return (Vec<double>)_mm512_max_pd((__m512d)a, (__m512d)b);
+#else
+    return a > b ? a : b;
+#endif
+}
+
+// Has bits where a value below 2^51 is not whole.
+inline IntVec<double> fraction_bits(Vec<double> x) {
+#if KMLE_VECTOR_BYTES == 64
+    return (IntVec<double>)_mm512_roundscale_pd((__m512d)x, 0) ^ (IntVec<double>)x;
+#else
+    const Vec<double> shifter = broadcast(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to a whole number
+    return (IntVec<double>)(((x + shifter) - shifter) - x);
+#endif
+}
+
 // How e^x is taken apart: x is a whole number of `parts`-ths of log(2), and a small rest r with e^r = 1 + r P(r). Then
 // e^x = 2^(whole / parts) e^r, and powers of two of fractions stand in a table where registers can hold it.
 #if KMLE_VECTOR_BYTES == 64

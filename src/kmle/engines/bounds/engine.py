@@ -19,8 +19,7 @@ from ...data.table import Rows
 from ...numerics.arrays import Array, Labels
 from ..boxes.kernel import GroupLabels, spread_labels
 from ..partition import Compact, Labelled, Partition, noted
-from ..statistics import ClusterStatistics
-from ..tally import Tally
+from ..statistics import ClusterStatistics, Tally
 from .kernel import BoundsRows, margin_order
 
 # Margins last long enough to be worth knowing once a pass moves fewer than this share of the rows, as a sample tells.

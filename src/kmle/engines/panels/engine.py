@@ -11,17 +11,16 @@ where the two best scores of a row are closer than the rounding of either engine
 """
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ..._kernels import RowScores
+from ..._kernels import Clusters, RowScores
 from ...data.table import Rows
 from ...families import Gaussian
 from ...numerics.arrays import Array, Labels
 from ...numerics.blas import blas_on_one_thread
 from ...numerics.threads import for_each
 from ..partition import Labelled, Partition
-from ..statistics import ClusterStatistics
-from ..tally import PASSES, shrunken
+from ..statistics import ClusterStatistics, Tally
 from .coordinates import Coordinates
 from .kernel import PanelsRows
 from .products import product_sums
@@ -39,12 +38,10 @@ class PanelsEngine:
         if not isinstance(rows.family, Gaussian):
             raise ValueError(f"the panels engine needs Gaussians with full covariances, not {rows.family.name}")
         self.rows = rows
+        self._products = _Products(rows)
+        self._tally = Tally(self._products)
         self._turned: _TurnedRows | None = None
-        self._labels = np.full(len(rows), -1, dtype=np.int32)
         self._partition: Labelled | None = None
-        self._counts, self._sums = np.zeros(0), np.zeros((0, rows.n_statistics))
-        self._peak = np.zeros(0, dtype=np.int64)
-        self._passes = 0
         self._likely = np.full(len(rows), -1, dtype=np.int32)
         """The labels of the largest responsibilities of the last soft pass: where the next one begins."""
 
@@ -54,39 +51,25 @@ class PanelsEngine:
             return self._hard_pass(natural, bias)
 
     def _hard_pass(self, natural: Array, bias: Array) -> tuple[Partition, ClusterStatistics]:
-        k = len(natural)
-        afresh = len(self._counts) != k
-        if afresh:
-            self._labels[:] = self._likely if self._likely.max(initial=-1) < k else -1
-            self._counts, self._sums = np.zeros(k), np.zeros((k, self.rows.n_statistics))
-            self._peak = np.zeros(k, dtype=np.int64)
-        regular = self._passes % PASSES == 0
-        if self._turned is None or (regular and self._passes > 0):
+        clusters = self._tally.opened(len(natural))
+        before = clusters.labels.copy()
+        if before.max(initial=-1) < 0 and self._likely.max(initial=-1) < len(natural):
+            clusters.labels[:] = self._likely
+        if self._turned is None or self._tally.is_regular:
             self._turned = _TurnedRows(self.rows, natural[np.isfinite(bias)])
-        self._passes += 1
-        before = np.full_like(self._labels, -1) if afresh else self._labels.copy()
-        changed = self._turned.hard_pass(natural, bias, self._labels)
-        sizes = np.bincount(self._labels, minlength=k)
-        refresh = regular or bool(shrunken(sizes, self._peak).any())
-        if refresh:
-            # Sums are gathered afresh now and then, so that what rounding leaves in them stays small.
-            self._peak = sizes
-            self._counts[:], self._sums[:] = 0.0, 0.0
-            before[:] = -1
-        self._peak = np.maximum(self._peak, sizes)
-        if changed or refresh:
-            self._move(before)
+        changed = self._turned.hard_pass(natural, bias, clusters.labels)
+        self._products.move(clusters, before)
         if changed or self._partition is None:
-            self._partition = Labelled(self._labels.copy())
-        return self._partition, ClusterStatistics(self._counts.copy(), self._sums.copy(), 0.0)
+            self._partition = Labelled(clusters.labels.copy())
+        return self._partition, self._tally.statistics()
 
     def log_likelihood(self, natural: Array, bias: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
         with blas_on_one_thread():
             if self._turned is None:
                 self._turned = _TurnedRows(self.rows, natural[np.isfinite(bias)])
-            known = len(self._counts) == len(natural)
-            labels = self._labels if known else np.full(len(self.rows), -1, dtype=np.int32)
+            labels = self._tally.labels_of(len(natural))
+            labels = np.full(len(self.rows), -1, dtype=np.int32) if labels is None else labels
             log_likelihood, entropies = self._turned.log_likelihood(natural, bias, labels)
         if self.rows.weights is None:
             return float(log_likelihood.sum()), float(entropies.sum())
@@ -120,21 +103,37 @@ class PanelsEngine:
 
     def gather(self, labels: Labels, n_components: int) -> tuple[Array, Array]:
         """Counts (k,) and sums (k, D) of given labels; rows with a negative label count nowhere."""
-        places = np.flatnonzero(labels >= 0)
-        return self._added(places, labels[places], np.ones(len(places)), n_components)
+        return self._products.label_sums(labels, n_components)
 
-    def _move(self, before: Labels) -> None:
-        """Books the rows that changed their label: out of the cluster they leave, into the one they enter."""
-        moved = np.flatnonzero(before != self._labels)
+
+class _Products:
+    """Rows whose statistics are added up by label without being formed."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.n_rows, self.n_statistics = len(rows), rows.n_statistics
+        self.n_values = self.n_rows * self.n_statistics
+
+    def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Array, Array]:
+        """Counts and sums of given labels; rows labelled -1 are no one's."""
+        labels = np.asarray(labels, dtype=np.int32)
+        places = np.flatnonzero(labels >= 0)
+        return self._added(places, labels[places], np.ones(len(places)), n_labels)
+
+    def move(self, clusters: Clusters, before: Labels) -> None:
+        """Moves rows whose labels changed from the sums of their clusters before to those of their clusters now."""
+        k = len(clusters.sizes)
+        moved = np.flatnonzero(before != clusters.labels)
+        if len(moved) == 0:
+            return
         left = moved[before[moved] >= 0]
-        clusters = np.concatenate([self._labels[moved], before[left]])
+        owners = np.concatenate([clusters.labels[moved], before[left]])
         shares = np.concatenate([np.ones(len(moved)), -np.ones(len(left))])
-        counts, sums = self._added(np.concatenate([moved, left]), clusters, shares, len(self._counts))
-        self._counts += counts
-        self._sums += sums
-        # A cluster without rows weighs nothing, whatever rounding left of it.
-        empty = np.bincount(self._labels, minlength=len(self._counts)) == 0
-        self._counts[empty], self._sums[empty] = 0.0, 0.0
+        counts, sums = self._added(np.concatenate([moved, left]), owners, shares, k)
+        clusters.counts += counts
+        clusters.sums += sums
+        clusters.sizes[:] = np.bincount(clusters.labels, minlength=k)
+        clusters.clear_empty()
 
     def _added(self, places: NDArray[np.intp], clusters: Labels, shares: Array, k: int) -> tuple[Array, Array]:
         """Counts and sums of these shares of rows in these clusters."""

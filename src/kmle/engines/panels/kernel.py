@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._kernels.backend import compiled_module
 from ..._kernels.row_scores import RowScores
-from ..._kernels.statistics import Totals
-from ..._kernels.work import Meter, Work
+from ..._kernels.statistics import Meter, Totals, Work
 from . import reference
 from .products import CenteredTable, as_table
 

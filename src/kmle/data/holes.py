@@ -1,0 +1,114 @@
+"""Which entries of a table are missing: how many in each column, and in which patterns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import ColumnSummary, has_missing
+from ..families import ExponentialFamily
+from ..families.incomplete import Incomplete
+from ..numerics.arrays import Array
+
+# Tables are examined in blocks of about this many entries.
+BLOCK_ENTRIES = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Holes:
+    """Missing entries of some rows. Those of two sets of rows add."""
+
+    n_rows: int
+    missing: NDArray[np.int64]
+    """Missing entries of each column (d,)."""
+    patterns: NDArray[np.bool_]
+    """The different patterns (p, d) of rows: True where an entry is missing."""
+    n_empty: int
+    """Rows without a single entry."""
+
+    def __add__(self, other: "Holes") -> "Holes":
+        patterns = np.unique(np.concatenate([self.patterns, other.patterns]), axis=0)
+        missing, n_empty = self.missing + other.missing, self.n_empty + other.n_empty
+        return Holes(self.n_rows + other.n_rows, missing, patterns, n_empty)
+
+    @property
+    def n_entries(self) -> int:
+        """How many entries are missing."""
+        return int(self.missing.sum())
+
+    def __bool__(self) -> bool:
+        return self.n_entries > 0
+
+
+def holes_of(X: Array, summary: ColumnSummary | None = None) -> Holes:
+    """The missing entries of a table (n, d), whose summary tells if there are any."""
+    n, d = X.shape
+    if not (has_missing(X) if summary is None else summary.missing):
+        return Holes(n, np.zeros(d, dtype=np.int64), np.zeros((1, d), dtype=bool), 0)
+    missing, empty, found = np.zeros(d, dtype=np.int64), 0, []
+    step = max(1, BLOCK_ENTRIES // d)
+    for start in range(0, n, step):
+        hole = np.isnan(X[start : start + step])
+        missing += hole.sum(axis=0)
+        empty += int(hole.all(axis=1).sum())
+        found.append(unique_patterns(hole)[0])
+    return Holes(n, missing, unique_patterns(np.concatenate(found))[0], empty)
+
+
+def unique_patterns(hole: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    """The different rows (p, d) of a table of truth values (n, d), and which of them each row is (n,)."""
+    packed = np.packbits(hole, axis=1)
+    keys = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    keys[:, : packed.shape[1]] = packed
+    words = keys.view(np.uint64)
+    if words.shape[1] == 1:
+        _, first, group = np.unique(words[:, 0], return_index=True, return_inverse=True)
+    else:
+        _, first, group = np.unique(words, axis=0, return_index=True, return_inverse=True)
+    return hole[first], group.ravel()
+
+
+def with_entries(X: Array) -> NDArray[np.bool_] | slice:
+    """Which rows have at least one entry."""
+    if not has_missing(X):
+        return slice(None)
+    seen: NDArray[np.bool_] = ~np.asarray(np.isnan(X).all(axis=1))
+    return slice(None) if seen.all() else seen
+
+
+def family_with_holes(family: ExponentialFamily, holes: Holes) -> ExponentialFamily:
+    """The family for rows with these missing entries.
+
+    Independent columns are learned from extended statistics. Where some columns of a Gaussian are missing the family
+    stays what it is: its rows are passed over by pattern.
+    """
+    if not holes or family.joint:
+        return family
+    units = family.units()
+    places = []
+    for place, unit in enumerate(units):
+        hole = holes.patterns[:, list(unit.columns)]
+        if (hole.any(axis=1) & ~hole.all(axis=1)).any():
+            return family
+        if hole.any():
+            places.append(place)
+    if len(units) == 1 and len(units[0].columns) > 1:
+        return family
+    return Incomplete(family, tuple(places))
+
+
+def filled(family: ExponentialFamily, X: Array, weights: Array | None = None) -> Array:
+    """Legal rows with the mean of its column at each missing entry, in float64: a copy, for what is only a start."""
+    hole = np.isnan(X)
+    values = np.where(hole, 0.0, X).astype(float)
+    shares = np.ones(len(X)) if weights is None else weights
+    rows = np.where(hole, shares @ values / np.maximum(shares @ ~hole, 1e-300), values)
+    for unit in family.units():
+        columns = list(unit.columns)
+        own, example = rows[:, columns], unit.family.support.example(len(columns))
+        for legal in (np.round(own), example):
+            outside = unit.family.support.outside(own)
+            wrong = outside if outside.ndim == 2 else outside[:, None]
+            own = np.where(wrong & hole[:, columns], legal, own)
+        rows[:, columns] = own
+    return rows

@@ -1,0 +1,263 @@
+"""`MixtureClassifier`: a mixture per class, and Bayes' rule.
+
+With one component per class it is discriminant analysis (see `discriminant`), with more mixture discriminant analysis
+(Hastie and Tibshirani 1996; MclustDA, Fraley and Raftery 2002).
+"""
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_y, check_is_fitted
+
+from ..families.validation import check_sample_weight
+from ..mixture import Mixture
+from ..mixture.densities import of_rows
+from ..numerics.arrays import Array
+from ..numerics.special import log_sum_exp
+from .arguments import threads_of, weights_of
+from .by_criterion import first_of, learn_by_bic, sizes_of
+from .discriminant import discriminant
+from .family_candidates import Families
+from .plan import Plan
+from .tables import names_in, table_of
+
+MOST_COMPONENTS = 5
+
+
+class MixtureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classification by a mixture per class.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or several numbers, default="auto"
+        The number of components of each class. "auto" tries 1 to 5, no more than there are rows to estimate their
+        parameters, and keeps, class by class, the lowest BIC. With 1
+        all classes are estimated together, so that they share what the family shares: "gaussian-eee" is linear,
+        "gaussian" quadratic discriminant analysis.
+    family : str, ExponentialFamily or several of them, default="gaussian"
+        The exponential family. Of several, such as all the models "gaussian-eii" to "gaussian-vvv", BIC chooses: for
+        each class, or with one component per class for all of them.
+    priors : None, "uniform" or array (n_classes,), default=None
+        The probabilities of the classes, in the order of `classes_`; None takes their shares in the data.
+    reject : float or None, default=None
+        A probability: `predict` gives `reject_label` to rows whose most probable class is less probable (Chow 1970).
+    reject_label : object, default=None
+        The label of rejected rows; None is -1 for numbers and "rejected" for text.
+    prior_strength : float, default=1e-3
+        Pseudo-observations at the mean of the class in every component, with several components per class.
+    resolution : "auto", None, float or array (d,), default="auto"
+        The rounding steps of the columns, as in `ExponentialFamilyMixture`.
+    n_jobs : int or None, default=None
+        The number of threads. None is as many as scikit-learn's OpenMP code would use, -1 is all cores.
+    random_state : int, RandomState, Generator or None, default=None
+        The seed of all random draws.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes.
+    priors_ : array (n_classes,)
+        Their probabilities.
+    mixtures_ : list of Mixture
+        The mixture of each class.
+
+    Examples
+    --------
+    >>> X = [[1.0], [1.4], [0.7], [6.0], [6.5], [5.6]]
+    >>> model = MixtureClassifier(n_components=1).fit(X, ["low", "low", "low", "high", "high", "high"])
+    >>> model.predict([[0.0], [7.0]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    def __init__(
+        self,
+        n_components: int | str | Iterable[int] = "auto",
+        *,
+        family: Families = "gaussian",
+        priors: str | ArrayLike | None = None,
+        reject: float | None = None,
+        reject_label: Any = None,
+        prior_strength: float = 1e-3,
+        resolution: str | float | ArrayLike | None = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.family = family
+        self.priors = priors
+        self.reject = reject
+        self.reject_label = reject_label
+        self.prior_strength = prior_strength
+        self.resolution = resolution
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fits a mixture to the rows of each class.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+        y : array (n,)
+            The class of each row.
+        sample_weight : array (n,), default=None
+            The weights of the rows; 2 counts a row twice, and rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+        """
+        self._check_reject()
+        if y is None:
+            raise ValueError(
+                "MixtureClassifier requires y to be passed, but the target y is None: give a class per row"
+            )
+        table = table_of(self, X, first_of(self.family), reset=True)
+        targets = _check_y(y, multi_output=False, y_numeric=False, estimator=self)
+        check_classification_targets(targets)
+        if len(targets) != table.shape[0]:
+            raise ValueError(f"X has {table.shape[0]} rows but y has {len(targets)}: give one class per row")
+        weights = check_sample_weight(weights_of(sample_weight, len(targets)), len(targets))
+        if weights is not None and not weights.all():
+            used = weights > 0
+            table, targets, weights = table[used], targets[used], weights[used]
+        self.classes_, labels = np.unique(targets, return_inverse=True)
+        counts = np.bincount(labels, weights)
+        self.priors_ = self._priors(counts / counts.sum())
+        self.mixtures_ = self._mixtures(table, labels, weights)
+        return self
+
+    def _mixtures(self, table: Array, labels: NDArray[np.intp], weights: Array | None) -> list[Mixture]:
+        columns = names_in(self)
+        plan = Plan(
+            1,
+            prior_strength=self.prior_strength,
+            resolution=self.resolution,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
+        if self.n_components == 1:
+            together = discriminant(table, labels, self.family, plan, weights, columns)
+            return [together.component(label) for label in range(len(self.classes_))]
+        mixtures = []
+        for label, name in enumerate(self.classes_):
+            own = labels == label
+            share = None if weights is None else weights[own]
+            try:
+                sizes = sizes_of(self.n_components, MOST_COMPONENTS, self.family, table[own].shape)
+                mixtures.append(learn_by_bic(table[own], self.family, sizes, plan, share, columns).mixture)
+            except ValueError as error:
+                raise ValueError(f"class {name}: {error}") from None
+        return mixtures
+
+    def _priors(self, shares: Array) -> Array:
+        if self.priors is None:
+            return shares
+        if isinstance(self.priors, str):
+            if self.priors != "uniform":
+                raise ValueError(f"priors is {self.priors!r}: it must be None, 'uniform' or {len(shares)} numbers")
+            return np.full(len(shares), 1 / len(shares))
+        priors = np.asarray(self.priors, dtype=float)
+        if priors.shape != shares.shape or not np.all(priors >= 0) or not abs(priors.sum() - 1) < 1e-6:
+            raise ValueError(f"priors must be {len(shares)} numbers, one per class, that sum to one")
+        return priors / priors.sum()
+
+    def _check_reject(self) -> None:
+        if self.reject is not None and not 0 <= self.reject <= 1:
+            raise ValueError(f"reject is {self.reject!r}: it must be None or a probability from 0 to 1")
+
+    # Prediction -------------------------------------------------------------------------------------------------------
+
+    def _log_joint(self, X: ArrayLike) -> Array:
+        """log(prior density) of each class, (n, n_classes)."""
+        check_is_fitted(self, "mixtures_")
+        table = table_of(self, X, self.mixtures_[0].family, reset=False)
+        n_threads, columns = threads_of(self.n_jobs), names_in(self)
+        joint = np.empty((table.shape[0], len(self.mixtures_)))
+        with np.errstate(divide="ignore"):
+            log_priors = np.log(self.priors_)
+        if all(mixture.n_components == 1 and mixture.family == self.mixtures_[0].family for mixture in self.mixtures_):
+            together = Mixture.combine(self.mixtures_, self.priors_)
+            return of_rows(together, "scores", table, n_threads, columns)
+        for place, mixture in enumerate(self.mixtures_):
+            joint[:, place] = of_rows(mixture, "log_sums", table, n_threads, columns) + log_priors[place]
+        return joint
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Returns the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+
+        Returns
+        -------
+        array (n, n_classes)
+            The logarithms.
+        """
+        joint = self._log_joint(X)
+        return joint - log_sum_exp(joint)[:, None]
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Returns the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+
+        Returns
+        -------
+        array (n, n_classes)
+            The probabilities.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Returns the most probable class of each row, or `reject_label` where it is not probable enough.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+
+        Returns
+        -------
+        array (n,)
+            The classes.
+        """
+        joint = self._log_joint(X)
+        labels = self.classes_[joint.argmax(axis=1)]
+        if self.reject is None:
+            return labels
+        self._check_reject()
+        rejected = np.exp(joint.max(axis=1) - log_sum_exp(joint)) < self.reject
+        text = self.classes_.dtype.kind not in "iufb"
+        label = ("rejected" if text else -1) if self.reject_label is None else self.reject_label
+        return np.where(rejected, np.asarray(label), labels)
+
+    def score_samples(self, X: ArrayLike) -> Array:
+        """Returns the log-density of each row, whatever its class: low for rows that no class explains.
+
+        Parameters
+        ----------
+        X : array (n, d) or CSR array
+            The rows.
+
+        Returns
+        -------
+        array (n,)
+            The log-densities.
+        """
+        return log_sum_exp(self._log_joint(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = first_of(self.family).sparse
+        return tags

@@ -1,0 +1,282 @@
+"""From intervals, labels and groups to a learning problem whose rows are of several kinds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithms import Fit
+from ..data.holes import Holes
+from ..data.intervals import Intervals, as_intervals, stand_ins, within_support
+from ..data.partly_known import PartlyKnownRows
+from ..engines.choose import choose
+from ..families import ExponentialFamily, resolve
+from ..families.resolution import resolution_of, unknown_resolution
+from ..families.validation import check_sample_weight, issparse
+from ..numerics.arrays import Array
+from ..problem.composite import CompositeProblem
+from ..problem.problem import Problem
+from ..problem.row_kinds import EngineRows, LabelledRows, RowKind, ScoredRows, Units
+from .arguments import weights_of
+from .knowledge import Knowledge, knowledge_of
+from .notes import overfit_notes
+from .plan import Plan
+
+# Algorithms that learn from rows of several kinds.
+ALGORITHMS = ("k-mle", "hard-em", "em", "sparse-em")
+# Exact rows with more different prior probabilities than this are scored row by row.
+MOST_PATTERNS = 32
+
+
+@dataclass(frozen=True)
+class PreparedParts:
+    """A learning problem of rows of several kinds, and the way back from its rows to those of the data."""
+
+    problem: CompositeProblem
+    intervals: Intervals
+    """All rows of the data."""
+    used: slice | NDArray[np.bool_]
+    weight_factor: float
+    knowledge: Knowledge
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether labels fix the order of the components."""
+        return self.knowledge.codes is not None
+
+    @property
+    def holes(self) -> Holes | None:
+        """Missing entries are not counted here."""
+        return None
+
+    @property
+    def engine(self) -> str:
+        """What finds the labels, in words."""
+        return self.problem.engine_name
+
+    @property
+    def content(self) -> str:
+        raise ValueError("a fit with intervals, labels or groups cannot have a checkpoint: leave checkpoint out")
+
+    def completed(self, fit: Fit) -> Fit:
+        """The fit with a label for every row of the data."""
+        labels: Any = fit.labels
+        if not isinstance(self.used, slice):
+            labels = np.empty(len(self.intervals), dtype=np.int32)
+            labels[self.used] = fit.labels
+            others: Any = self.intervals[~self.used]
+            labels[~self.used] = fit.mixture.predict(others)
+        fit = replace(fit, labels=labels, engine=self.engine)
+        return replace(fit, notes=(*self._notes(), *overfit_notes(fit, self.problem)))
+
+    def _notes(self) -> list[str]:
+        notes = []
+        inexact = int((~self.intervals.exact).sum())
+        if inexact:
+            notes.append(f"{inexact} of {self.intervals.exact.size} values are intervals; their probabilities count.")
+        if self.knowledge.codes is not None:
+            known = int((self.knowledge.codes >= 0).sum())
+            notes.append(f"{known} of {len(self.knowledge.codes)} rows are labelled.")
+        if self.knowledge.groups is not None:
+            notes.append(f"{len(self.knowledge.groups)} rows are in {int(self.knowledge.groups.max()) + 1} groups.")
+        return notes
+
+
+def prepare_parts(
+    X: Any,
+    plan: Plan,
+    sample_weight: Any,
+    columns: Sequence[str] | None,
+    sampling: np.random.Generator,
+    labels: Any = None,
+    groups: Any = None,
+) -> PreparedParts:
+    """The problem of rows in memory of which more or less is known than their values."""
+    _check_algorithm(plan)
+    family, intervals = checked_intervals(X, resolve(plan.family), columns)
+    plan.check(len(intervals))
+    n_rows = len(intervals)
+    given = weights_of(sample_weight, n_rows)
+    weights = check_sample_weight(given, n_rows)
+    factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
+    knowledge = knowledge_of(labels, groups, n_rows, plan)
+    used: slice | NDArray[np.bool_] = slice(None) if weights is None or weights.all() else weights > 0
+    rows, known = (intervals, knowledge) if isinstance(used, slice) else (intervals[used], knowledge.take(used))
+    own = None if weights is None else weights[used]
+    problem = composite_problem(family, rows, own, known, plan, sampling)
+    return PreparedParts(problem, intervals, used, factor, known)
+
+
+def _check_algorithm(plan: Plan) -> None:
+    if plan.algorithm_name not in ALGORITHMS:
+        raise ValueError(
+            f"algorithm is {plan.algorithm_name!r}, which cannot use intervals, labels or groups: use one of "
+            f"{', '.join(ALGORITHMS)}"
+        )
+
+
+def checked_intervals(
+    X: Any, family: ExponentialFamily, columns: Sequence[str] | None
+) -> tuple[ExponentialFamily, Intervals]:
+    """The family for the data, and its rows as intervals in the family's support."""
+    names = None if columns is None else list(columns)
+    given = as_intervals(X)
+    if given is None:
+        if issparse(X):
+            raise ValueError("labels and groups need dense rows: give X.toarray()")
+        table = np.asarray(X, dtype=float)
+        table = table[:, None] if table.ndim == 1 else table
+        # Of missing values nothing is known.
+        given = Intervals(table, table) if table.ndim == 2 and np.isnan(table).any() else None
+    if given is None:
+        known = family.for_data(table)
+        legal = known.check(table, names).astype(float, copy=False)
+        return known, Intervals(legal, legal)
+    if len(given) == 0:
+        raise ValueError("there are no rows: at least one is needed")
+    known = _for_intervals(family, given)
+    cut = within_support(known, given, names)
+    known.check(stand_ins(known, cut), names)
+    return known, cut
+
+
+def _for_intervals(family: ExponentialFamily, given: Intervals) -> ExponentialFamily:
+    """The family with what these rows determine: finite bounds stand for what is not known."""
+    finite = np.where(np.isfinite(given.upper), given.upper, given.lower)
+    columns = np.where(np.isfinite(finite), finite, family.support.entries.example(1)[0])
+    return family.for_data(columns)
+
+
+def composite_problem(
+    family: ExponentialFamily,
+    intervals: Intervals,
+    weights: Array | None,
+    knowledge: Knowledge,
+    plan: Plan,
+    sampling: np.random.Generator,
+) -> CompositeProblem:
+    """The problem of rows of positive weight."""
+    exact = intervals.exact.all(axis=1)
+    asked = plan.resolution_for(family)
+    if isinstance(asked, str):
+        # Stand-ins are not on the grid of the data.
+        few = exact.sum() < 2
+        asked = unknown_resolution(intervals.shape[1]) if few else resolution_of(intervals.lower[exact], asked)
+    all_rows = Problem(
+        family,
+        intervals.lower if exact.all() else stand_ins(family, intervals),
+        weights,
+        plan.strength,
+        plan.prescribed_weights,
+        n_threads=plan.n_threads,
+        n_components=plan.n_components,
+        engine="auto",
+        sampling=sampling,
+        resolution=asked,
+    )
+    if knowledge.groups is not None:
+        kinds: list[RowKind] = [_grouped(all_rows, intervals, weights, knowledge)]
+        units = _grouped_weights(weights, knowledge.groups)
+        return CompositeProblem(all_rows, kinds, float(units.sum()))
+    kinds = list(_exact_kinds(all_rows, np.flatnonzero(exact), knowledge, plan))
+    done = np.zeros(len(intervals), dtype=bool)
+    for kind in kinds:
+        done[kind.places] = True
+    rest = np.flatnonzero(~done)
+    if len(rest):
+        kinds.append(_scored(all_rows, intervals[rest], None if weights is None else weights[rest], knowledge, rest))
+    return CompositeProblem(all_rows, kinds, all_rows.total)
+
+
+def _exact_kinds(all_rows: Problem, exact: NDArray[np.intp], knowledge: Knowledge, plan: Plan) -> list[RowKind]:
+    """Exact rows by what is known of them; those with many different prior probabilities are left out."""
+    if knowledge.codes is None:
+        return [_with_engine(all_rows, exact, plan)] if len(exact) else []
+    assert knowledge.patterns is not None
+    codes = knowledge.codes[exact]
+    kinds: list[RowKind] = []
+    free = exact[codes < 0]
+    if len(free):
+        kinds.append(_with_engine(all_rows, free, plan))
+    single = np.isfinite(knowledge.patterns).sum(axis=1) == 1
+    known = exact[(codes >= 0) & single[codes]]
+    if len(known):
+        labels = np.isfinite(knowledge.patterns).argmax(axis=1)[knowledge.codes[known]].astype(np.int32)
+        kinds.append(LabelledRows(_part(all_rows, known), known, labels, plan.n_components))
+    several = [code for code in np.unique(codes[codes >= 0]) if not single[code]]
+    if len(several) <= MOST_PATTERNS:
+        for code in several:
+            places = exact[codes == code]
+            kinds.append(_with_engine(all_rows, places, plan, knowledge.patterns[code]))
+    return kinds
+
+
+def _part(all_rows: Problem, places: NDArray[np.intp]) -> Problem:
+    """The problem of some rows, without a prior: that of all rows has it."""
+    return all_rows.on_rows(places).with_prior_strength(0.0)
+
+
+def _with_engine(all_rows: Problem, places: NDArray[np.intp], plan: Plan, offsets: Array | None = None) -> EngineRows:
+    part = _part(all_rows, places)
+    engine = "auto" if plan.engine == "compressed" else plan.engine
+    part.engine = choose(part.rows, plan.n_components, engine, plan.hard)  # type: ignore[arg-type]
+    return EngineRows(part, places, offsets)
+
+
+def _scored(
+    all_rows: Problem, intervals: Intervals, weights: Array | None, knowledge: Knowledge, places: NDArray[np.intp]
+) -> ScoredRows:
+    kinds = None if knowledge.codes is None else knowledge.codes[places]
+    parts = [intervals.lower, intervals.upper, np.zeros((len(places), 0)) if kinds is None else kinds[:, None]]
+    _, first, copies = np.unique(np.concatenate(parts, axis=1), axis=0, return_index=True, return_inverse=True)
+    copies = copies.ravel()
+    own = np.ones(len(places)) if weights is None else weights
+    rows = PartlyKnownRows(all_rows.family, intervals.lower[first], intervals.upper[first], all_rows.center)
+    counts = np.bincount(copies, own, len(first)).astype(float)
+    return ScoredRows(
+        rows, Units(None, counts, knowledge.patterns, None if kinds is None else kinds[first]), places, copies
+    )
+
+
+def _grouped_weights(weights: Array | None, groups: NDArray[np.intp]) -> Array:
+    """The weight of each group: that of its rows, which must be the same."""
+    n_groups = int(groups.max()) + 1
+    if weights is None:
+        return np.ones(n_groups)
+    lowest, highest = np.full(n_groups, np.inf), np.zeros(n_groups)
+    np.minimum.at(lowest, groups, weights)
+    np.maximum.at(highest, groups, weights)
+    if (wrong := lowest < highest).any():
+        row = int(np.flatnonzero(groups == int(np.argmax(wrong)))[0])
+        raise ValueError(
+            f"the sample weights of the group of row {row} differ: a group counts as one, so its rows need the same"
+        )
+    return highest
+
+
+def _grouped(all_rows: Problem, intervals: Intervals, weights: Array | None, knowledge: Knowledge) -> ScoredRows:
+    assert knowledge.groups is not None
+    order = np.argsort(knowledge.groups, kind="stable")
+    groups, numbers = np.unique(knowledge.groups[order], return_inverse=True)
+    starts = np.searchsorted(knowledge.groups[order], groups)
+    kinds = None if knowledge.codes is None else _group_codes(knowledge.codes, numbers, order, len(groups))
+    own = None if weights is None else _grouped_weights(weights, knowledge.groups)[groups]
+    sorted_rows = intervals[order]
+    rows = PartlyKnownRows(all_rows.family, sorted_rows.lower, sorted_rows.upper, all_rows.center, starts)
+    return ScoredRows(rows, Units(starts, own, knowledge.patterns, kinds), order)
+
+
+def _group_codes(
+    codes: NDArray[np.intp], numbers: NDArray[np.intp], order: NDArray[np.intp], n_groups: int
+) -> NDArray[np.intp]:
+    """The code of each group: that of its labelled rows, which must agree."""
+    found = np.full(n_groups, -1, dtype=np.intp)
+    own = codes[order]
+    np.maximum.at(found, numbers, own)
+    conflict = (own >= 0) & (own != found[numbers])
+    if conflict.any():
+        row = int(order[np.argmax(conflict)])
+        raise ValueError(f"the group of row {row} has rows with different labels: rows of a group share a component")
+    return found

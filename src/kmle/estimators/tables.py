@@ -1,0 +1,40 @@
+"""Tables as scikit-learn's estimators take them: columns are counted and named, what is no number is refused."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import validate_data
+
+from ..families import ExponentialFamily
+from ..families.support import PositiveDefinite
+from ..families.validation import as_rows, unmasked
+from ..numerics.arrays import Array
+
+
+def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
+    """X as a table of floats, dense or sparse, with the estimator's columns; with `reset` it takes those of X."""
+    X = unmasked(X)
+    matrices = isinstance(family.support, PositiveDefinite)
+    if matrices and np.ndim(X) == 3:
+        X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
+    try:
+        table: Array = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr" if family.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+        )
+    except ValueError as error:
+        if str(error).startswith(("could not convert", "setting an array element")):
+            as_rows(family, X)  # says which row and column is no number
+        raise
+    return table
+
+
+def names_in(estimator: Any) -> list[str] | None:
+    """The names of the columns that a fitted estimator knows."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]

@@ -1,0 +1,46 @@
+"""Distributions of a family as values."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..numerics.arrays import Array
+
+if TYPE_CHECKING:
+    from .derived import ExponentialFamily
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One or several distributions of a family, as a value: natural (k, D)."""
+
+    family: "ExponentialFamily"
+    natural: Array
+
+    @property
+    def moment(self) -> Array:
+        """The moment parameters (k, D)."""
+        return self.family.moment_from_natural(self.natural)
+
+    @property
+    def source(self) -> dict[str, Array]:
+        """The usual parameters; the first axis counts distributions."""
+        return self.family.source_from_natural(self.natural)
+
+    def log_density(self, X: ArrayLike) -> Array:
+        """log-densities (n, k)."""
+        return self.family.log_density(X, self.natural)
+
+    def sample(self, size: int, random_state: Any = None) -> Array:
+        """`size` rows from the first distribution."""
+        return self.family.sample(self.natural[0], size, np.random.default_rng(random_state))
+
+    def __repr__(self) -> str:
+        def show(value: Array) -> str:
+            if value.size == 1:
+                return f"{value.item():.6g}"
+            return np.array2string(np.squeeze(value), precision=6, separator=", ", threshold=20).replace("\n", "")
+
+        return f"{self.family.name}({', '.join(f'{key}={show(value)}' for key, value in self.source.items())})"

@@ -1,0 +1,32 @@
+"""A point mass: the zeros of zero-inflated counts (Lambert, 1992)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from .outside import OUTSIDE
+from .parameterless import Parameterless
+from .support import COUNTS
+
+
+@dataclass(frozen=True)
+class PointMass(Parameterless):
+    """Rows of counts that all equal `value`, zero unless given.
+
+    >>> PointMass().log_density([[0.0]], np.zeros((1, 0)))
+    array([[0.]])
+    """
+
+    value: int = 0
+
+    name: ClassVar = "point-mass"
+    support: ClassVar = COUNTS
+    fixed: ClassVar = {"value": COUNTS}
+
+    def log_carrier(self, X: Array) -> Array:
+        return np.where(np.all(self.value == X, axis=-1), 0.0, OUTSIDE)
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        return np.full((size, self.n_features or 1), float(self.value))

@@ -1,0 +1,137 @@
+"""Scoring of a mixture as an ONNX model: labels, probabilities and log-densities without kmle.
+
+Gaussians are scored by whitened differences to the means, families of independent columns by their own formulas.
+"""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..families import Categorical, ExponentialFamily, Product
+from ..mixture import Mixture
+from ..mixture.algebra import GAUSSIANS
+from ..numerics.arrays import Array
+from ..queries.marginals import category_spans
+from ..queries.moments import covariances, means
+
+
+def to_onnx(mixture: Mixture) -> Any:
+    """Makes an ONNX model of a mixture.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        Gaussians, families of independent columns, or products of these.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Its input is X (n, d) in double precision, its outputs are `label` (n,), `probabilities` (n, k) and
+        `log_density` (n,).
+    """
+    try:
+        from .onnx_graph import DOUBLE, WHOLE, Graph
+    except ImportError:
+        raise ImportError("ONNX models need the package onnx: pip install 'kmle[onnx]'") from None
+    from onnx import helper
+
+    width, k = mixture.family.n_features or 1, mixture.n_components
+    graph = Graph()
+    X = graph.symbol("X", (1, width))
+    with np.errstate(divide="ignore"):
+        log_weights = np.maximum(np.log(mixture.weights), -1e300)
+    try:
+        scores = _scores(graph, X, mixture.family, mixture.natural) + log_weights
+    except (NotImplementedError, TypeError, AttributeError):
+        raise ValueError(
+            f"{mixture.family.name} has no ONNX export: Gaussians, families of independent columns and their products "
+            "have one"
+        ) from None
+    axis = graph.constant([1], np.int64)
+    top = graph.add("ReduceMax", scores.name, axes=[1], keepdims=1)
+    shares = graph.add("Exp", graph.add("Sub", scores.name, top))
+    total = graph.add("ReduceSum", shares, axis, keepdims=1)
+    density = graph.add("Add", graph.add("Log", total), top)
+    graph.nodes += [
+        helper.make_node("ArgMax", [scores.name], ["label"], axis=1, keepdims=0),
+        helper.make_node("Div", [shares, total], ["probabilities"]),
+        helper.make_node("Squeeze", [density, axis], ["log_density"]),
+    ]
+    given = helper.make_tensor_value_info("X", DOUBLE, [None, width])
+    return graph.model(
+        given,
+        [
+            helper.make_tensor_value_info("label", WHOLE, [None]),
+            helper.make_tensor_value_info("probabilities", DOUBLE, [None, k]),
+            helper.make_tensor_value_info("log_density", DOUBLE, [None]),
+        ],
+    )
+
+
+def write_onnx(path: str | PathLike[str], mixture: Mixture) -> None:
+    """Writes an ONNX model of a mixture.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    mixture : Mixture
+        Gaussians, families of independent columns, or products of these.
+    """
+    Path(path).write_bytes(to_onnx(mixture).SerializeToString())
+
+
+def _scores(graph: Any, X: Any, family: ExponentialFamily, natural: Array) -> Any:
+    """log p (n, k)."""
+    if isinstance(family, Product):
+        ends = np.cumsum([0, *family.widths])
+        starts = np.cumsum([0, *(own.n_statistics for own in family.families)])
+        total: Any = 0.0
+        for place, own in enumerate(family.families):
+            columns = X[..., int(ends[place]) : int(ends[place + 1])]
+            total = total + _scores(graph, columns, own, natural[:, starts[place] : starts[place + 1]])
+        return total
+    if isinstance(family, GAUSSIANS):
+        return _gaussian_scores(graph, X, means(family, natural), covariances(family, natural))
+    if isinstance(family, Categorical):
+        return _category_scores(graph, X, family, natural)
+    statistics: Any = family.sufficient_statistic(X)
+    if not hasattr(statistics, "graph"):
+        raise NotImplementedError("its statistics")
+    product = graph.add("MatMul", statistics.name, graph.constant(natural.T))
+    carrier: Any = family.log_carrier(X)
+    scores = graph.symbol(product, (1, len(natural))) - family.log_normalizer(natural)
+    if hasattr(carrier, "graph"):
+        axes = graph.constant([1], np.int64)
+        scores = scores + graph.symbol(graph.add("Unsqueeze", carrier.name, axes), (1, 1))
+    elif np.any(carrier):
+        scores = scores + carrier[0]
+    return scores
+
+
+def _category_scores(graph: Any, X: Any, family: Categorical, natural: Array) -> Any:
+    """The sum over columns of the log-probabilities of their codes."""
+    axis = graph.constant([1], np.int64)
+    total: Any = -family.log_normalizer(natural)
+    for column, span in enumerate(category_spans(family, natural)[1]):
+        codes = graph.add("Cast", graph.add("Squeeze", X[..., column : column + 1].name, axis), to=graph.whole)
+        found = graph.add("Gather", graph.constant(natural[:, span].T), codes, axis=0)
+        total = total + graph.symbol(found, (1, len(natural)))
+    return total
+
+
+def _gaussian_scores(graph: Any, X: Any, mean: Array, covariance: Array) -> Any:
+    """By whitened differences to the means, all components side by side."""
+    k, d = mean.shape
+    center = mean.mean(axis=0)
+    whiten = np.linalg.inv(np.linalg.cholesky(covariance))
+    wide = np.moveaxis(whiten, 0, 1).transpose(2, 1, 0).reshape(d, k * d)
+    shift = np.einsum("kij,kj->ki", whiten, mean - center).reshape(k * d)
+    offset = X - center
+    product = graph.symbol(graph.add("MatMul", offset.name, graph.constant(wide)), (1, k * d)) - shift
+    table = graph.add("Reshape", product.name, graph.constant([-1, k, d], np.int64))
+    distance = graph.symbol(graph.add("ReduceSumSquare", table, axes=[2], keepdims=0), (1, k))
+    log_scale = np.linalg.slogdet(covariance)[1] + d * np.log(2 * np.pi)
+    return distance * -0.5 - 0.5 * log_scale

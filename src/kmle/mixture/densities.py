@@ -1,0 +1,229 @@
+"""Densities, posteriors and labels of rows under a mixture, on the passes that fits are made of.
+
+Rows are scored block by block: beside the outcome little memory is needed.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._kernels import ColumnSummary, summarize_columns
+from ..data.holes import family_with_holes, holes_of
+from ..data.intervals import as_intervals
+from ..engines.score import Check, Scorer, scorer_of, unchecked
+from ..families import ExponentialFamily
+from ..families.sparse import check_sparse
+from ..families.validation import check_shape, check_values, issparse
+from ..numerics.arrays import Array
+from ..numerics.blas import blas_on_one_thread
+from ..numerics.threads import available_threads
+from .intervals import interval_scores, reported
+
+T = TypeVar("T")
+
+
+class Densities:
+    """What a mixture says of rows; `n_threads` is how many threads to use at most, None as many as the process may."""
+
+    family: ExponentialFamily
+    weights: Array
+    natural: Array
+
+    def log_joint(self, X: ArrayLike, n_threads: int | None = None) -> Array:
+        """Returns log(weights_j p(x_i; natural_j)).
+
+        Parameters
+        ----------
+        X : array (n, d), CSR array or Intervals
+            The rows.
+        n_threads : int, default=None
+            The maximum number of threads; None is all that this process may use.
+
+        Returns
+        -------
+        array (n, k)
+            The logarithms.
+        """
+        return of_rows(self, "scores", X, n_threads)
+
+    def log_density(self, X: ArrayLike, n_threads: int | None = None) -> Array:
+        """Returns the log-density of each row.
+
+        Parameters
+        ----------
+        X : array (n, d), CSR array or Intervals
+            The rows.
+        n_threads : int, default=None
+            The maximum number of threads; None is all that this process may use.
+
+        Returns
+        -------
+        array (n,)
+            The log-densities.
+        """
+        return of_rows(self, "log_sums", X, n_threads)
+
+    def complete_log_likelihood(
+        self, X: ArrayLike, sample_weight: ArrayLike | None = None, n_threads: int | None = None
+    ) -> float:
+        """Returns the weighted sum over the rows of the largest log(weights_j p(x; natural_j)).
+
+        Parameters
+        ----------
+        X : array (n, d), CSR array or Intervals
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows.
+        n_threads : int, default=None
+            The maximum number of threads.
+
+        Returns
+        -------
+        float
+            The complete log-likelihood.
+        """
+        return _total(of_rows(self, "tops", X, n_threads), sample_weight)
+
+    def log_likelihoods(
+        self, X: ArrayLike, sample_weight: ArrayLike | None = None, n_threads: int | None = None
+    ) -> tuple[float, float]:
+        """Returns the log-likelihood and the complete log-likelihood, computed in one pass.
+
+        Parameters
+        ----------
+        X : array (n, d), CSR array or Intervals
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows.
+        n_threads : int, default=None
+            The maximum number of threads.
+
+        Returns
+        -------
+        (float, float)
+            The two log-likelihoods.
+        """
+        return log_likelihoods(self, X, sample_weight, n_threads)
+
+    def posterior(self, X: ArrayLike, n_threads: int | None = None) -> Array:
+        """Returns the probability of each component given the row.
+
+        Parameters
+        ----------
+        X : array (n, d), CSR array or Intervals
+            The rows.
+        n_threads : int, default=None
+            The maximum number of threads.
+
+        Returns
+        -------
+        array (n, k)
+            The probabilities.
+        """
+        return of_rows(self, "shares", X, n_threads)
+
+    def predict(self, X: ArrayLike, n_threads: int | None = None) -> NDArray[np.intp]:
+        """Returns the most probable component of each row, the lowest index on a tie.
+
+        Parameters
+        ----------
+        X : array (n, d), CSR array or Intervals
+            The rows.
+        n_threads : int, default=None
+            The maximum number of threads.
+
+        Returns
+        -------
+        array of int (n,)
+            The labels.
+        """
+        return of_rows(self, "labels", X, n_threads)
+
+
+def of_rows(
+    mixture: Densities, name: str, X: ArrayLike, n_threads: int | None = None, columns: list[str] | None = None
+) -> NDArray[Any]:
+    """What a mixture says of each row: their "labels" or one of the fields of `RowScores`.
+
+    `columns` are the names that errors call the columns by.
+    """
+    intervals = as_intervals(X)
+    if intervals is not None:
+        scores = interval_scores(mixture.family, mixture.weights, mixture.natural, intervals, columns)
+        return reported(scores, name)
+
+    def asked(rows: Any, scorer: Scorer, check: Check) -> NDArray[Any]:
+        if name == "labels":
+            return scorer.labels(rows, check).astype(np.intp)
+        return np.asarray(getattr(scorer.scores(rows, name, check=check), name))
+
+    return _ask(mixture, X, asked, n_threads, columns)
+
+
+def log_likelihoods(
+    mixture: Densities,
+    X: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    n_threads: int | None = None,
+    columns: list[str] | None = None,
+) -> tuple[float, float]:
+    """The log-likelihood and the complete log-likelihood of the rows, computed in one pass."""
+    if as_intervals(X) is not None:
+        both = [of_rows(mixture, name, X, n_threads, columns) for name in ("log_sums", "tops")]
+        return _total(both[0], sample_weight), _total(both[1], sample_weight)
+
+    def asked(rows: Any, scorer: Scorer, check: Check) -> tuple[float, float]:
+        found = scorer.scores(rows, "log_sums", "tops", check=check)
+        assert found.log_sums is not None  # both were asked for
+        assert found.tops is not None
+        return _total(found.log_sums, sample_weight), _total(found.tops, sample_weight)
+
+    return _ask(mixture, X, asked, n_threads, columns)
+
+
+class _HasHolesError(Exception):
+    """Entries are missing, so that the rows must be scored otherwise: the check of the rows finds out."""
+
+
+def _ask(
+    mixture: Densities,
+    X: ArrayLike,
+    asked: Callable[[Any, Scorer, Check], T],
+    n_threads: int | None,
+    columns: list[str] | None = None,
+) -> T:
+    """What a function of rows, of components ready to score them and of a check of the rows says.
+
+    Rows are taken to be complete, and scored otherwise once the check has found missing entries.
+    """
+    family = mixture.family
+    threads = available_threads() if n_threads is None else n_threads
+    rows: Any = check_sparse(family, X) if issparse(X) else check_shape(family, X)
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(mixture.weights)
+
+    def check(block: Array, seen: ColumnSummary | None) -> None:
+        if issparse(X):
+            return
+        summary = seen if seen is not None and seen.finite else summarize_columns(block, 1)
+        check_values(family, block, summary, columns, missing=True)
+        if summary.missing:
+            raise _HasHolesError
+
+    try:
+        return asked(rows, scorer_of(family, mixture.natural, log_weights, rows, threads), check)
+    except _HasHolesError:
+        check_values(family, rows, summarize_columns(rows, threads), columns, missing=True)
+        with_holes = family_with_holes(family, holes_of(rows))
+        natural = with_holes.from_components(family, mixture.natural)
+        return asked(rows, scorer_of(with_holes, natural, log_weights, rows, threads), unchecked)
+
+
+def _total(values: Array, sample_weight: ArrayLike | None) -> float:
+    """The weighted sum of values (n,)."""
+    if sample_weight is None:
+        return float(values.sum())
+    with blas_on_one_thread():  # starting more takes longer
+        return float(np.asarray(sample_weight, dtype=float) @ values)

@@ -1,0 +1,269 @@
+"""Conditional distributions of the other columns given some, for families closed under them.
+
+`conditional` dispatches on the family: `conditional.register` adds one. For Gaussians the mean is linear in the known
+values and the covariance does not depend on them (Eaton 1983, proposition 3.13); for independent columns nothing does.
+Given columns of a Dirichlet, the others, divided by their sum, are Dirichlet; given counts of a multinomial, the others
+are multinomial with the remaining total.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, singledispatch
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from ..families import (
+    Categorical,
+    Dirichlet,
+    ExponentialFamily,
+    FixedCovarianceGaussian,
+    Gaussian,
+    Multinomial,
+    Product,
+    SphericalGaussian,
+)
+from ..numerics.arrays import Array
+from .columns import other_places
+from .distribution import component_cdf
+from .marginals import column_blocks, joined, marginal, product_parts
+from .moments import block_diagonal, covariances, means
+
+
+class Conditional(ABC):
+    """The k components of the other columns, as functions of known values (n, q)."""
+
+    family: ExponentialFamily
+
+    @abstractmethod
+    def natural(self, values: Array) -> Array:
+        """Natural parameters (n, k, D), or (1, k, D) where they do not depend on the values."""
+
+    @abstractmethod
+    def means(self, values: Array) -> Array:
+        """Means (n, k, r), or (1, k, r) where they do not depend on the values."""
+
+    @abstractmethod
+    def covariances(self) -> Array:
+        """Covariances (k, r, r)."""
+
+    @abstractmethod
+    def cdf(self, values: Array) -> Callable[[Array], Array]:
+        """P(Y <= y) (n, k) of the only other column, as a function of y (n,)."""
+
+    @abstractmethod
+    def log_density(self, values: Array, Y: Array) -> Array:
+        """log p(Y) (n, k) of legal rows (n, r)."""
+
+    @abstractmethod
+    def sample(self, values: Array, labels: NDArray[np.intp], rng: np.random.Generator) -> Array:
+        """One row (n, r) from the component that `labels` (n,) names."""
+
+
+@dataclass(frozen=True)
+class Unchanged(Conditional):
+    """Components that do not depend on the known values."""
+
+    family: ExponentialFamily
+    parameters: Array
+
+    def natural(self, values: Array) -> Array:
+        return self.parameters[None]
+
+    def means(self, values: Array) -> Array:
+        return means(self.family, self.parameters)[None]
+
+    def covariances(self) -> Array:
+        return covariances(self.family, self.parameters)
+
+    def cdf(self, values: Array) -> Callable[[Array], Array]:
+        return partial(component_cdf, self.family, self.parameters)
+
+    def log_density(self, values: Array, Y: Array) -> Array:
+        return self.family.log_density(Y, self.parameters)
+
+    def sample(self, values: Array, labels: NDArray[np.intp], rng: np.random.Generator) -> Array:
+        rows = np.empty((len(labels), self.family.n_features or 1))
+        for label in np.unique(labels):
+            own = labels == label
+            rows[own] = self.family.sample(self.parameters[label], int(own.sum()), rng)
+        return rows
+
+
+@dataclass(frozen=True)
+class Linear(Conditional):
+    """Gaussians with means `intercept` (k, r) + `slope` (k, r, q) (x - `center`) and fixed covariances (k, r, r)."""
+
+    family: ExponentialFamily
+    intercept: Array
+    slope: Array
+    center: Array
+    covariance: Array
+
+    def natural(self, values: Array) -> Array:
+        at_zero = self.family.natural_from_source(**self._source(np.zeros_like(self.intercept)))
+        precision = np.linalg.inv(self.covariance)
+        linear = np.einsum("kij,nkj->nki", precision, self.means(values))
+        tail = at_zero[:, linear.shape[-1] :]
+        return np.concatenate([linear, np.broadcast_to(tail, (len(linear), *tail.shape))], axis=-1)
+
+    def _source(self, mean: Array) -> dict[str, Array]:
+        fixed = isinstance(self.family, FixedCovarianceGaussian)
+        return {"mean": mean} if fixed else {"mean": mean, "covariance": self.covariance}
+
+    def means(self, values: Array) -> Array:
+        k, r, q = self.slope.shape
+        products = (values - self.center) @ self.slope.reshape(k * r, q).T
+        products += self.intercept.ravel()
+        return products.reshape(-1, k, r)
+
+    def covariances(self) -> Array:
+        return self.covariance
+
+    def cdf(self, values: Array) -> Callable[[Array], Array]:
+        means, deviations = self.means(values)[:, :, 0], np.sqrt(self.covariance[:, 0, 0])
+        return lambda y: np.asarray(scipy.special.ndtr((y[:, None] - means) / deviations))
+
+    def log_density(self, values: Array, Y: Array) -> Array:
+        factors = np.linalg.cholesky(self.covariance)
+        whitened = np.einsum("kij,nkj->nki", np.linalg.inv(factors), Y[:, None] - self.means(values))
+        constant = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1) + 0.5 * Y.shape[1] * np.log(2 * np.pi)
+        return -0.5 * np.einsum("nki,nki->nk", whitened, whitened) - constant
+
+    def sample(self, values: Array, labels: NDArray[np.intp], rng: np.random.Generator) -> Array:
+        rows = self.means(values)[np.arange(len(labels)), labels]
+        noise = rng.standard_normal(rows.shape)
+        for label, factor in enumerate(np.linalg.cholesky(self.covariance)):
+            own = labels == label
+            rows[own] += noise[own] @ factor.T
+        return rows
+
+
+@dataclass(frozen=True)
+class Blocks(Conditional):
+    """Independent blocks, each with the places of its known values."""
+
+    family: ExponentialFamily
+    parts: tuple[tuple[Conditional, tuple[int, ...]], ...]
+
+    def natural(self, values: Array) -> Array:
+        return _beside([part.natural(values[:, known]) for part, known in self.parts])
+
+    def means(self, values: Array) -> Array:
+        return _beside([part.means(values[:, known]) for part, known in self.parts])
+
+    def covariances(self) -> Array:
+        return block_diagonal([part.covariances() for part, _ in self.parts])
+
+    def cdf(self, values: Array) -> Callable[[Array], Array]:
+        ((part, known),) = self.parts
+        return part.cdf(values[:, known])
+
+    def log_density(self, values: Array, Y: Array) -> Array:
+        rows = np.split(Y, np.cumsum(self._widths)[:-1], axis=1)
+        parts = zip(self.parts, rows, strict=True)
+        return np.sum([part.log_density(values[:, known], own) for (part, known), own in parts], axis=0)
+
+    def sample(self, values: Array, labels: NDArray[np.intp], rng: np.random.Generator) -> Array:
+        return np.concatenate([part.sample(values[:, known], labels, rng) for part, known in self.parts], axis=1)
+
+    @property
+    def _widths(self) -> list[int]:
+        return [part.family.n_features or 1 for part, _ in self.parts]
+
+
+def _beside(parts: list[Array]) -> Array:
+    shape = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
+    return np.concatenate([np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts], axis=-1)
+
+
+@singledispatch
+def conditional(family: ExponentialFamily, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    """The distributions of the other columns given values (n, q) of the `known` ones, in ascending order."""
+    if family.independent_columns:
+        return Unchanged(*marginal(family, natural, other_places(known, family.n_features or 1)))
+    raise ValueError(f"{family.name} has no closed form for some of its columns given the others")
+
+
+@conditional.register
+def _(family: SphericalGaussian, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    return Unchanged(*marginal(family, natural, other_places(known, family.n_features or 1)))
+
+
+@conditional.register
+def _(family: Categorical, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    return Unchanged(*marginal(family, natural, other_places(known, family.n_features or 1)))
+
+
+@conditional.register
+def _(family: Gaussian, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    source = family.source_from_natural(natural)
+    rest = other_places(known, source["mean"].shape[-1])
+    return _linear(Gaussian(n_features=len(rest)), source["mean"], source["covariance"], list(known), rest)
+
+
+@conditional.register
+def _(family: FixedCovarianceGaussian, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    rest = other_places(known, family.n_features or 1)
+    table = np.asarray(family.covariance, dtype=float)
+    if table.ndim < 2:
+        return Unchanged(*marginal(family, natural, rest))
+    mean = family.moment_from_natural(natural)
+    covariance = np.broadcast_to(table, (len(mean), *table.shape))
+    found = _linear(family, mean, covariance, list(known), rest)
+    own = FixedCovarianceGaussian(found.covariance[0])
+    return Linear(own, found.intercept, found.slope, found.center, found.covariance)
+
+
+def _linear(family: ExponentialFamily, mean: Array, covariance: Array, known: list[int], rest: list[int]) -> Linear:
+    """The regression of the rest on the known columns, from means (k, d) and covariances (k, d, d)."""
+    center = mean[:, known].mean(axis=0)
+    across = covariance[:, rest][:, :, known]
+    slope = np.swapaxes(np.linalg.solve(covariance[:, known][:, :, known], np.swapaxes(across, 1, 2)), 1, 2)
+    left = covariance[:, rest][:, :, rest] - slope @ np.swapaxes(across, 1, 2)
+    intercept = mean[:, rest] + np.einsum("krq,kq->kr", slope, center - mean[:, known])
+    return Linear(family, intercept, slope, center, 0.5 * (left + np.swapaxes(left, 1, 2)))
+
+
+@conditional.register
+def _(family: Dirichlet, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    rest = other_places(known, natural.shape[-1])
+    if len(rest) < 2:
+        raise ValueError("the last proportion follows from the others: leave at least two columns of a dirichlet open")
+    return Unchanged(Dirichlet(n_features=len(rest)), natural[:, rest])
+
+
+@conditional.register
+def _(family: Multinomial, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    rest = other_places(known, natural.shape[-1])
+    if len(rest) < 2:
+        raise ValueError("the last count follows from the others: leave at least two columns of a multinomial open")
+    assert family.trials is not None  # the marginal of the known counts needs them
+    left = np.unique(family.trials - values.sum(axis=1))
+    if len(left) > 1:
+        raise ValueError("the known counts of these rows have different sums: condition on one row at a time")
+    if left[0] < 1:
+        raise ValueError(f"the known counts sum to all {family.trials} trials: nothing is left for the other columns")
+    part = Multinomial(int(left[0]), n_features=len(rest))
+    probabilities = family.source_from_natural(natural)["probabilities"][:, rest]
+    shares = probabilities / probabilities.sum(axis=-1, keepdims=True)
+    return Unchanged(part, part.natural_from_source(probabilities=shares))
+
+
+@conditional.register
+def _(family: Product, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    blocks, naturals = column_blocks(family), product_parts(family, natural)
+    parts: list[tuple[Conditional, tuple[int, ...]]] = []
+    for place, (own, theta) in enumerate(zip(family.families, naturals, strict=True)):
+        positions = tuple(at for at, column in enumerate(known) if blocks[column][0] == place)
+        if len(positions) == own.n_features:
+            continue
+        if not positions:
+            parts.append((Unchanged(own, theta), ()))
+        else:
+            own_known = [blocks[known[at]][1] for at in positions]
+            parts.append((conditional(own, theta, own_known, values[:, positions]), positions))
+    whole, _ = joined([(part.family, np.zeros((1, part.family.n_statistics))) for part, _ in parts])
+    return Blocks(whole, tuple(parts))
