@@ -29,6 +29,7 @@ LAYERS = [
     ["plotting"],
     ["images"],
     ["report"],
+    ["explorer"],
     ["cli"],
     ["__main__"],
 ]
