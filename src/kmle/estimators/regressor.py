@@ -213,6 +213,7 @@ class MixtureRegressor(RegressorMixin, PluggedIn):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
