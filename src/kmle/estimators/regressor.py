@@ -146,7 +146,7 @@ class MixtureRegressor(RegressorMixin, PluggedIn):  # type: ignore[misc]
         Parameters
         ----------
         X : array (n, d)
-            The features; rows with missing ones (NaN) are predicted from the others.
+            The features; rows with missing ones (NaN) are predicted from the others where the family allows it.
         return_std : bool, default=False
             Whether to return the standard deviations of the targets too.
 
@@ -167,7 +167,7 @@ class MixtureRegressor(RegressorMixin, PluggedIn):  # type: ignore[misc]
         Parameters
         ----------
         X : array (n, d)
-            The features; rows with missing ones (NaN) are predicted from the others.
+            The features; rows with missing ones (NaN) are predicted from the others where the family allows it.
         probability : float or array (q,)
             Probabilities between zero and one.
 
@@ -192,7 +192,7 @@ class MixtureRegressor(RegressorMixin, PluggedIn):  # type: ignore[misc]
         """What the conditional mixtures of all rows say; rows that lack the same features are asked together."""
         width = table.shape[1]
         missing = np.isnan(table)
-        if not missing.any():
+        if not missing.any() or not mixture.family.takes_missing:
             return ask(mixture._conditioned(list(range(width)), table))
         patterns, place = np.unique(missing, axis=0, return_inverse=True)
         found: Any = None
@@ -213,7 +213,6 @@ class MixtureRegressor(RegressorMixin, PluggedIn):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
-        tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
