@@ -34,6 +34,7 @@ class Running:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind(("127.0.0.1", port))
+        self._socket.listen()  # a browser that is faster than the server waits
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}/{token}/"
         settings = uvicorn.Config(
             self._server.app, log_level="critical", access_log=False, lifespan="off", ws_max_size=1 << 20,

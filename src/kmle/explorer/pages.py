@@ -51,7 +51,9 @@ class Page:
 
     def ask(self, request: dict[str, Any]) -> None:
         """Answers a request of the page, later and perhaps in parts."""
-        topic, number = str(request.get("topic")), int(request.get("number", 0))
+        topic, number = request.get("topic"), request.get("number")
+        if not isinstance(topic, str) or not isinstance(number, int):
+            return
         self._newest[topic] = number
         if topic == "fit":
             self._workers.fits.submit(self.key, lambda job: self._fit(job, number, request))
