@@ -179,6 +179,12 @@ class Mixture(Queries):
             ]
         return f"Mixture of {self.n_components} {self.family.name}: " + ", ".join(" ".join(p.split()) for p in parts)
 
+    def _repr_html_(self) -> str:
+        """The components in a table beside a plot, for notebooks."""
+        from ..presentation.notebook import mixture_html  # only notebooks need it
+
+        return mixture_html(self)
+
     # Samples ----------------------------------------------------------------------------------------------------------
 
     def sample(self, n: int, random_state: Any = None) -> Array:

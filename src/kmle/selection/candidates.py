@@ -95,6 +95,12 @@ class Selection:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """The best candidates in a table beside a plot, for notebooks."""
+        from ..presentation.notebook import selection_html  # only notebooks need it
+
+        return selection_html(self)
+
     @property
     def models(self) -> dict[str, str]:
         """The covariance models among the families, by mclust's names, and the names of their families.
