@@ -174,7 +174,10 @@ def lines_plot(
     if best is not None:
         place = f"{float(frame.across(best[0])):.1f}", f"{float(frame.down(best[1])):.1f}"
         drawn.append(element("circle", cx=place[0], cy=place[1], r=5, class_="ring"))
-    side = element("text", text(f"{y_name} ↑"), x=LEFT, y=TOP + 8)
+    # The name of the vertical axis stands where the first line is low.
+    falls = float(frame.down(lines[0][1][0])) < HEIGHT / 2
+    place_of_name = {"x": WIDTH - RIGHT, "text_anchor": "end"} if falls else {"x": LEFT}
+    side = element("text", text(f"{y_name} ↑"), y=TOP + 8, **place_of_name)
     return picture(f"{y_name} by {x_name}", *drawn, side, frame.axis(x_name))
 
 
