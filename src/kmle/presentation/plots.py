@@ -68,7 +68,7 @@ def _short(name: str, most: int = 36) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def picture(label: str, *parts: str) -> str:
+def image(label: str, *parts: str) -> str:
     """An SVG image with a title that screen readers say."""
     title = element("title", text(label))
     return element("svg", title, *parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", width=WIDTH, height=HEIGHT, role="img")
@@ -110,7 +110,7 @@ def _densities(mixture: Shown, name: str) -> str:
     frame = Frame((float(ends[0]), float(ends[1])), (0.0, top))
     drawn = [_component_curve(frame, x, height[:, j], j, discrete) for j in shown_components(mixture)]
     whole = element("path", d=frame.path(x, total), class_="whole")
-    return picture(f"density of {name}, with its components", *drawn, whole, frame.axis(name))
+    return image(f"density of {name}, with its components", *drawn, whole, frame.axis(name))
 
 
 def _component_curve(frame: Frame, x: Array, height: Array, j: int, discrete: bool) -> str:
@@ -148,7 +148,7 @@ def _ellipses(mixture: Shown, names: Sequence[str]) -> str:
     ]
     side = element("text", text(f"{_short(names[1], 24)} ↑"), x=LEFT, y=TOP + 8)
     label = f"components in {names[0]} and {names[1]}: ellipses of {REACH:g} standard deviations"
-    return picture(label, *drawn, side, frame.axis(f"{names[0]} →"))
+    return image(label, *drawn, side, frame.axis(f"{names[0]} →"))
 
 
 def lines_plot(
@@ -178,7 +178,7 @@ def lines_plot(
     falls = float(frame.down(lines[0][1][0])) < HEIGHT / 2
     place_of_name = {"x": WIDTH - RIGHT, "text_anchor": "end"} if falls else {"x": LEFT}
     side = element("text", text(f"{y_name} ↑"), y=TOP + 8, **place_of_name)
-    return picture(f"{y_name} by {x_name}", *drawn, side, frame.axis(x_name))
+    return image(f"{y_name} by {x_name}", *drawn, side, frame.axis(x_name))
 
 
 def paint(j: int) -> str:
