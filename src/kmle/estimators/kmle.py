@@ -13,7 +13,8 @@ from ..families.registry import FamilyLike
 from ..families.validation import check_weights
 from ..mixture import Mixture
 from .arguments import weights_of
-from .base import MixtureEstimator, without_noise
+from .base import MixtureEstimator
+from .fitted import without_noise
 from .online import OnlineFit, first_batches, learn_once, opened
 from .plan import HARD, Plan
 from .prepare import check_rows

@@ -118,6 +118,8 @@ class Exchange(Algebra):
             The file; the commands of the terminal read it too.
         """
         where = Path(path)
+        if not where.parent.is_dir():
+            raise FileNotFoundError(f"{where} cannot be written: there is no folder {where.parent}")
         text = self.to_json() + "\n"
         part = where.with_name(f".{where.name}.{os.getpid()}.part")
         try:
