@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
-from explorer.serving import Talk, get, running
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 import kmle
+from explorer.serving import Talk, get, running
 from kmle import Mixture
 from kmle.explorer.source import from_array
 from kmle.explorer.worker import Superseded, Worker
