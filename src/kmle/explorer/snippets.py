@@ -38,7 +38,7 @@ def expression(family: ExponentialFamily) -> str:
 
     >>> from kmle.families import Binomial, Poisson
     >>> expression(Product((Poisson(), Binomial(n_features=2, trials=10))))
-    'Product((Poisson(), Binomial(n_features=2, trials=10)))'
+    'Product((Poisson(n_features=1), Binomial(n_features=2, trials=10)))'
     """
     if isinstance(family, Product):
         return f"Product(({', '.join(expression(block) for block in family.families)}))"
