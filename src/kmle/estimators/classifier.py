@@ -260,4 +260,5 @@ class MixtureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = first_of(self.family).sparse
+        tags.input_tags.allow_nan = first_of(self.family).takes_missing
         return tags

@@ -20,7 +20,7 @@ from .arguments import weights_of
 from .by_criterion import first_of, learn_by_bic, sizes_of
 from .family_candidates import Families
 from .plan import Plan
-from .tables import names_in, table_of
+from .tables import complete, names_in, table_of
 
 MOST_COMPONENTS = 10
 
@@ -96,7 +96,7 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None: give one target per row")
-        table = table_of(self, X, first_of(self.family), reset=True)
+        table = complete(table_of(self, X, first_of(self.family), reset=True), names_in(self))
         targets = np.asarray(_check_y(y, multi_output=True, y_numeric=True, estimator=self), dtype=float)
         if len(targets) != len(table):
             raise ValueError(f"X has {len(table)} rows but y has {len(targets)}: give one target per row")
@@ -142,7 +142,7 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             One mixture per row, with means, standard deviations, quantiles, densities and draws of all rows at once.
         """
         check_is_fitted(self, "mixture_")
-        table = table_of(self, X, self.mixture_.family, reset=False)
+        table = complete(table_of(self, X, self.mixture_.family, reset=False), names_in(self))
         return self.mixture_._conditioned(list(range(table.shape[1])), table)
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -183,7 +183,7 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         if self.n_outputs_ == 1:
             return self.condition(X).quantile(probability)
-        table = table_of(self, X, self.mixture_.family, reset=False)
+        table = complete(table_of(self, X, self.mixture_.family, reset=False), names_in(self))
         width = table.shape[1]
         parts = []
         for place in range(self.n_outputs_):
