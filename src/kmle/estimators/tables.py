@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from .._kernels import has_missing
 from ..families import ExponentialFamily
 from ..families.support import PositiveDefinite
 from ..families.validation import as_rows, unmasked
@@ -39,14 +38,3 @@ def names_in(estimator: Any) -> list[str] | None:
     """The names of the columns that a fitted estimator knows."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
-
-
-def complete(table: Array, columns: list[str] | None) -> Array:
-    """The table, unless an entry is missing."""
-    if has_missing(table):
-        row, column = (int(place) for place in np.argwhere(np.isnan(table))[0])
-        name = column if columns is None else repr(columns[column])
-        raise ValueError(
-            f"row {row}, column {name} is missing (NaN): features must be complete; drop the row or fill in a value first"
-        )
-    return table
