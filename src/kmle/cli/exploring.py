@@ -45,7 +45,7 @@ def _source(
     terminal: Terminal, path: str, columns: str | None, categorical: str | None, text: tuple[Any, ...]
 ) -> Source:
     """The file as the page sees it, and how others read it the same way."""
-    from ..explorer.origins import FromFile
+    from ..explorer.provenance import FromFile
     from ..explorer.source import from_table
     from ..io.reading import read_table
     from ..io.text import TextOptions

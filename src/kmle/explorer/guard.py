@@ -45,10 +45,10 @@ class Guard:
         host = request.headers.get("host", "")
         if urlsplit(f"//{host}").hostname not in LOOPBACK:
             return False
-        origin = request.headers.get("origin")
-        if request.scope["type"] == "websocket" and origin is None:
+        sender = request.headers.get("origin")
+        if request.scope["type"] == "websocket" and sender is None:
             return False
-        if origin is not None and origin != f"http://{host}":
+        if sender is not None and sender != f"http://{host}":
             return False
         token = request.scope["path"].split("/")[1]
         return secrets.compare_digest(token.encode(), self._token.encode())

@@ -42,22 +42,23 @@ class Running:
         )  # fmt: skip
         self._uvicorn = uvicorn.Server(settings)
         self._idle = idle
-        self._began = time.monotonic()
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kmle-explore", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         self._uvicorn.run(sockets=[self._socket])
         self._server.stop()
+        self._ended.set()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits until the server has been idle, at most so long; whether it has stopped."""
         end = None if seconds is None else time.monotonic() + seconds
-        while self._thread.is_alive() and (end is None or time.monotonic() < end):
+        while not self._ended.is_set() and (end is None or time.monotonic() < end):
             if self._is_idle():
                 self.stop()
-            self._thread.join(0.2)
-        return not self._thread.is_alive()
+            self._ended.wait(0.2)
+        return self._ended.is_set()
 
     def _is_idle(self) -> bool:
         opened = self._server.was_open

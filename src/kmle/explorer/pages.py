@@ -84,9 +84,10 @@ class Page:
                 self.send("controls", number, controls(self._source, settings), "fit")
                 self._described = described
             for fitted in fits(self._source, settings, job):
-                self.send("fit", number, overview(fitted, str(request.get("view", ""))))
+                shown = overview(fitted, str(request.get("view", "")))
+                self.fitted = self.fitted if fitted.is_sample else fitted
+                self.send("fit", number, shown)
                 if not fitted.is_sample:
-                    self.fitted = fitted
                     self._workers.details.submit(self.key, partial(self._details, number=number, fitted=fitted))
         except (ValueError, TypeError, ArithmeticError) as wrong:
             self.send("fit", number, {"wrong": str(wrong)})

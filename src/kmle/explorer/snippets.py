@@ -6,7 +6,7 @@ from typing import Any
 from ..families import ExponentialFamily, Product
 from ..families.registry import kind_of
 from .fitting import Fitted
-from .origins import quoted
+from .provenance import quoted
 from .settings import GUESSED, Settings
 
 # What estimators and the command line take where nothing is said.
@@ -24,7 +24,7 @@ def python(fitted: Fitted) -> str:
         given["prior_strength"] = repr(settings.prior_strength)
     given["random_state"] = repr(settings.seed)
     written = ", ".join(f"{key}={value}" for key, value in given.items())
-    reading = fitted.source.origin.python(settings.columns, settings.drop_missing, settings.labels)
+    reading = fitted.source.provenance.python(settings.columns, settings.drop_missing, settings.labels)
     imports = [line for line in reading if line.startswith(("from ", "import "))]
     used = sorted(set(re.findall(r"\b([A-Z]\w+)\(", given["family"])))
     imports += [f"from kmle import {name}", *([f"from kmle.families import {', '.join(used)}"] if used else [])]
@@ -56,7 +56,7 @@ def _given(family: ExponentialFamily) -> dict[str, Any]:
 def command(fitted: Fitted) -> str | None:
     """The model by the command line; None where no command gives it."""
     settings = fitted.settings
-    rows = fitted.source.origin.command(settings.columns, settings.drop_missing)
+    rows = fitted.source.provenance.command(settings.columns, settings.drop_missing)
     family = family_words(settings, fitted)
     if rows is None or family is None or settings.labels is not None:
         return None

@@ -12,7 +12,7 @@ from ..io.guess import Guess, constant_columns, guess_family, index_columns
 from ..io.table import Table
 from ..numerics.arrays import Array
 from ..plotting.reading import UNNAMED
-from .origins import FromFile, FromMemory, Origin
+from .provenance import FromFile, FromMemory, Provenance
 
 # Columns chosen at first, classes that labels may have, and rows among which few distinct numbers are classes.
 FIRST_COLUMNS, MOST_CLASSES = 8, 20
@@ -25,7 +25,7 @@ class Source:
     rows: Array
     columns: tuple[str, ...]
     name: str
-    origin: Origin
+    provenance: Provenance
     row_name: Callable[[int], str] = str
     weights: Array | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -82,13 +82,13 @@ def _chosen(source: Source, columns: tuple[str, ...], drop_missing: bool) -> Cho
     return Chosen(rows, columns, kept, guess_family(whole, columns, source.categories), complete)
 
 
-def from_table(table: Table, name: str, origin: FromFile) -> Source:
+def from_table(table: Table, name: str, provenance: FromFile) -> Source:
     """A table that was read with missing values as NaN."""
     return Source(
         np.asarray(table.rows),
         table.columns,
         name,
-        origin,
+        provenance,
         table.row_name,
         table.weights,
         table.categories,

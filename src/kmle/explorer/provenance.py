@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 
-class Origin(Protocol):
+class Provenance(Protocol):
     """How somebody else gets the same rows."""
 
     def python(self, columns: Sequence[str], drop_missing: bool, labels: str | None) -> list[str]:
