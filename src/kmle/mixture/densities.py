@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from .._kernels import ColumnSummary, summarize_columns
 from ..data.holes import family_with_holes, holes_of
 from ..data.intervals import as_intervals
-from ..engines.score import Check, Scorer, scorer_of, unchecked
+from ..engines.score import scorer_of
+from ..engines.scorer import Check, Scorer, unchecked
 from ..families import ExponentialFamily
 from ..families.sparse import check_sparse
 from ..families.validation import check_shape, check_values, issparse
@@ -156,7 +157,7 @@ def of_rows(
 
     def asked(rows: Any, scorer: Scorer, check: Check) -> NDArray[Any]:
         if name == "labels":
-            return scorer.labels(rows, check).astype(np.intp)
+            return scorer.labels(rows, check)
         return np.asarray(getattr(scorer.scores(rows, name, check=check), name))
 
     return _ask(mixture, X, asked, n_threads, columns)
