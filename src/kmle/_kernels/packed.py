@@ -282,7 +282,7 @@ class PackedRows:
         given = table if table.dtype == np.float32 else np.asarray(table, dtype=np.float64)
         form = self._form(centered, len(theta))
         finite, whole = self.native.label_table(given, less, theta, b, labels, form, lowest, highest)
-        self._count()
+        self.count()
         return ColumnSummary(lowest, highest, np.full(self.n_columns, np.nan), bool(finite), bool(whole))
 
     def own_scores(self, labels: ArrayLike, centered: Centered) -> Floats:
