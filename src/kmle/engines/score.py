@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from .._kernels import Centered, ColumnSummary, CompressedRows, PackedRows, RowScores, score_table
 from ..families import ExponentialFamily
+from ..families.low_rank_gaussian import LowRankGaussian
 from ..families.outside import without_outside
 from ..families.validation import issparse
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
 from ..numerics.threads import for_each
+from .low_rank.form import LowRankForm
 from .panels.coordinates import Coordinates, uses_panels
 from .panels.kernel import PanelsRows
 from .precision import centered_form, finite, score_error
@@ -116,7 +118,9 @@ def scorer_of(
     """A scorer of these components for rows such as these."""
     if issparse(X):
         return SparseScorer(family, natural, log_weights, n_threads)
-    kind = PanelsScorer if uses_panels(family, X.shape[1]) else PackedScorer
+    kind: type[DenseScorer] = PackedScorer
+    if uses_panels(family, X.shape[1]):
+        kind = LowRankScorer if isinstance(family, LowRankGaussian) else PanelsScorer
     return kind(family, natural, log_weights, X, n_threads)
 
 
@@ -352,6 +356,40 @@ class PanelsScorer(DenseScorer):
                 1,
             )
         return values
+
+
+class LowRankScorer(PanelsScorer):
+    """Low-rank Gaussians of many columns, as products of matrices; by panels where those round too much."""
+
+    def __init__(
+        self, family: ExponentialFamily, natural: Array, log_weights: Array, X: Array, n_threads: int = 1
+    ) -> None:
+        super().__init__(family, natural, log_weights, X, n_threads)
+        assert isinstance(family, LowRankGaussian)
+        self._low_rank = LowRankForm(family, self.natural, self.bias)
+
+    def label(self, X: Array, labels: NDArray[np.int32], check: Check) -> None:
+        check(X, None)
+        if not self._by_blocks(X, lambda block, scores: _write_labels(labels[block], scores)):
+            super().label(X, labels, unchecked)
+
+    def score(self, X: Array, out: RowScores, check: Check) -> None:
+        check(X, None)
+        if not self._by_blocks(X, lambda block, scores: out.part(block).put(slice(None), scores)):
+            super().score(X, out, unchecked)
+
+    def _by_blocks(self, X: Array, work: Callable[[slice, Array], None]) -> bool:
+        """Calls work(block, scores) for all rows; False, and nothing is done, where scores would round too much."""
+        seen = self.seen(X).astype(float, copy=False)
+        if not self._low_rank.rounding(float(np.einsum("nd,nd->n", seen, seen).max(initial=0.0))) <= ROW_SCORE_ERROR:
+            return False
+        with blas_on_one_thread():
+            self._low_rank.for_blocks(len(X), lambda block: seen[block], work, self._n_threads)
+        return True
+
+
+def _write_labels(labels: NDArray[np.int32], scores: Array) -> None:
+    labels[:] = scores.argmax(axis=1)
 
 
 def _part(X: "Array | csr_array", block: slice) -> "Array | csr_array":
