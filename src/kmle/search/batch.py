@@ -17,6 +17,7 @@ from .._kernels import MixtureStep, StepSetting
 from ..algorithms.acceleration import DELAY, LARGEST
 from ..data.table import Rows
 from ..engines.panels.engine import PanelsEngine
+from ..engines.patterns.engine import PatternsEngine
 from ..engines.precise import PreciseEngine
 from ..engines.statistics import ClusterStatistics
 from ..numerics.arrays import Array
@@ -27,6 +28,8 @@ SEARCH_ERROR = 1e-3
 EPSILON = float(np.finfo(float).eps)
 # An estimate of a parameter takes as long as so many products, which matters where rows are sparse.
 SPARSE_ESTIMATE = 40
+# Rows with missing entries are completed in NumPy: that takes as long as so many products for each one of a pass.
+EXPECTING = 8
 # A mixture whose last step gained less than this, in nats, waits until the others have arrived.
 CONVERGED = 1e-3
 # While even the best mixture still gains, so many times the work is allowed.
@@ -89,6 +92,8 @@ class Learner:
     def cost(self, n_components: int) -> float:
         """Products of one step of one mixture."""
         order = self.problem.n_statistics
+        if self.problem.expects:
+            return EXPECTING * 4.0 * n_components * order * len(self.problem.rows)
         if self.problem.row_values < order:
             return 4.0 * n_components * (len(self.problem.rows) * self.problem.row_values + SPARSE_ESTIMATE * order)
         return 4.0 * n_components * order * (len(self.problem.rows) + 4 * order**0.5)
@@ -129,7 +134,7 @@ class Learner:
         """Counts, sums and scores; `errors` (S,) are bounds on the rounding errors of packed scores, in nats."""
         kept = 1 if self.hard else None
         rows, engine = self.problem.rows, self.problem.engine
-        if isinstance(engine, PanelsEngine):
+        if isinstance(engine, PanelsEngine | PatternsEngine):
             return _stacked(natural.shape, engine.soft_passes(natural, bias, kept))
         if not isinstance(rows, Rows):
             return _stacked(
