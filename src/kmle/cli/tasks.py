@@ -165,8 +165,8 @@ class Task:
         from .. import __version__
         from ..io.models import write_model
 
-        origin = {"kmle": __version__, "data": table.source, "rows": len(table)}
-        write_model(self.save, mixture, columns, origin | dict(about), table.categories)
+        source = {"kmle": __version__, "data": table.source, "rows": len(table)}
+        write_model(self.save, mixture, columns, source | dict(about), table.categories)
         self.terminal.note(f"wrote {self.save}")
 
     def show(self, figures: Mapping[str, Any], *parts: Any) -> None:
