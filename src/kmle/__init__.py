@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MixtureRegressor,
         select,
     )
+    from .explorer import explore
     from .mixture import Mixture
     from .selection import Selection, certify, merge_path, simplify
     from .selection.kernel_density import kernel_density
@@ -40,6 +41,7 @@ __all__ = [
     "__version__",
     "certify",
     "divergences",
+    "explore",
     "families",
     "inspection",
     "kernel_density",
@@ -63,6 +65,7 @@ _MODULES = {
     "MixtureRegressor": "estimators",
     "Selection": "selection",
     "certify": "selection",
+    "explore": "explorer",
     "kernel_density": "selection",
     "merge_path": "selection",
     "select": "estimators",

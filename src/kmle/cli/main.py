@@ -1,6 +1,7 @@
 """All commands, in the order in which help lists them."""
 
-from . import fit, select, scoring, classify, regress, outliers, reporting, models, comparing, image, catalogue  # noqa: F401, I001
+from . import fit, select, exploring, scoring, classify, regress, outliers  # noqa: F401, I001
+from . import reporting, models, comparing, image, catalogue  # noqa: F401, I001
 from .app import app
 
 __all__ = ["app"]
