@@ -1,5 +1,7 @@
 """What the two estimators share: their settings, and `fit`."""
 
+from __future__ import annotations
+
 import sys
 import warnings
 from dataclasses import fields

@@ -4,6 +4,8 @@ With one component per class it is discriminant analysis (see `discriminant`), w
 (Hastie and Tibshirani 1996; MclustDA, Fraley and Raftery 2002).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """What follows from a fitted mixture, in the manner of scikit-learn: predictions, scores, criteria, samples."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -24,11 +26,12 @@ from ..mixture.intervals import reported
 from ..numerics.arrays import Array
 from .arguments import entropy_of, threads_of, weights_of
 from .classes import ClassPrediction
+from .familiar import FamiliarParameters
 from .online import legal_rows, opened
 from .tables import names_in, table_of
 
 
-class FittedMixture(ClassPrediction, ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
+class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
     """What an estimator says of rows once it has a mixture."""
 
     family: FamilyLike

@@ -1,5 +1,7 @@
 """`KMLE`, the hard clusterer."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -90,6 +92,9 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The component of each row, -1 for noise.
     weights_ : array (k,)
         The weights of the components.
+    means_, covariances_, precisions_ : arrays (k, d), (k, d, d), (k, d, d)
+        Means and covariances of the components, and inverse covariances of Gaussians; attributes only where the family
+        has them.
     result_ : Fit
         Likelihoods, criteria, `starts`, `engine`, `removed`, `stop_reason` and more.
     classes_ : array

@@ -1,5 +1,7 @@
 """`MixtureOutlierDetector`: rows that a mixture finds improbable."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """What classifier, regressor and outlier detector share: their settings, their tables and the fit that BIC prefers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

@@ -4,6 +4,8 @@ Gaussian mixture regression (Ghahramani and Jordan 1994; Cohn, Ghahramani and Jo
 and the conditional mixture of the targets given the features.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 

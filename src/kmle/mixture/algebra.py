@@ -1,5 +1,7 @@
 """Other mixtures made of one: marginals, conditionals, components, combinations, affine maps, SciPy distributions."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -111,7 +113,7 @@ class Algebra(Densities):
         family, natural = marginal(self.family, self.natural, places)
         return self._made(family, self.weights, natural, self._names(places, family))
 
-    def condition(self, known: Known) -> "Mixture | ConditionalMixtures":
+    def condition(self, known: Known) -> Mixture | ConditionalMixtures:
         """Returns the mixture of the other columns given values of some.
 
         Parameters
@@ -178,7 +180,7 @@ class Algebra(Densities):
         return ConditionalMixtures(given, rows, values, components, rest)
 
     @classmethod
-    def combine(cls, mixtures: Sequence["Mixture"], weights: ArrayLike | None = None) -> "Mixture":
+    def combine(cls, mixtures: Sequence[Mixture], weights: ArrayLike | None = None) -> Mixture:
         """Returns the mixture of mixtures; their families may differ where these have the same base measure.
 
         Parameters

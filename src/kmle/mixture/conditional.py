@@ -1,5 +1,7 @@
 """One conditional mixture per row: the distribution of some columns given the others."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -37,7 +39,7 @@ class ConditionalMixtures:
            [1. ]])
     """
 
-    given: "Mixture"
+    given: Mixture
     """The mixture of the known columns."""
     rows: Array
     """The known values, as rows of `given`."""
@@ -55,7 +57,7 @@ class ConditionalMixtures:
         names = "" if self.columns is None else f" of {', '.join(self.columns)}"
         return f"{len(self)} conditional mixtures{names}: {self.given.n_components} {self.components.family.name} each"
 
-    def __getitem__(self, row: int) -> "Mixture":
+    def __getitem__(self, row: int) -> Mixture:
         """The mixture of one row."""
         if not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
             raise IndexError(f"there is no row {row!r}: the rows go from 0 to {len(self) - 1}")

@@ -3,6 +3,8 @@
 Rows are scored block by block: beside the outcome little memory is needed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,8 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from .._kernels import ColumnSummary, summarize_columns
 from ..data.holes import family_with_holes, holes_of
 from ..data.intervals import as_intervals
-from ..engines.score import Check, Scorer, scorer_of, unchecked
+from ..engines.patterns.scorer import PatternsScorer
+from ..engines.score import scorer_of
+from ..engines.scorer import Check, Scorer, unchecked
 from ..families import ExponentialFamily
+from ..families.incomplete import Incomplete
 from ..families.sparse import check_sparse
 from ..families.validation import check_shape, check_values, issparse
 from ..numerics.arrays import Array
@@ -156,7 +161,7 @@ def of_rows(
 
     def asked(rows: Any, scorer: Scorer, check: Check) -> NDArray[Any]:
         if name == "labels":
-            return scorer.labels(rows, check).astype(np.intp)
+            return scorer.labels(rows, check)
         return np.asarray(getattr(scorer.scores(rows, name, check=check), name))
 
     return _ask(mixture, X, asked, n_threads, columns)
@@ -218,7 +223,8 @@ def _ask(
         check_values(family, rows, summarize_columns(rows, threads), columns, missing=True)
         with_holes = family_with_holes(family, holes_of(rows))
         natural = with_holes.from_components(family, mixture.natural)
-        return asked(rows, scorer_of(with_holes, natural, log_weights, rows, threads), unchecked)
+        scorer = scorer_of if isinstance(with_holes, Incomplete) else PatternsScorer
+        return asked(rows, scorer(with_holes, natural, log_weights, rows, threads), unchecked)
 
 
 def _total(values: Array, sample_weight: ArrayLike | None) -> float:

@@ -1,5 +1,7 @@
 """Questions to a mixture as a joint distribution: moments, distribution functions, quantiles, modes and regions."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
