@@ -26,6 +26,7 @@ SLOW = (
     "estimators/test_scikit_learn",
     "estimators/test_select",
     "estimators/test_single_precision",
+    "explorer/",
     "identities/",
     "images/",
     "io/test_streaming",
