@@ -32,7 +32,7 @@ def quiet_plots():
 
 @pytest.mark.parametrize("page", WITH_PYTHON)
 def test_code_prints_what_the_page_shows(page, monkeypatch):
-    needed = {"docs/large-data.md": "dask.array", "docs/images.md": "PIL", "docs/start/five-minutes.md": "polars"}
+    needed = {"docs/large-data.md": "dask.array", "docs/images.md": "PIL", "docs/explore.md": "starlette"}
     pytest.importorskip(needed.get(page, "numpy"))
     monkeypatch.chdir((ROOT / page).parent)
     blocks, names = fenced_blocks(page), {}
@@ -65,7 +65,7 @@ def test_every_other_block_is_known():
             if language == "sh":
                 assert all(line.startswith(("kmle ", *NOT_RUN)) for line in code.splitlines() if line), (page, code)
             else:
-                assert language in ("python", "py", "text", "yaml", "bibtex", ""), (page, language)
+                assert language in ("python", "py", "text", "console", "yaml", ""), (page, language)
 
 
 @pytest.mark.parametrize("page", [page for page in pages() if commands(page)])
