@@ -60,6 +60,10 @@ class ComponentBlocks(ExponentialFamily):
         return True
 
     @property
+    def exponential(self) -> bool:
+        return all(kind.exponential for kind in self.kinds)
+
+    @property
     def has_places(self) -> bool:
         return True
 
@@ -156,7 +160,7 @@ class ComponentBlocks(ExponentialFamily):
     def n_parameters_for(self, n_components: int) -> int:
         if n_components != len(self.families):
             raise ValueError(f"{self.name} has {len(self.families)} components, not {n_components}")
-        return sum(family.n_parameters for family in self.families)
+        return sum(kind.n_parameters_for(self.families.count(kind)) for kind in self.kinds)
 
     def fixed_from_data(self, X: Array) -> dict[str, Any]:
         return {"families": tuple(family.for_data(X) for family in self.families), "n_features": X.shape[1]}

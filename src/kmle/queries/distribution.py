@@ -203,7 +203,7 @@ _FORMULAS: dict[type, _Formula] = {
     Categorical: _categorical,
     Poisson: lambda family, s, natural, x: scipy.special.pdtr(x, s["rate"]),
     Geometric: lambda family, s, natural, x: -np.expm1((x + 1) * natural[:, 0]),
-    NegativeBinomial: lambda family, s, natural, x: scipy.special.betainc(family.successes, x + 1, s["probability"]),
+    NegativeBinomial: lambda family, s, natural, x: scipy.special.betainc(family.size, x + 1, s["probability"]),
     Laplace: _symmetric,
     GeneralizedGaussian: _symmetric,
     ScaleFamily: _scale,

@@ -97,9 +97,7 @@ _COLUMN_MODES: dict[type, Callable[[Any, _Source], Array]] = {
     Poisson: lambda family, s: np.floor(s["rate"]),
     ZeroTruncatedPoisson: lambda family, s: np.maximum(np.floor(s["rate"]), 1.0),
     Geometric: lambda family, s: np.zeros_like(s["probability"]),
-    NegativeBinomial: lambda family, s: np.floor(
-        max(family.successes - 1, 0) * (1 - s["probability"]) / s["probability"]
-    ),
+    NegativeBinomial: lambda family, s: np.floor(max(family.size - 1, 0) * (1 - s["probability"]) / s["probability"]),
     Exponential: lambda family, s: np.zeros_like(s["rate"]),
     Rayleigh: lambda family, s: s["scale"],
     Weibull: _weibull,
