@@ -25,9 +25,6 @@ from .notes import overfit_notes
 from .plan import Plan
 from .prepare_parts import checked_intervals
 
-# Algorithms that learn shapes.
-ALGORITHMS = ("k-mle", "hard-em", "em", "sparse-em")
-
 
 @dataclass(frozen=True)
 class PreparedShapes:
@@ -69,6 +66,11 @@ class PreparedShapes:
         fit = replace(fit, labels=self.labels_of(fit.labels, fit), engine=self.engine)
         return replace(fit, notes=(*self._notes(fit), *overfit_notes(fit, self.problem)))
 
+    def relabelled(self, fit: Fit) -> Fit:
+        """A fit whose labels were not kept, with a label for every row of the data."""
+        partition, _ = self.problem.assign(self.problem.from_mixture(fit.mixture))
+        return self.completed(replace(fit, labels=partition.labels))
+
     def _notes(self, fit: Fit) -> list[str]:
         inexact = int((self.problem.rows.lower != self.problem.rows.upper).sum())
         notes = [f"{inexact} values are intervals; their probabilities count."] if inexact else []
@@ -92,12 +94,19 @@ def prepare_shapes(
 ) -> PreparedShapes:
     """The problem of rows in memory."""
     family = resolve(plan.family)
-    _check_plan(family, plan, X, labels, groups)
+    _check_data(family, X, labels, groups)
     known, intervals = checked_intervals(X, family, columns)
     plan.check(len(intervals))
     given = weights_of(sample_weight, len(intervals))
     weights = check_sample_weight(given, len(intervals))
     factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
+    return prepare_known_shapes(known, intervals, weights, factor, plan)
+
+
+def prepare_known_shapes(
+    known: ExponentialFamily, intervals: Intervals, weights: Array | None, factor: float, plan: Plan
+) -> PreparedShapes:
+    """The problem of legal rows."""
     exact = bool(intervals.exact.all())
     _check_intervals(known, exact)
     few = compressed(intervals.lower, weights, plan.n_threads) if exact and plan.may_compress else None
@@ -128,20 +137,13 @@ def _resolution(family: ExponentialFamily, rows: Intervals, plan: Plan) -> Any:
     return resolution_of(rows.lower[exact] if len(exact) else rows.lower, asked)
 
 
-def _check_plan(family: ExponentialFamily, plan: Plan, X: Any, labels: Any, groups: Any) -> None:
+def _check_data(family: ExponentialFamily, X: Any, labels: Any, groups: Any) -> None:
     """Refuses what needs sums of statistics."""
     name = family.name
     if is_dask(X) or is_streamed(X) or issparse(X):
         raise ValueError(f"{name} is estimated from rows in memory: give an array, or fix its shape")
     if labels is not None or groups is not None:
         raise ValueError(f"{name} cannot be combined with labels or groups: fix its shape")
-    if plan.algorithm_name not in ALGORITHMS:
-        raise ValueError(
-            f"algorithm is {plan.algorithm_name!r}, which cannot estimate {name}: use one of {', '.join(ALGORITHMS)}, "
-            "or fix its shape"
-        )
-    if plan.empty_components == "reseed":
-        raise ValueError(f"empty_components='reseed' cannot be combined with {name}: use 'drop'")
 
 
 def _check_intervals(family: ExponentialFamily, exact: bool) -> None:

@@ -52,6 +52,8 @@ def start_of_shapes(prepared: PreparedShapes, plan: Plan, rng: np.random.Generat
         shares = problem.row_weights[:, None]
         return Found(problem.first_parameters(problem.of_shares(shares)), Starts({"all rows": 1}, agreeing=1))
     sample = _smaller(problem, SAMPLE_ROWS, rng)
+    if not plan.searches:
+        return Found(_random_start(sample, k, rng), Starts({ROWS: 1}, agreeing=1))
     found = _best(sample, _candidates(sample, k, plan, rng), plan, rng)
     size = SAMPLE_ROWS * GROWTH
     while 2 * size <= len(problem.rows):
@@ -120,10 +122,14 @@ def _candidates(problem: ShapedProblem, k: int, plan: Plan, rng: np.random.Gener
         found += [(QUANTILES, each) for each in _from_labels(problem, _cut(ranks, n_free), k, rng)]
     away = _distances(X, np.median(X, axis=0)[None])[:, 0]
     found += [(SHELLS, each) for each in _from_labels(problem, _cut(_ranks(away) + 1.0, n_free), k, rng)]
-    for _ in range(RANDOM):
-        seeds = X[rng.choice(len(X), n_free, replace=len(X) < n_free, p=problem.row_weights / problem.total)]
-        found += [(ROWS, each) for each in _from_labels(problem, _distances(X, seeds).argmin(axis=1), k, rng)]
-    return found
+    return found + [(ROWS, _random_start(problem, k, rng)) for _ in range(RANDOM)]
+
+
+def _random_start(problem: ShapedProblem, k: int, rng: np.random.Generator) -> Parameters:
+    """Components from the rows that are closest to random ones."""
+    X, n_free = problem.rows.X, k - _n_parameterless(problem.family)
+    seeds = X[rng.choice(len(X), n_free, replace=len(X) < n_free, p=problem.row_weights / problem.total)]
+    return _from_labels(problem, _distances(X, seeds).argmin(axis=1), k, rng)[0]
 
 
 def _n_parameterless(family: ExponentialFamily) -> int:

@@ -15,6 +15,7 @@ from .._kernels import ColumnSummary
 from ..numerics.arrays import Array
 from .derived import ExponentialFamily
 from .measures import check_one_measure
+from .numeric_divergences import NumericDivergences
 from .outside import without_outside
 from .parameterless import Parameterless
 from .resolution import Resolution
@@ -22,7 +23,7 @@ from .support import AnyOf, Support
 
 
 @dataclass(frozen=True)
-class ComponentBlocks(ExponentialFamily):
+class ComponentBlocks(NumericDivergences):
     """Blocks of natural parameters and statistics, one for each of the different families."""
 
     families: tuple[ExponentialFamily, ...]
@@ -112,6 +113,10 @@ class ComponentBlocks(ExponentialFamily):
         """The family and the natural parameters (D_g,) of each component (k, D)."""
         places = self._places
         return [(self.kinds[g], theta[places[g]]) for g, theta in zip(self.kind_of(natural), natural, strict=True)]
+
+    def family_of(self, natural: Array) -> tuple[ExponentialFamily, Array]:
+        family, theta = self.members(natural[None])[0]
+        return family.family_of(theta) if isinstance(family, NumericDivergences) else (family, theta)
 
     def natural_of(self, members: Sequence[tuple[ExponentialFamily, Array]]) -> Array:
         """The natural parameters (k, D) of components of these families: the inverse of `members`."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .derived import ExponentialFamily
+from .numeric_divergences import NumericDivergences
 from .support import Interval, Support
 
 # Coordinates of positive numbers stay within these: their exponentials are finite in every product.
@@ -19,11 +20,13 @@ LARGEST_LOGARITHM = 300.0
 
 
 @dataclass(frozen=True)
-class CoordinateFamily(ExponentialFamily):
+class CoordinateFamily(NumericDivergences):
     """A family whose distributions are held by coordinates (k, D)."""
 
     exponential: ClassVar = False
     takes_missing: ClassVar = False
+    smooth: ClassVar[bool] = True
+    """Whether log-densities have second derivatives by the coordinates; otherwise information is that of slopes."""
 
     # What such a family writes ----------------------------------------------------------------------------------------
 
@@ -64,6 +67,14 @@ class CoordinateFamily(ExponentialFamily):
         """How many coordinates all components share."""
         return 0
 
+    def shared_places(self) -> list[int]:
+        """Which coordinates all components share."""
+        return []
+
+    def coordinate_units(self, natural: Array) -> Array:
+        """By how much coordinates (D,) change a distribution about as much as its scale does when it is doubled."""
+        return np.ones(natural.shape)
+
     # What follows -----------------------------------------------------------------------------------------------------
 
     @final
@@ -83,11 +94,8 @@ class CoordinateFamily(ExponentialFamily):
     def natural_from_moment(self, moment: Array) -> Array:
         return moment
 
-    def _bregman(self, natural: Array, other: Array) -> Array:
-        raise ValueError(
-            f"{self.name} is no exponential family, so divergences of its distributions have no closed form: "
-            "use kmle.divergences on mixtures"
-        )
+    def family_of(self, natural: Array) -> tuple[ExponentialFamily, Array]:
+        return self, natural
 
     @final
     def n_parameters_for(self, n_components: int) -> int:

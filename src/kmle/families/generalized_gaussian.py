@@ -90,6 +90,7 @@ class ShapedGeneralizedGaussian(Shaped):
 
     name: ClassVar = "generalized-gaussian"
     support: ClassVar = REALS
+    smooth: ClassVar = False
     fixed: ClassVar = {"fixed_shape": POSITIVE, "fixed_location": REALS}
 
     @property

@@ -71,6 +71,7 @@ class ShapedLaplace(Shaped):
 
     name: ClassVar = "laplace"
     support: ClassVar = REALS
+    smooth: ClassVar = False
     parameters: ClassVar = {"location": REALS, "scale": POSITIVE}
     shapes: ClassVar = {"location": (-np.inf, np.inf)}
 

@@ -114,6 +114,10 @@ class Shaped(CoordinateFamily):
         columns = [self.column_values(natural, c) for c in range(self.n_columns(natural))]
         return [[self._given_with(values, j) for values in columns] for j in range(len(natural))]
 
+    def family_of(self, natural: Array) -> tuple[ExponentialFamily, Array]:
+        columns = self.members(natural[None])[0]
+        return (columns[0][0], columns[0][1][0]) if len(columns) == 1 else (self, natural)
+
     def _with_best(self, name: str, x: Array, shares: Array, values: Values, spread: float) -> Values:
         """Values with the best one of a shape, and the best other parameters for it."""
         low, high = (float(coordinate_of(self.parameters[name], np.array(end))) for end in self.shapes[name])
@@ -140,6 +144,19 @@ class Shaped(CoordinateFamily):
     @property
     def n_shared(self) -> int:
         return (self.n_features or 1) if self.shared else 0
+
+    def shared_places(self) -> list[int]:
+        if not self.shared:
+            return []
+        place, width = list(self.parameters).index(self.shared_name), self.n_features or 1
+        return list(range(place * width, (place + 1) * width))
+
+    def coordinate_units(self, natural: Array) -> Array:
+        units, source = np.ones(natural.shape), self.source_from_natural(natural)
+        for place, name in enumerate(self.parameters):
+            if name == "location" and "scale" in source:
+                units[..., place * self.n_columns(natural) : (place + 1) * self.n_columns(natural)] = source["scale"]
+        return units
 
     def n_statistics_for(self, n_features: int) -> int:
         return len(self.parameters) * n_features

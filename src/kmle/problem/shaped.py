@@ -331,7 +331,8 @@ class ShapedProblem(LearningProblem):
 
 def _dot(shares: Array, values: Array) -> float:
     """sum shares * values, where a share of zero of an impossible row counts nothing."""
-    total = float(shares @ values)
+    with np.errstate(invalid="ignore"):
+        total = float(shares @ values)
     if np.isfinite(total):
         return total
     some = shares > 0
