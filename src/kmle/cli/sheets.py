@@ -12,7 +12,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from ..families import Categorical, Product
+from ..families import Categorical, ComponentFamilies, Product
 from ..families.support import PositiveDefinite
 from .tables import counted
 from .terminal import printable
@@ -146,6 +146,8 @@ def _component_cells(mixture: Mixture, j: int, errors: Mapping[str, Array]) -> C
     family = mixture.family
     source = {name: value[j] for name, value in mixture.source.items()}
     spread = {name: value[j] for name, value in errors.items()}
+    if isinstance(family, ComponentFamilies):
+        return _member_cells(family, mixture, j, spread)
     if not isinstance(family, Product):
         return _block_cells(family, source, spread, 0)
     cells: Cells = {}
@@ -157,6 +159,15 @@ def _component_cells(mixture: Mixture, j: int, errors: Mapping[str, Array]) -> C
         cells |= _block_cells(own, part, part_spread, start)
         start += width
     return cells
+
+
+def _member_cells(family: ComponentFamilies, mixture: Mixture, j: int, spread: Mapping[str, Array]) -> Cells:
+    """The parameters of a component by the names of its own family, which stands beside them."""
+    member, kind = mixture.members[j], int(family.kind_of(mixture.natural)[j])
+    prefix = f"{family.kind_names[kind]}_"
+    source = {name: value[0] for name, value in member.source.items()}
+    own = {name: spread[prefix + name] for name in source if prefix + name in spread}
+    return {(0, "family"): member.family.name, **_block_cells(member.family, source, own, 0)}
 
 
 def _block_cells(family: ExponentialFamily, source: dict[str, Any], spread: dict[str, Any], start: int) -> Cells:
@@ -204,7 +215,14 @@ def _covariance_cells(covariance: Array, error: Any) -> Cells:
 
 def plain(source: Mapping[str, Array]) -> dict[str, Any]:
     """Parameters as lists, for JSON."""
-    return {name: value.tolist() for name, value in source.items()}
+    return {name: _known(value) for name, value in source.items()}
+
+
+def _known(values: Array) -> Any:
+    """Nested lists of numbers, None for parameters of other families."""
+    known: Any = values.astype(object)
+    known[~np.isfinite(values)] = None
+    return known.tolist()
 
 
 def details_table(rows: Mapping[str, str]) -> Table:

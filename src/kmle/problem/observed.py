@@ -31,6 +31,15 @@ class ObservedRows:
     def __len__(self) -> int:
         return len(self.X)
 
+    @classmethod
+    def exactly(cls, X: Array, n_threads: int = 1) -> "ObservedRows":
+        """Rows of exact values."""
+        return cls(X, X, X, n_threads)
+
+    def raw(self, places: NDArray[np.intp]) -> Array:
+        """The values of some rows."""
+        return self.X[places]
+
     def inexact(self, column: int) -> NDArray[np.bool_]:
         """Which rows have an interval in a column."""
         return np.asarray(self.lower[:, column] != self.upper[:, column])

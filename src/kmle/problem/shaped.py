@@ -111,7 +111,7 @@ class ShapedProblem(LearningProblem):
     def on_values(self, X: Array, row_weights: Array) -> "ShapedProblem":
         """The problem of other rows (n, d) with weights."""
         settings = self.prior_strength, self.weights, self.resolution
-        return ShapedProblem(self.family, ObservedRows(X, X, X, self.rows.n_threads), row_weights, *settings)
+        return ShapedProblem(self.family, ObservedRows.exactly(X, self.rows.n_threads), row_weights, *settings)
 
     # Scores -----------------------------------------------------------------------------------------------------------
 
