@@ -185,3 +185,23 @@ def test_rows_that_are_all_equal_have_finite_estimates(family, value):
     found = family.mle(np.full((5, 1), value))
     assert np.isfinite(found.natural).all()
     assert np.isfinite(found.log_density(np.full((5, 1), value))).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_identities_hold(name):
+    family, natural, _ = case(name)
+    report = f.check_family(family, np.concatenate([natural, natural + 0.2]))
+    assert report.ok, str(report)
+    assert all(result.holds for result in report.results)
+
+
+class Broken(type(f.Weibull())):
+    """A density that does not integrate to one."""
+
+    def column_log_density(self, x, values):
+        return super().column_log_density(x, values) + 0.1
+
+
+def test_a_wrong_density_is_found():
+    report = f.check_family(Broken(n_features=1), [[0.0, 0.3]])
+    assert [failure.name for failure in report.failures] == ["the density integrates to one"]
