@@ -14,6 +14,7 @@ LAYERS = [
     ["data"],
     ["engines"],
     ["queries"],
+    ["presentation"],
     ["mixture"],
     ["divergences"],
     ["problem"],
@@ -29,6 +30,7 @@ LAYERS = [
     ["plotting"],
     ["images"],
     ["report"],
+    ["explorer"],
     ["cli"],
     ["__main__"],
 ]

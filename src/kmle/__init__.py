@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MixtureRegressor,
         select,
     )
+    from .explorer import explore
     from .mixture import Mixture
     from .selection import Selection, certify, merge_path, simplify
     from .selection.kernel_density import kernel_density
@@ -34,12 +35,14 @@ __all__ = [
     "Intervals",
     "Mixture",
     "MixtureClassifier",
+    "MixtureImputer",
     "MixtureOutlierDetector",
     "MixtureRegressor",
     "Selection",
     "__version__",
     "certify",
     "divergences",
+    "explore",
     "families",
     "inspection",
     "kernel_density",
@@ -48,6 +51,8 @@ __all__ = [
     "simplify",
 ]
 
+# Packages that users import from, beside those of `__all__`.
+_PACKAGES = ("images", "io", "plotting", "report", "selection")
 # Where each public name lives. Names and submodules are fetched when first asked for, so that `kmle --help` need not
 # load SciPy and scikit-learn.
 _MODULES = {
@@ -57,10 +62,12 @@ _MODULES = {
     "Intervals": "data.intervals",
     "Mixture": "mixture",
     "MixtureClassifier": "estimators",
+    "MixtureImputer": "estimators",
     "MixtureOutlierDetector": "estimators",
     "MixtureRegressor": "estimators",
     "Selection": "selection",
     "certify": "selection",
+    "explore": "explorer",
     "kernel_density": "selection",
     "merge_path": "selection",
     "select": "estimators",
@@ -90,4 +97,4 @@ def _submodule(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_PACKAGES})

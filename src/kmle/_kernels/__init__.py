@@ -19,7 +19,7 @@ from .mixture_step import MixtureStep, StepSetting
 from .packed import PackedRows
 from .row_scores import RowScores
 from .sparse import CompressedRows
-from .statistics import Clusters, Meter, Work
+from .statistics import Clusters, Meter, Work, bounds_on_statistics
 from .table import score_table
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "StepSetting",
     "Work",
     "backend",
+    "bounds_on_statistics",
     "gaussian_has_spread",
     "gaussian_log_normalizer",
     "gaussian_natural",

@@ -3,6 +3,8 @@
 Rows are scored block by block: beside the outcome little memory is needed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,13 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from .._kernels import ColumnSummary, summarize_columns
 from ..data.holes import family_with_holes, holes_of
 from ..data.intervals import as_intervals
-from ..engines.score import Check, Scorer, scorer_of, unchecked
+from ..engines.patterns.scorer import PatternsScorer
+from ..engines.score import scorer_of
+from ..engines.scorer import Check, Scorer, unchecked
 from ..families import ExponentialFamily
+from ..families.incomplete import Incomplete
 from ..families.sparse import check_sparse
 from ..families.validation import check_shape, check_values, issparse
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
 from ..numerics.threads import available_threads
+from .imputation import imputed
 from .intervals import interval_scores, reported
 
 T = TypeVar("T")
@@ -141,6 +147,37 @@ class Densities:
         """
         return of_rows(self, "labels", X, n_threads)
 
+    def impute(self, X: ArrayLike, sample: bool = False, random_state: Any = None) -> Array:
+        """Returns the rows with values for missing entries (NaN).
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        sample : bool, default=False
+            Whether to draw values, for multiple imputation. Otherwise they are conditional means: of categories the
+            most probable one, of angles the mean direction.
+        random_state : int, Generator or None, default=None
+            The seed of the draws.
+
+        Returns
+        -------
+        array (n, d)
+            A copy in float64. A row without any entry has the means of the mixture.
+
+        Examples
+        --------
+        >>> from kmle import Mixture
+        >>> mixture = Mixture.from_source("gaussian", [1.0], mean=[[1.0, 2.0]], covariance=[[[1.0, 0.5], [0.5, 1.0]]])
+        >>> mixture.impute([[3.0, np.nan], [np.nan, np.nan]])
+        array([[3., 3.],
+               [1., 2.]])
+        """
+        family = self.family
+        rows = family.check(X, missing=True)
+        rng = np.random.default_rng(random_state) if sample else None
+        return imputed(family, (self.weights, self.natural), rows, self.posterior(rows), rng)
+
 
 def of_rows(
     mixture: Densities, name: str, X: ArrayLike, n_threads: int | None = None, columns: list[str] | None = None
@@ -156,7 +193,7 @@ def of_rows(
 
     def asked(rows: Any, scorer: Scorer, check: Check) -> NDArray[Any]:
         if name == "labels":
-            return scorer.labels(rows, check).astype(np.intp)
+            return scorer.labels(rows, check)
         return np.asarray(getattr(scorer.scores(rows, name, check=check), name))
 
     return _ask(mixture, X, asked, n_threads, columns)
@@ -218,7 +255,8 @@ def _ask(
         check_values(family, rows, summarize_columns(rows, threads), columns, missing=True)
         with_holes = family_with_holes(family, holes_of(rows))
         natural = with_holes.from_components(family, mixture.natural)
-        return asked(rows, scorer_of(with_holes, natural, log_weights, rows, threads), unchecked)
+        scorer = scorer_of if isinstance(with_holes, Incomplete) else PatternsScorer
+        return asked(rows, scorer(with_holes, natural, log_weights, rows, threads), unchecked)
 
 
 def _total(values: Array, sample_weight: ArrayLike | None) -> float:

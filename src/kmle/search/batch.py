@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from .._kernels import MixtureStep, StepSetting
 from ..algorithms.acceleration import DELAY, LARGEST
+from ..algorithms.loop import check_interruption
 from ..data.table import Rows
 from ..engines.panels.engine import PanelsEngine
+from ..engines.patterns.engine import PatternsEngine
 from ..engines.precise import PreciseEngine
 from ..engines.statistics import ClusterStatistics
 from ..numerics.arrays import Array
@@ -27,6 +29,8 @@ SEARCH_ERROR = 1e-3
 EPSILON = float(np.finfo(float).eps)
 # An estimate of a parameter takes as long as so many products, which matters where rows are sparse.
 SPARSE_ESTIMATE = 40
+# Rows with missing entries are completed in NumPy: that takes as long as so many products for each one of a pass.
+EXPECTING = 8
 # A mixture whose last step gained less than this, in nats, waits until the others have arrived.
 CONVERGED = 1e-3
 # While even the best mixture still gains, so many times the work is allowed.
@@ -89,15 +93,17 @@ class Learner:
     def cost(self, n_components: int) -> float:
         """Products of one step of one mixture."""
         order = self.problem.n_statistics
+        if self.problem.expects:
+            return EXPECTING * 4.0 * n_components * order * len(self.problem.rows)
         if self.problem.row_values < order:
             return 4.0 * n_components * (len(self.problem.rows) * self.problem.row_values + SPARSE_ESTIMATE * order)
         return 4.0 * n_components * order * (len(self.problem.rows) + 4 * order**0.5)
 
     def expected(self, natural: Array, log_weights: Array) -> Batch:
         """The mixtures with what a pass over the rows finds."""
-        return self._seen(natural, log_weights, *self._terms(natural, log_weights))
+        return self._seen(natural, log_weights, *self.terms(natural, log_weights))
 
-    def _terms(self, natural: Array, log_weights: Array) -> tuple[Array, Array, Array]:
+    def terms(self, natural: Array, log_weights: Array) -> tuple[Array, Array, Array]:
         """What a pass with mixtures needs: `bias`, `penalty` and `size` of a MixtureStep."""
         problem = self.problem
         shape = log_weights.shape
@@ -129,7 +135,7 @@ class Learner:
         """Counts, sums and scores; `errors` (S,) are bounds on the rounding errors of packed scores, in nats."""
         kept = 1 if self.hard else None
         rows, engine = self.problem.rows, self.problem.engine
-        if isinstance(engine, PanelsEngine):
+        if isinstance(engine, PanelsEngine | PatternsEngine):
             return _stacked(natural.shape, engine.soft_passes(natural, bias, kept))
         if not isinstance(rows, Rows):
             return _stacked(
@@ -219,7 +225,7 @@ class Learner:
                 moved -= moved.max(axis=1, keepdims=True)
                 weights[ahead] = moved - np.log(np.exp(moved).sum(axis=1, keepdims=True))
             beyond = self.problem.confined(beyond, natural, weights)
-        return MixtureStep(natural, log_weights, beyond, weights, *self._terms(beyond, weights))
+        return MixtureStep(natural, log_weights, beyond, weights, *self.terms(beyond, weights))
 
     def run(self, batch: Batch, steps: int, later: int = 0, limit: float = np.inf, least: float = -np.inf) -> Batch:
         """The mixtures after at most so many steps, or until so much work is done.
@@ -240,6 +246,7 @@ class Learner:
                 active, places = active.take(moving), places[moving]
             if len(active) == 0 or self._spent(active, batch, limit):
                 break
+            check_interruption()
             active = self.stepped(active)
         if len(active) == len(batch):
             return active

@@ -82,7 +82,7 @@ def search(
     learner = Learner(sample, hard)
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
     found = Search(learner, tables(sample), n_components, budget, rng).run(kind)
-    few = problem.total <= size and not problem.family.joint
+    few = problem.total <= size and not problem.family.joint and not sample.expects
     if hard and few and len(sample.rows) * n_components * problem.n_statistics <= FEW_PRODUCTS:
         found = replace(found, parameters=_without_gainful_moves(sample, found.parameters))
     while (size := GROWTH * size) * GROWTH <= problem.total and len(sample.rows) * GROWTH == size:

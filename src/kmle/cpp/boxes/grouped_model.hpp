@@ -24,16 +24,32 @@ public:
 
     // Of `components` of them, from `first` on.
     GroupedModel(const Natural& natural, const Bias& bias, std::size_t first, std::size_t components)
-        : components_(components), n_statistics_(natural.shape(1)), natural_(components_ * n_statistics_, 0.0),
+        : GroupedModel(natural.data() + static_cast<std::int64_t>(first) * natural.stride(0), natural.stride(0),
+                       natural.stride(1), bias.data() + static_cast<std::int64_t>(first) * bias.stride(0),
+                       bias.stride(0), components, natural.shape(1)) {}
+
+    // Of natural parameters and biases that lie one after the other.
+    GroupedModel(const double* natural, const double* bias, std::size_t components, std::size_t n_statistics)
+        : GroupedModel(natural, static_cast<std::int64_t>(n_statistics), 1, bias, 1, components, n_statistics) {}
+
+    Model<T> view(const Centered* centered = nullptr) const {
+        return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),       largest_.data(),
+                largest_bias_,  components_,         n_statistics_,   magnitudes_.data(), centered};
+    }
+
+private:
+    // Natural parameters lie `stride` apart, their statistics `step`.
+    GroupedModel(const double* natural, std::int64_t stride, std::int64_t step, const double* bias,
+                 std::int64_t bias_stride, std::size_t components, std::size_t n_statistics)
+        : components_(components), n_statistics_(n_statistics), natural_(components_ * n_statistics_, 0.0),
           bias_(components_), largest_(n_statistics_, 0.0), grouped_(aligned<T>(padded() * n_statistics_)),
           grouped_bias_(aligned<T>(padded())) {
         for (std::size_t j = 0; j < components_; ++j) {
-            bias_[j] = bias.data()[static_cast<std::int64_t>(first + j) * bias.stride(0)];
+            bias_[j] = bias[static_cast<std::int64_t>(j) * bias_stride];
             if (std::isinf(bias_[j])) continue;  // inactive: its natural parameter may be anything and stays zero
             largest_bias_ = std::max(largest_bias_, std::abs(bias_[j]));
             for (std::size_t f = 0; f < n_statistics_; ++f) {
-                const double value = natural.data()[static_cast<std::int64_t>(first + j) * natural.stride(0) +
-                                                    static_cast<std::int64_t>(f) * natural.stride(1)];
+                const double value = natural[static_cast<std::int64_t>(j) * stride + static_cast<std::int64_t>(f) * step];
                 natural_[j * n_statistics_ + f] = value;
                 largest_[f] = std::max(largest_[f], std::abs(value));
             }
@@ -54,12 +70,6 @@ public:
         }
     }
 
-    Model<T> view(const Centered* centered = nullptr) const {
-        return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),       largest_.data(),
-                largest_bias_,  components_,         n_statistics_,   magnitudes_.data(), centered};
-    }
-
-private:
     std::size_t padded() const { return rounded_up(components_, group); }
 
     std::size_t components_, n_statistics_;
