@@ -30,12 +30,37 @@ def scorer_of(
     family: ExponentialFamily, natural: Array, log_weights: Array, X: "Array | csr_array", n_threads: int = 1
 ) -> Scorer:
     """A scorer of these components for rows such as these."""
+    if not family.exponential:
+        return DirectScorer(family, natural, log_weights, n_threads)
     if issparse(X):
         return SparseScorer(family, natural, log_weights, n_threads)
     kind: type[DenseScorer] = PackedScorer
     if uses_panels(family, X.shape[1]):
         kind = LowRankScorer if isinstance(family, LowRankGaussian) else PanelsScorer
     return kind(family, natural, log_weights, X, n_threads)
+
+
+class DirectScorer(Scorer):
+    """Families that are no exponential families, by their own densities."""
+
+    def __init__(self, family: ExponentialFamily, natural: Array, log_weights: Array, n_threads: int = 1) -> None:
+        self.n_components, self.n_threads = len(natural), n_threads
+        self._family, self._natural, self._log_weights = family, natural, log_weights
+
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        return slices(n_rows, ROWS_A_PIECE * 4)
+
+    def _scores(self, X: Array, check: Check) -> Array:
+        check(X, None)
+        density = self._family.direct_log_density(X.astype(float, copy=False), self._natural)
+        assert density is not None  # such families have no others
+        return density + self._log_weights
+
+    def label(self, X: Array, labels: NDArray[np.int32], check: Check) -> None:
+        labels[...] = self._scores(X, check).argmax(axis=1)
+
+    def score(self, X: Array, out: RowScores, check: Check) -> None:
+        out.put(slice(None), self._scores(X, check))
 
 
 class SparseScorer(Scorer):

@@ -103,7 +103,10 @@ LOW_RANK: dict[str, type[ExponentialFamily]] = {str(LowRankGaussian.name): LowRa
 # Families without parameters, which serve as components beside others.
 PARAMETERLESS: dict[str, type[Parameterless]] = {str(family.name): family for family in (PointMass, Uniform)}
 # Short names of mixtures of two families.
-SHORT_NAMES: dict[str, tuple[str, ...]] = {"zero-inflated-poisson": ("point-mass", "poisson")}
+SHORT_NAMES: dict[str, tuple[str, ...]] = {
+    "zero-inflated-negative-binomial": ("point-mass", "negative-binomial"),
+    "zero-inflated-poisson": ("point-mass", "poisson"),
+}
 
 
 def kind_of(name: str) -> type[ExponentialFamily] | None:
