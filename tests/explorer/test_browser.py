@@ -165,11 +165,11 @@ def test_every_control_changes_the_fit(page):
 
 def test_fixed_parameters_are_asked_for(page):
     page.click('#columns input[value="kind"]')
-    page.change("family", "weibull")
+    page.change("family", "fixed-shape-gamma")
     assert "needs its shape" in page.text("wrong")
     page.change("fixed-shape", 2)
     assert page.find("wrong").is_displayed() is False
-    assert "Weibull(shape=2)" in page.text("python")
+    assert "FixedShapeGamma(shape=2)" in page.text("python")
 
 
 def test_the_guess_has_its_reason(page):
