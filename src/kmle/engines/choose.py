@@ -48,7 +48,6 @@ ENGINES: dict[str, Callable[[Rows], Engine]] = {
     "dense": DenseEngine,
     "sorted": SortedEngine,
     "panels": PanelsEngine,
-    "low-rank": LowRankEngine,
     "bounds": BoundsEngine,
     "boxes": BoxesEngine,
     "ball-tree": partial(BoxesEngine, structure="ball-tree"),
