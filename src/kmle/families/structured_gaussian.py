@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import COVARIANCE_MODELS, MixtureStep, structured_natural
+from .._kernels import COVARIANCE_MODELS, MixtureStep, Progress, structured_natural
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import cholesky_or_nan, solve_lower
 from ..numerics.packing import diagonal_places, packed_length
@@ -57,6 +57,9 @@ class Structured(ExponentialFamily):
         return n_components * d + n_covariance_parameters(self.structure, d, n_components)
 
     def mixture_step(self, *given: Any) -> MixtureStep | None:
+        return None
+
+    def mixture_steps(self, *given: Any) -> Progress | None:
         return None
 
     def joint_estimate(self, counts: Array, moments: Array, before: Array | None, spread: Array | None) -> Array:

@@ -75,6 +75,7 @@ void define_packed(nb::module_& module) {
     auto singles = define<float>(module, "PackedRows32");
     define_boxes(module, doubles, singles);
     define_bounds(module, doubles, singles);
+    define_gaussian(module, doubles, singles);
 }
 
 }  // namespace kmle

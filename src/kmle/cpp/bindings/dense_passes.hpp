@@ -79,17 +79,13 @@ void label_rows(PackedRows<T>& rows, const Natural& natural, const Bias& bias, c
     });
 }
 
-// Soft passes of several mixtures, each of as many components: [mixture][component]; scores are one per mixture.
+// Adds what soft passes of several mixtures find, each of as many components, to counts [mixture][component], sums
+// [mixture][component][statistic] and scores [mixture].
 template <class T>
-void soft_passes(PackedRows<T>& rows, const Natural& natural, const Bias& bias, std::size_t mixtures, std::size_t kept,
-                 const given::Totals& totals, const Vector<double>& scores, const CenteredForm* centered) {
-    const nb::gil_scoped_release unlocked;
-    rows.require_fit(natural, bias, centered);
-    totals.require_fit(natural.shape(0), rows.n_statistics());
-    require(mixtures > 0 && natural.shape(0) % mixtures == 0, "mixtures must have the same number of components each.");
-    require_kept(kept, natural.shape(0) / mixtures);
-    require_shape("scores", scores, {mixtures});
-    const std::size_t components = natural.shape(0) / mixtures, cells = rows.cells(components);
+void add_soft_passes(PackedRows<T>& rows, const Components& given, std::size_t mixtures, std::size_t kept,
+                     const CenteredForm* centered, double* counts, double* sums, double* scores) {
+    const std::size_t components = given.count / mixtures, cells = rows.cells(components);
+    const std::size_t n_statistics = rows.n_statistics();
     const std::vector<std::size_t> edges = rows.tasks(cells);
     const std::size_t pieces = edges.size() - 1,
                       threads = rows.rows() * mixtures * cells < fewest_products ? 1 : rows.threads();
@@ -110,7 +106,7 @@ void soft_passes(PackedRows<T>& rows, const Natural& natural, const Bias& bias, 
         std::vector<BoundedForm> forms;
         forms.reserve(bundles);
         for (std::size_t b = 0; b < bundles; ++b) {
-            models.emplace_back(natural, bias, edge(b) * components, (edge(b + 1) - edge(b)) * components);
+            models.emplace_back(given, edge(b) * components, (edge(b + 1) - edge(b)) * components);
             forms.emplace_back(centered, edge(b) * components, models.back().view());
         }
         std::vector<double> partial(count * pieces * (cells + 1), 0.0);
@@ -124,10 +120,26 @@ void soft_passes(PackedRows<T>& rows, const Natural& natural, const Bias& bias, 
         });
         for (std::size_t t = 0; t < work.size(); ++t) {
             const std::size_t begin = edge(t / pieces), members = work[t].mixtures;
-            for (std::size_t m = 0; m < members; ++m) scores.data()[begin + m] += work[t].scores[m];
-            totals.add(work[t].counts, work[t].sums, begin * components, members * components);
+            for (std::size_t m = 0; m < members; ++m) scores[begin + m] += work[t].scores[m];
+            for (std::size_t j = 0; j < members * components; ++j) counts[begin * components + j] += work[t].counts[j];
+            double* total = sums + begin * components * n_statistics;
+            for (std::size_t c = 0; c < members * components * n_statistics; ++c) total[c] += work[t].sums[c];
         }
     }
+}
+
+// Soft passes of several mixtures, each of as many components: [mixture][component]; scores are one per mixture.
+template <class T>
+void soft_passes(PackedRows<T>& rows, const Natural& natural, const Bias& bias, std::size_t mixtures, std::size_t kept,
+                 const given::Totals& totals, const Vector<double>& scores, const CenteredForm* centered) {
+    const nb::gil_scoped_release unlocked;
+    rows.require_fit(natural, bias, centered);
+    totals.require_fit(natural.shape(0), rows.n_statistics());
+    require(mixtures > 0 && natural.shape(0) % mixtures == 0, "mixtures must have the same number of components each.");
+    require_kept(kept, natural.shape(0) / mixtures);
+    require_shape("scores", scores, {mixtures});
+    add_soft_passes(rows, Components(natural, bias), mixtures, kept, centered, totals.counts.data(), totals.sums.data(),
+                    scores.data());
 }
 
 // The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities.

@@ -16,24 +16,44 @@ namespace kmle {
 using Natural = Strided<const double, 2>;
 using Bias = Strided<const double, 1>;
 
+// Natural parameters and biases where they lie.
+struct Components {
+    const double *natural, *bias;
+    std::int64_t natural_stride, statistic_stride, bias_stride;
+    std::size_t count, n_statistics;
+
+    Components(const Natural& natural, const Bias& bias)
+        : natural(natural.data()), bias(bias.data()), natural_stride(natural.stride(0)),
+          statistic_stride(natural.stride(1)), bias_stride(bias.stride(0)), count(natural.shape(0)),
+          n_statistics(natural.shape(1)) {}
+    Components(const double* natural, const double* bias, std::size_t count, std::size_t n_statistics)
+        : natural(natural), bias(bias), natural_stride(static_cast<std::int64_t>(n_statistics)), statistic_stride(1),
+          bias_stride(1), count(count), n_statistics(n_statistics) {}
+
+    double natural_at(std::size_t j, std::size_t f) const {
+        return natural[static_cast<std::int64_t>(j) * natural_stride + static_cast<std::int64_t>(f) * statistic_stride];
+    }
+    double bias_at(std::size_t j) const { return bias[static_cast<std::int64_t>(j) * bias_stride]; }
+};
+
 // Natural parameters and biases in every form the passes want.
 template <class T>
 class GroupedModel {
 public:
-    GroupedModel(const Natural& natural, const Bias& bias) : GroupedModel(natural, bias, 0, natural.shape(0)) {}
+    GroupedModel(const Natural& natural, const Bias& bias)
+        : GroupedModel(Components(natural, bias), 0, natural.shape(0)) {}
 
     // Of `components` of them, from `first` on.
-    GroupedModel(const Natural& natural, const Bias& bias, std::size_t first, std::size_t components)
-        : components_(components), n_statistics_(natural.shape(1)), natural_(components_ * n_statistics_, 0.0),
+    GroupedModel(const Components& given, std::size_t first, std::size_t components)
+        : components_(components), n_statistics_(given.n_statistics), natural_(components_ * n_statistics_, 0.0),
           bias_(components_), largest_(n_statistics_, 0.0), grouped_(aligned<T>(padded() * n_statistics_)),
           grouped_bias_(aligned<T>(padded())) {
         for (std::size_t j = 0; j < components_; ++j) {
-            bias_[j] = bias.data()[static_cast<std::int64_t>(first + j) * bias.stride(0)];
+            bias_[j] = given.bias_at(first + j);
             if (std::isinf(bias_[j])) continue;  // inactive: its natural parameter may be anything and stays zero
             largest_bias_ = std::max(largest_bias_, std::abs(bias_[j]));
             for (std::size_t f = 0; f < n_statistics_; ++f) {
-                const double value = natural.data()[static_cast<std::int64_t>(first + j) * natural.stride(0) +
-                                                    static_cast<std::int64_t>(f) * natural.stride(1)];
+                const double value = given.natural_at(first + j, f);
                 natural_[j * n_statistics_ + f] = value;
                 largest_[f] = std::max(largest_[f], std::abs(value));
             }
