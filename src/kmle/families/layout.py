@@ -14,7 +14,7 @@ from ..numerics.arrays import Array
 from .contract import FamilyContract
 
 if TYPE_CHECKING:
-    from .._kernels import Centered, ColumnSummary, Mixtures, MixtureStep, PackedRows, Pace, Progress, StepSetting
+    from .._kernels import Centered, ColumnSummary, Mixtures, MixtureStep, Pace, PackedRows, Progress, StepSetting
 
 # Statistics are built in blocks of rows of about this many numbers, so wide families never hold all of t(X).
 BLOCK_NUMBERS = 1 << 21

@@ -62,11 +62,15 @@ def joined(batches: list[Batch]) -> Batch:
 
 
 class Learner:
-    """Learns batches of mixtures from the rows of a problem: softly, or with `hard` labels."""
+    """Learns batches of mixtures from the rows of a problem: softly, or with `hard` labels.
 
-    def __init__(self, problem: Problem, hard: bool = False) -> None:
+    Mixtures have arrived where a step gains no more than `converged`.
+    """
+
+    def __init__(self, problem: Problem, hard: bool = False, converged: float = CONVERGED) -> None:
         self.problem = problem
         self.hard = hard
+        self.converged = converged
         self.work = 0.0
         """Products formed so far: what a budget counts."""
         self.ascent: list[float] = []
@@ -241,7 +245,7 @@ class Learner:
             cost=self.cost(k),
             limit=limit,
             least=least,
-            converged=CONVERGED,
+            converged=self.converged,
             patience=PATIENCE,
             delay=DELAY,
             largest_factor=LARGEST,
@@ -258,7 +262,7 @@ class Learner:
             with np.errstate(invalid="ignore"):
                 reached = active.objective + (steps - step + later) * active.gain
             best = max(active.objective.max(), batch.objective.max(), least)
-            moving = np.flatnonzero((active.gain > CONVERGED) & (reached >= best))
+            moving = np.flatnonzero((active.gain > self.converged) & (reached >= best))
             if len(moving) < len(active):
                 batch.put(places, active)
                 active, places = active.take(moving), places[moving]
@@ -273,7 +277,7 @@ class Learner:
     def _spent(self, active: Batch, batch: Batch, limit: float) -> bool:
         """Whether the limit leaves no room for a step; there is more while the best mixture has not arrived."""
         best = active if active.objective.max() >= batch.objective.max() else batch
-        arrived = best.gain[np.argmax(best.objective)] <= CONVERGED
+        arrived = best.gain[np.argmax(best.objective)] <= self.converged
         return self.work + len(active) * self.cost(active.natural.shape[1]) > limit * (1 if arrived else PATIENCE)
 
     def softly(self, batch: Batch, steps: int) -> Batch:

@@ -18,6 +18,7 @@ from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters, Problem
 from ..seeding.partitions import Table, kinds_for, tables
 from ..seeding.sample import representative, sample_rows
+from ..seeding.strata import strata_of
 from .batch import Batch, Learner
 from .moves import Moves
 from .starts import portfolio
@@ -58,6 +59,8 @@ FULL_STEPS = 10
 FEW_PRODUCTS, SWEEPS = 2e6, 30
 # The winner goes on on samples that grow by this factor, as long as all rows are so many times more, for some steps.
 GROWTH, REFINING_STEPS = 5, 100
+# The same on strata of one column, where steps are cheap and go where those on all rows go.
+STRATA_STEPS, STRATA_CONVERGED = 1000, 1e-5
 
 
 @dataclass(frozen=True)
@@ -79,15 +82,19 @@ def search(
     """The best mixture found on a sample, from starts of one kind or of all."""
     size, key = sample_rows(problem, n_components), int(rng.integers(2**63))
     sample = _comparable(representative(problem, size, key))
-    learner = Learner(sample, hard)
+    strata = strata_of(problem, sample, size)
+    compared = sample if strata is None else strata.problem(sample, sample.total)
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
-    found = Search(learner, tables(sample), n_components, budget, rng).run(kind)
+    found = Search(Learner(compared, hard), tables(compared), n_components, budget, rng).run(kind)
+    if strata is not None:
+        learner = Learner(strata.problem(sample), hard, STRATA_CONVERGED)
+        return replace(found, parameters=_refined(learner, found.parameters, STRATA_STEPS))
     few = problem.total <= size and not problem.family.joint
     if hard and few and len(sample.rows) * n_components * problem.n_statistics <= FEW_PRODUCTS:
         found = replace(found, parameters=_without_gainful_moves(sample, found.parameters))
     while (size := GROWTH * size) * GROWTH <= problem.total and len(sample.rows) * GROWTH == size:
         sample = _comparable(representative(problem, size, key))
-        found = replace(found, parameters=_refined(Learner(sample, hard), found.parameters))
+        found = replace(found, parameters=_refined(Learner(sample, hard), found.parameters, REFINING_STEPS))
     return found
 
 
@@ -102,10 +109,10 @@ def _comparable(sample: Problem) -> Problem:
     return sample.with_prior_strength(max(SEARCH_PRIOR, sample.prior_strength))
 
 
-def _refined(learner: Learner, parameters: Parameters) -> Parameters:
+def _refined(learner: Learner, parameters: Parameters, steps: int) -> Parameters:
     """The parameters after steps on a larger sample: far fewer remain to be made on all rows."""
     batch = learner.expected(parameters.natural[np.newaxis], parameters.log_weights[np.newaxis])
-    return learner.run(batch, REFINING_STEPS).parameters(0)
+    return learner.run(batch, steps).parameters(0)
 
 
 class Search:

@@ -134,10 +134,9 @@ bool step(const Matrix<const double>& counts, const Matrix<const double>& sums, 
     require_shape("natural", out.natural, {mixtures * k, n_statistics});
     require_shape("log_weights", out.log_weights, {mixtures, k});
     const nb::gil_scoped_release unlocked;
-    return make_step(setting.view(),
-                     {mixtures, k, counts.data(), sums.data(), before.data(), weights_before.data(), factors.data(),
-                      out.natural.data(), out.log_weights.data(), out.beyond.data(), out.weights_beyond.data(),
-                      out.bias.data(), out.penalty.data(), out.size.data()});
+    return make_step(setting.view(), {mixtures, k, counts.data(), sums.data(), before.data(), weights_before.data(),
+                                      factors.data(), out.natural.data(), out.log_weights.data(), out.beyond.data(),
+                                      out.weights_beyond.data(), out.bias.data(), out.penalty.data(), out.size.data()});
 }
 
 // Natural parameters (S k, D) of S mixtures of k components under covariance models, from counts (S, k) and moments
@@ -216,8 +215,8 @@ void define_gaussian(nb::module_& module, nb::class_<PackedRows<double>>& double
         .def(nb::init<std::size_t, std::size_t, std::size_t, double, double, double, double, double, double, double,
                       double, double, double>(),
              nb::arg("steps"), nb::arg("later"), nb::arg("kept"), nb::arg("cost"), nb::arg("limit"), nb::arg("least"),
-             nb::arg("converged"), nb::arg("patience"), nb::arg("delay"), nb::arg("largest_factor"),
-             nb::arg("offset"), nb::arg("most_rounding"), nb::arg("work_at_once"));
+             nb::arg("converged"), nb::arg("patience"), nb::arg("delay"), nb::arg("largest_factor"), nb::arg("offset"),
+             nb::arg("most_rounding"), nb::arg("work_at_once"));
     define_steps(doubles);
     define_steps(singles);
 }

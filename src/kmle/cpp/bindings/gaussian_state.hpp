@@ -32,9 +32,10 @@ struct StepSetting {
     std::size_t n_statistics() const { return columns() + columns() * (columns() + 1) / 2; }
 
     kmle::StepSetting view() const {
-        return {columns(),      n_statistics(), prior_moment.data(), largest.data(), spread.data(),
-                center.data(),  prior_strength, prior_top,           smallest,       rounding,
-                spread_rounding, far,           threads};
+        return {columns(),     n_statistics(), prior_moment.data(), largest.data(),
+                spread.data(), center.data(),  prior_strength,      prior_top,
+                smallest,      rounding,       spread_rounding,     far,
+                threads};
     }
 };
 
@@ -51,8 +52,7 @@ struct MixtureStep {
         const std::size_t mixtures = log_weights.shape(0), k = log_weights.shape(1);
         for (const auto& table : {natural, beyond})
             require_shape("natural and beyond", table, {mixtures * k, natural.shape(1)});
-        for (const auto& table : {weights_beyond, bias})
-            require_shape("weights_beyond and bias", table, {mixtures, k});
+        for (const auto& table : {weights_beyond, bias}) require_shape("weights_beyond and bias", table, {mixtures, k});
         for (const auto& line : {penalty, size}) require_shape("penalty and size", line, {mixtures});
     }
 };

@@ -139,7 +139,8 @@ private:
         }
         const std::vector<double> before = active_.objective;
         take(ahead);
-        for (std::size_t i = 0; i < active_.size(); ++i) active_.streak[i] = factors[i] > 0.0 ? active_.streak[i] + 1 : 1;
+        for (std::size_t i = 0; i < active_.size(); ++i)
+            active_.streak[i] = factors[i] > 0.0 ? active_.streak[i] + 1 : 1;
         for (std::size_t i = 0; i < lost.size(); ++i) replace(lost[i], plain, i);
         for (std::size_t i = 0; i < active_.size(); ++i) active_.gain[i] = active_.objective[i] - before[i];
         work_ += static_cast<double>(active_.size() + lost.size()) * pace_.cost;

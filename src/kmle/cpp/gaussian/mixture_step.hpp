@@ -27,10 +27,10 @@ struct StepSetting {
 struct MixtureStep {
     std::size_t mixtures, components;
     const double *counts, *sums, *before, *weights_before;
-    const double* factors;                                         // [mixture]
-    double *natural, *log_weights, *beyond, *weights_beyond;       // estimates, and points beyond them
-    double* bias;                                                  // of the points beyond
-    double *penalty, *size;                                        // [mixture]
+    const double* factors;                                    // [mixture]
+    double *natural, *log_weights, *beyond, *weights_beyond;  // estimates, and points beyond them
+    double* bias;                                             // of the points beyond
+    double *penalty, *size;                                   // [mixture]
 };
 
 // Log-weights of one mixture: of its counts, and beyond those by a share of their change. All are -inf without counts.
