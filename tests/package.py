@@ -5,6 +5,7 @@ from pathlib import Path
 import kmle
 
 ROOT = Path(kmle.__file__).parent
+PROJECT = Path(__file__).parents[1]
 # Warnings are errors in what tests run as a process, too, but for the one that says there was no compiler.
 STRICTLY = ("-W", "error", "-W", "ignore:kmle's compiled kernels are missing:RuntimeWarning")
 

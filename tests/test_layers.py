@@ -14,6 +14,7 @@ LAYERS = [
     ["data"],
     ["engines"],
     ["queries"],
+    ["presentation"],
     ["mixture"],
     ["divergences"],
     ["problem"],

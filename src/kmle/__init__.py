@@ -48,6 +48,8 @@ __all__ = [
     "simplify",
 ]
 
+# Packages that users import from, beside those of `__all__`.
+_PACKAGES = ("images", "io", "plotting", "report", "selection")
 # Where each public name lives. Names and submodules are fetched when first asked for, so that `kmle --help` need not
 # load SciPy and scikit-learn.
 _MODULES = {
@@ -90,4 +92,4 @@ def _submodule(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_PACKAGES})

@@ -9,8 +9,9 @@ from rich.console import Console
 from cases import CASES, case_id
 from cli.drawing import run
 from kmle import Mixture
-from kmle.cli.sheets import mixture_table, number, widest_table
+from kmle.cli.sheets import mixture_table, widest_table
 from kmle.families.support import PositiveDefinite
+from kmle.presentation.cells import number
 
 
 def lines_of(table, width=80):

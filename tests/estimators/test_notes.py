@@ -45,6 +45,20 @@ def test_components_with_few_rows_are_named(kind):
         assert len(said(shares, "fewer than five rows")) == few
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other_columns", [0, 1])
+def test_a_spike_at_a_value_that_many_rows_share_is_noticed(kind, other_columns):
+    rng = np.random.default_rng(0)
+    amounts = np.where(rng.random(400) < 0.7, 0.0, rng.gamma(5.0, 1.0, 400))
+    X = np.column_stack([amounts, *rng.normal(size=(other_columns, 400))])
+    notes = said(kind(2, random_state=0).fit(X), "spike")
+    assert len(notes) == 1
+    assert notes[0].startswith("Component 0 is a spike at 0 in column 0, a value that many rows share")
+    # A narrow group without repeated values is none.
+    X[:, 0] = np.where(amounts == 0, 1e-4 * rng.normal(size=400), amounts)
+    assert said(kind(2, random_state=0).fit(X), "spike") == []
+
+
 def test_prescribed_weights_do_not_count_rows():
     X = with_outliers(3)
     model = KMLE(3, weights="uniform", random_state=0).fit(X)

@@ -6,7 +6,8 @@ import pytest
 from kmle import _kernels as kernels
 from kmle._kernels import COVARIANCE_MODELS, structured_natural
 from kmle.families import Gaussian
-from kmle.families.structured_gaussian import MODELS, _by_formulas, estimates_of_models
+from kmle.families.model_estimates import _by_formulas, estimates_of_models
+from kmle.families.structured_gaussian import MODELS
 from kmle.problem.problem import Problem
 
 pytestmark = pytest.mark.skipif(kernels.backend() != "compiled", reason="there is no compiled module")
@@ -54,14 +55,32 @@ def test_a_component_without_rows_takes_part_in_nothing():
 
 
 @pytest.mark.parametrize("structure", COVARIANCE_MODELS)
-def test_singular_covariances_are_left_to_the_formulas(structure):
+def test_a_component_of_one_row_is_left_to_the_formulas_unless_the_model_needs_no_more(structure):
+    """Where volume and shape are shared, what all components have together is enough."""
     counts, moments = statistics(3, 2, 2, seed=2)
     flat = np.zeros(3)
     moments[1, 0, 3:] = (moments[1, 0, :3, None] * moments[1, 0, None, :3])[np.triu_indices(3)]
     model = np.full(2, COVARIANCE_MODELS.index(structure), dtype=np.int32)
-    _, safe = structured_natural(model, counts, moments, None, flat, smallest=1e-9, rounding=1e-12)
-    assert safe.tolist() == [True, False]
+    natural, safe = structured_natural(model, counts, moments, None, flat, smallest=1e-9, rounding=1e-12)
+    enough = structure[0] == "E" and structure[1] != "V"
+    assert safe.tolist() == [True, enough]
+    if enough and structure != "EEV":  # whose axes are arbitrary there
+        expected = _by_formulas(structure, counts, moments, None, None)
+        np.testing.assert_allclose(natural, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
     assert np.isfinite(estimates_of_models(model, counts, moments, None, np.full(3, 0.1))).all()
+
+
+@pytest.mark.parametrize("structure", ["VEE", "VEI", "VEV", "EEV", "VII"])
+def test_rows_on_a_plane_are_enough_where_the_shape_is_shared(structure):
+    counts, moments = statistics(3, 2, 1, seed=4)
+    plane = np.outer([1.0, 2.0, 0.5], [1.0, 2.0, 0.5]) + np.outer([2.0, -1.0, 0.0], [2.0, -1.0, 0.0])
+    mean = moments[0, 0, :3]
+    moments[0, 0, 3:] = (np.outer(mean, mean) + plane)[np.triu_indices(3)]
+    model = np.array([COVARIANCE_MODELS.index(structure)], dtype=np.int32)
+    natural, safe = structured_natural(model, counts, moments, None, np.zeros(3), smallest=1e-9, rounding=1e-12)
+    assert safe.all()
+    expected = _by_formulas(structure, counts, moments, None, None)
+    np.testing.assert_allclose(natural, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("structure", COVARIANCE_MODELS)

@@ -189,6 +189,24 @@ def pace() -> Parts:
     return Parts(compiled.Pace, whole | numbers | {"limit": 1e9, "most_rounding": 1e9, "least": -1e9})
 
 
+def climb_setting() -> Parts:
+    numbers = dict.fromkeys(("prior_strength", "prior_top", "sum_log_carrier"), 0.0)
+    limits = {"smallest": 1e-9, "rounding": 1e-12, "score_error": 1e-3, "arrived": 1e-9, "recent": 4}
+    moment, largest = np.array([0.0, 0.0, 1.0, 0.0, 1.0]), np.ones(STATISTICS)
+    lines = {"prior_moment": moment, "largest": largest, "spread": np.zeros(D)}
+    return Parts(
+        compiled.ClimbSetting, lines | numbers | limits | {"delay": 1.5, "largest_factor": 0.99, "hard": False}
+    )
+
+
+def climb_state() -> Parts:
+    tables = {name: np.tile([0.0, 0.0, 1.0, 0.1, 1.0], (2 * K, 1)) for name in ("sums", "sums_before")}
+    counts = {name: np.ones((2, K)) for name in ("log_weights", "counts", "counts_before")}
+    lines = {"objective": np.full(2, -1e9), "streak": np.zeros(2), "models": np.array([0, 13], dtype=np.int32)}
+    natural = np.tile([0.0, 0.0, -0.5, 0.0, -0.5], (2 * K, 1))
+    return Parts(compiled.ClimbState, tables | counts | lines | {"natural": natural})
+
+
 def with_threads(**arguments: Any) -> dict[str, Any]:
     return {**arguments, "threads": 2}
 
@@ -258,6 +276,18 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
             packed().gaussian_steps,
             {"mixtures": mixtures(), "setting": step_setting(), "pace": pace(), "work": 0.0},
         ),
+        "PackedRows64.climb": (
+            packed().climb,
+            {
+                "setting": climb_setting(),
+                "state": climb_state(),
+                "history": np.zeros((2, 5)),
+                "made": np.zeros(2, np.int32),
+                "reached": np.zeros(2, np.uint8),
+            },
+        ),
+        "ClimbSetting": (compiled.ClimbSetting, climb_setting().arguments),
+        "ClimbState": (compiled.ClimbState, climb_state().arguments),
         "PackedRows64.log_likelihood": (packed().log_likelihood, {**model(), "centered": form()}),
         "PackedRows64.row_scores": (
             packed().row_scores,

@@ -48,6 +48,7 @@ MAY = {
     ("product_sums", "table.rows", "long"),
     ("gaussian_natural", "moments", "empty"),
     ("structured_natural", "before", "empty"),
+    *(("PackedRows64.climb", "history", what) for what in ("narrow", "broad")),
     # Only a pass knows how many rows and statistics there are, and only the drift how many spans.
     *(("Clusters", "labels", what) for what in ("short", "long", "empty")),
     *(("Clusters", "sums", what) for what in ("narrow", "broad")),
@@ -82,6 +83,7 @@ INDICES = {
     ("PanelsRows.row_scores", "labels"),
     ("PackedRows64.own_scores", "labels"),
     ("PanelsRows.soft_pass", "labels"),
+    ("PackedRows64.climb", "state.models"),
     ("spread_labels", "places"),
     ("product_sums", "members.places"),
     ("product_sums", "members.components"),

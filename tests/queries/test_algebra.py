@@ -1,6 +1,8 @@
 """Marginals, conditionals, combinations and affine maps against the chain rule, quadrature and draws."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -242,6 +244,17 @@ def test_names_stay_with_their_columns():
     assert mixture == mixture.with_columns(None)
 
 
+def test_known_values_may_be_a_table():
+    mixture = mixture_of("gaussian").with_columns(NAMES)
+    values = {"c": [0.0, 1.0, 2.0], "a": [1.0, 1.0, -1.0]}
+    expected = mixture.condition(values)
+    for table in (pd.DataFrame(values), pl.DataFrame(values)):
+        np.testing.assert_array_equal(mixture.condition(table).mean(), expected.mean())
+    assert repr(expected) == "3 conditional mixtures of b, d: 3 gaussian each"
+    with pytest.raises(IndexError, match="rows go from 0 to 2"):
+        expected[3]
+
+
 @pytest.mark.parametrize(
     ("ask", "sentence"),
     [
@@ -254,6 +267,17 @@ def test_names_stay_with_their_columns():
         (lambda m: m.with_columns(["a", "a", "b", "c"]), "4 different names"),
         (lambda m: m.condition({0: 1, 1: 1, 2: 1, 3: 1}), "leave at least one open"),
         (lambda m: m.condition({0: np.nan}), "missing"),
+        (lambda m: m.with_columns(NAMES).condition({"c": [0.0, np.nan]}), "row 1, column 'c' is missing"),
+        (lambda m: m.with_columns(NAMES).condition({"c": np.inf}), "column 'c' is infinite"),
+        (lambda m: m.condition([0.0]), "known is a list"),
+        (lambda m: m.component(0.5), "there is no component 0.5"),
+        (lambda m: m.cdf([[0.0, 0.0, np.nan, 0.0]]), "row 0 has a missing entry"),
+        (lambda m: m.expectation(lambda x: x, n_draws=0), "n_draws is 0"),
+        (lambda m: m.transform_affine(np.eye(4), [1.0, 2.0]), "offset has shape"),
+        (lambda m: m.transform_affine(np.full((1, 4), np.nan)), "finite"),
+        (lambda m: Mixture.combine(m), "a list of mixtures"),
+        (lambda m: m.confidence_regions("wide"), "level is 'wide'"),
+        (lambda m: m.condition({0: [0.0, 1.0]}).quantile(0.5), "need one open column"),
         (lambda m: m.condition({0: "tall"}), "must be numbers"),
         (lambda m: m.condition({0: [1, 2], 1: [1, 2, 3]}), "equally many"),
         (lambda m: m.component(3), "there is no component 3"),

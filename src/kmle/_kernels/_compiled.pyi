@@ -11,6 +11,39 @@ class Clusters:
         self, labels: NDArray[int32], sizes: NDArray[int64], counts: NDArray[float64], sums: NDArray[float64]
     ) -> None: ...
 
+class ClimbSetting:
+    def __init__(
+        self,
+        prior_moment: NDArray[float64],
+        largest: NDArray[float64],
+        spread: NDArray[float64],
+        prior_strength: float,
+        prior_top: float,
+        smallest: float,
+        rounding: float,
+        sum_log_carrier: float,
+        score_error: float,
+        arrived: float,
+        recent: int,
+        delay: float,
+        largest_factor: float,
+        hard: bool,
+    ) -> None: ...
+
+class ClimbState:
+    def __init__(
+        self,
+        models: NDArray[int32],
+        natural: NDArray[float64],
+        log_weights: NDArray[float64],
+        counts: NDArray[float64],
+        sums: NDArray[float64],
+        objective: NDArray[float64],
+        counts_before: NDArray[float64],
+        sums_before: NDArray[float64],
+        streak: NDArray[float64],
+    ) -> None: ...
+
 class RowScores:
     def __init__(
         self,
@@ -185,6 +218,14 @@ class PackedRows64:
     def gaussian_steps(
         self, mixtures: Mixtures, setting: StepSetting, pace: Pace, work: float
     ) -> tuple[int, float, int, list[float]]: ...
+    def climb(
+        self,
+        setting: ClimbSetting,
+        state: ClimbState,
+        history: NDArray[float64],
+        made: NDArray[int32],
+        reached: NDArray[uint8],
+    ) -> None: ...
     def log_likelihood(
         self, natural: NDArray[float64], bias: NDArray[float64], centered: CenteredForm | None
     ) -> tuple[float, float]: ...

@@ -133,7 +133,7 @@ class PackedRows:
             raise ValueError(f"labels must lie below {len(theta)}, got {clusters.labels.max()}.")
         form = self._form(centered, len(theta))
         changed = self.native.hard_pass(theta, b, self._given(clusters), margins, form)
-        self._count()
+        self.count()
         clusters.clear_empty()
         return int(changed)
 
@@ -167,7 +167,7 @@ class PackedRows:
         given = self._given(bounds), self._given(step)
         changed, scored, strayed = self.native.bounds_pass(theta, b, self._given(clusters), margins, *given)
         clusters.clear_empty()
-        self._count(0 if self.module is None else int(scored))
+        self.count(0 if self.module is None else int(scored))
         return int(changed), int(scored), int(strayed)
 
     def bounds_log_likelihood(
@@ -177,7 +177,7 @@ class PackedRows:
         theta, b = self.components(natural, bias)
         given = self._given(bounds), self._given(step)
         score, entropy = self.native.bounds_log_likelihood(theta, b, labels, *given)
-        self._count()
+        self.count()
         return float(score), float(entropy)
 
     def soft_pass(
@@ -214,7 +214,7 @@ class PackedRows:
         kept = k if n_responsibilities is None else min(n_responsibilities, k)
         form = self._form(centered, len(theta))
         self.native.soft_passes(theta, b, mixtures, kept, self._given(totals), scores, form)
-        self._count(passes=mixtures)
+        self.count(passes=mixtures)
         counts, sums = totals.counts.reshape(mixtures, k), totals.sums.reshape(mixtures, k, -1)
         none = ~np.isfinite(bias).any(axis=1)
         if none.any():
@@ -236,7 +236,7 @@ class PackedRows:
         if not np.isfinite(b).any():
             return -np.inf, 0.0
         score, entropy = self.native.log_likelihood(theta, b, self._form(centered, len(theta)))
-        self._count()
+        self.count()
         return float(score), float(entropy)
 
     def row_scores(
@@ -256,7 +256,7 @@ class PackedRows:
         out.check(self.n_rows, len(b))
         form = self._form(centered, len(theta))
         self.native.row_scores(theta, b, form, by_differences and form is not None, self._given(out))
-        self._count()
+        self.count()
 
     def label_rows(
         self, natural: ArrayLike, bias: ArrayLike, labels: NDArray[np.int32], centered: Centered | None = None
@@ -266,17 +266,17 @@ class PackedRows:
         if labels.shape != (self.n_rows,) or labels.dtype != np.int32 or not labels.flags.c_contiguous:
             raise ValueError(f"labels must be {self.n_rows} contiguous int32, got {labels.dtype} of {labels.shape}.")
         self.native.label_rows(theta, b, labels, self._form(centered, len(theta)))
-        self._count()
+        self.count()
 
     def own_scores(self, labels: ArrayLike, centered: Centered) -> Floats:
         """The weighted sums (k,) of the scores of rows with the components of their labels; -1 is none."""
         k = len(centered.mean)
         totals: Floats = np.zeros(k)
         self.native.own_scores(labels_for(self.n_rows, labels, k), self._form(centered, k), totals)
-        self._count()
+        self.count()
         return totals
 
-    def _count(self, scored: int = 0, passes: int = 1) -> None:
+    def count(self, scored: int = 0, passes: int = 1) -> None:
         """Adds what the latest passes did to the meter."""
         if self._meter is None:
             return

@@ -218,6 +218,12 @@ class Fit:
             f"{self.log_likelihood:.6g}, {ended} after {self.n_iter} iteration{'s' * (self.n_iter != 1)}>"
         )
 
+    def _repr_html_(self) -> str:
+        """The mixture and how it was reached, for notebooks."""
+        from ..presentation.notebook import fit_html  # only notebooks need it
+
+        return fit_html(self)
+
     @property
     def includes_penalty(self) -> bool:
         """Whether the objective includes the prior's penalty (it does when prior_strength is positive)."""

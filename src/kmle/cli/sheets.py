@@ -5,52 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from ..families import Categorical, Product
-from ..families.support import PositiveDefinite
+from ..presentation.cells import MOST_COLUMNS, MOST_COMPONENTS, component_cells, line_names, number, shown_components
 from .tables import counted
 from .terminal import printable
 
 if TYPE_CHECKING:
-    from ..families import ExponentialFamily
     from ..mixture import Mixture
     from ..numerics.arrays import Array
-
-# More components than this are cut to the heaviest, more columns to the first, longer lists to their beginning.
-MOST_COMPONENTS = 20
-MOST_COLUMNS = 10
-MOST_NUMBERS = 6
-
-Cells = dict[tuple[int, str], str]
-"""By line and heading."""
-
-
-def number(value: float, error: float | None = None) -> str:
-    """Four digits (all before the point, if there are not too many) and the standard error where there is one.
-
-    >>> number(2.03638, 0.0271), number(21402.6, 257.3)
-    ('2.036 ± 0.027', '21403 ± 257')
-    """
-    text = f"{value:.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
-    if error is None or not np.isfinite(error):
-        return text
-    return f"{text} ± {error:.0f}" if 99.5 <= error < 1e7 else f"{text} ± {error:.2g}"
-
-
-def numbers(values: Sequence[float] | Array) -> str:
-    """A short list of numbers, the rest counted.
-
-    >>> numbers([1.0, 2.5])
-    '1, 2.5'
-    """
-    shown = ", ".join(f"{value:.3g}" for value in values[:MOST_NUMBERS])
-    return shown if len(values) <= MOST_NUMBERS else f"{shown}, ... ({len(values)})"
 
 
 def widest_table(
@@ -69,10 +36,11 @@ def widest_table(
 
 def component_list(mixture: Mixture, columns: Sequence[str] | None, sizes: Sequence[float] | Array | None) -> Text:
     """The components in lines: weight and size, then the parameters of each column."""
-    names = _line_names(mixture.family, columns)
+    names = _printable_names(mixture, columns)
     lines = []
-    for j in _shown_components(mixture):
-        own = _component_cells(mixture, j, {})
+    members = mixture.members
+    for j in shown_components(mixture):
+        own = component_cells(members[j], j, {})
         rows = "" if sizes is None else f", {counted(round(float(sizes[j])), 'row')}"
         lines.append(f"{j}: weight {number(mixture.weights[j])}{rows}")
         for place, name in enumerate(names[:MOST_COLUMNS]):
@@ -89,10 +57,11 @@ def mixture_table(
     correlations: bool = True,
 ) -> Table:
     """Component, weight, size and the usual parameters, with standard errors (`.weights`, `.source`) where known."""
-    lines = _line_names(mixture.family, columns)
+    lines = _printable_names(mixture, columns)
     spread = {} if errors is None else errors.source
-    cells = [_component_cells(mixture, j, spread) for j in range(mixture.n_components)]
-    headings = list(dict.fromkeys(heading for own in cells for _, heading in own))
+    members = mixture.members
+    cells = {j: component_cells(members[j], j, spread) for j in shown_components(mixture)}
+    headings = list(dict.fromkeys(heading for own in cells.values() for _, heading in own))
     headings = [heading for heading in headings if correlations or heading != "correlation"]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("#", justify="right")
@@ -105,7 +74,7 @@ def mixture_table(
         # Correlations are a triangle: each stands under the column it is with.
         side: Literal["left", "right"] = "left" if heading == "correlation" else "right"
         table.add_column(heading.replace("_", " "), justify=side, overflow="fold")
-    for j in _shown_components(mixture):
+    for j in cells:
         weight = number(mixture.weights[j], None if errors is None else errors.weights[j])
         first = [str(j), weight, *([] if sizes is None else [f"{sizes[j]:.0f}"])]
         for line, name in enumerate(lines[:MOST_COLUMNS]):
@@ -122,84 +91,14 @@ def mixture_table(
 def left_out(mixture: Mixture) -> str | None:
     """What the table does not show."""
     gone = mixture.n_components - MOST_COMPONENTS
-    wide = len(_line_names(mixture.family, None)) > MOST_COLUMNS
+    wide = len(line_names(mixture.family, None)) > MOST_COLUMNS
     parts = [f"{gone} components of lower weight" if gone > 0 else "", "further columns" if wide else ""]
     left = " and ".join(filter(None, parts))
     return f"The table omits {left}; --json prints everything." if left else None
 
 
-def _shown_components(mixture: Mixture) -> list[int]:
-    heaviest = np.argsort(-mixture.weights, kind="stable")[:MOST_COMPONENTS]
-    return sorted(int(j) for j in heaviest)
-
-
-def _line_names(family: ExponentialFamily, columns: Sequence[str] | None) -> list[str]:
-    """The lines of a component: its columns, or the rows of its matrix."""
-    width = family.n_features or 1
-    if isinstance(family.support, PositiveDefinite):
-        return [f"row {row}" for row in range(round(np.sqrt(width)))]
-    names = [f"x{place}" for place in range(width)] if columns is None else columns
-    return [printable(name) for name in names]
-
-
-def _component_cells(mixture: Mixture, j: int, errors: Mapping[str, Array]) -> Cells:
-    family = mixture.family
-    source = {name: value[j] for name, value in mixture.source.items()}
-    spread = {name: value[j] for name, value in errors.items()}
-    if not isinstance(family, Product):
-        return _block_cells(family, source, spread, 0)
-    cells: Cells = {}
-    start = 0
-    for block, own, width in zip(family.block_names, family.families, family.widths, strict=True):
-        names = [(f"{block}_{name}", name) for name in own.parameters]
-        part = {name: source[long] for long, name in names}
-        part_spread = {name: spread[long] for long, name in names if long in spread}
-        cells |= _block_cells(own, part, part_spread, start)
-        start += width
-    return cells
-
-
-def _block_cells(family: ExponentialFamily, source: dict[str, Any], spread: dict[str, Any], start: int) -> Cells:
-    cells: Cells = {}
-    for name, value in source.items():
-        cells |= {
-            (start + line, heading): text
-            for (line, heading), text in _parameter_cells(family, name, np.asarray(value), spread.get(name)).items()
-        }
-    return cells
-
-
-def _parameter_cells(family: ExponentialFamily, name: str, value: Array, error: Any) -> Cells:
-    """One parameter of one component, line by line."""
-    width = family.n_features or 1
-    if value.ndim == 2 and name == "covariance":
-        return _covariance_cells(value, error)
-    if value.ndim == 2:
-        return {(row, name): numbers(value[row]) for row in range(len(value))}
-    if isinstance(family, Categorical):
-        levels = np.broadcast_to(np.asarray(family.n_categories, dtype=int), width)
-        stops = np.cumsum(levels)[:-1]
-        return {(line, name): numbers(part) for line, part in enumerate(np.split(value, stops))}
-    if value.shape == (width,):
-        flat = [None] * width if error is None else np.ravel(error)
-        return {(line, name): number(value[line], flat[line]) for line in range(width)}
-    if value.size == 1:
-        return {(0, name): number(value.item(), None if error is None else np.ravel(error)[0])}
-    return {(0, name): numbers(value.ravel())}
-
-
-def _covariance_cells(covariance: Array, error: Any) -> Cells:
-    """Standard deviations and, for a few columns, their correlations."""
-    variance = np.diag(covariance)
-    deviation = np.sqrt(variance)
-    # The error of a square root is that of its square, divided by twice the root.
-    spread = [None] * len(deviation) if error is None else np.diag(np.atleast_2d(error)) / (2 * deviation)
-    cells = {(line, "std. dev."): number(deviation[line], spread[line]) for line in range(len(deviation))}
-    if len(deviation) <= MOST_NUMBERS:
-        correlation = covariance / np.outer(deviation, deviation)
-        for line in range(1, len(deviation)):
-            cells[line, "correlation"] = " ".join(f"{round(value, 2) + 0.0:5.2f}" for value in correlation[line, :line])
-    return cells
+def _printable_names(mixture: Mixture, columns: Sequence[str] | None) -> list[str]:
+    return [printable(name) for name in line_names(mixture.family, columns)]
 
 
 def plain(source: Mapping[str, Array]) -> dict[str, Any]:

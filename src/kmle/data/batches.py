@@ -1,5 +1,7 @@
 """Data that comes in batches: what counts as such, and how it is read once more."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,7 +56,7 @@ class Chunk:
         return checksum(self.X, self.weights)
 
     @property
-    def weighty(self) -> "Chunk":
+    def weighty(self) -> Chunk:
         """Without rows of no weight or without any entry, which have no part in learning."""
         seen: Any = slice(None) if self.weights is None or self.weights.all() else self.weights > 0
         if not self.sparse and not isinstance(entries := with_entries(self.X), slice):

@@ -1,5 +1,7 @@
 """Values that are known to lie in an interval: censored, grouped or rounded."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -48,7 +50,7 @@ class Intervals:
         _refuse(same, "has two bounds that are the same infinity", low, high)
 
     @classmethod
-    def from_events(cls, times: ArrayLike, events: ArrayLike) -> "Intervals":
+    def from_events(cls, times: ArrayLike, events: ArrayLike) -> Intervals:
         """Makes intervals from survival times and what happened then.
 
         Parameters
@@ -96,7 +98,7 @@ class Intervals:
     def __len__(self) -> int:
         return len(self.lower)
 
-    def __getitem__(self, rows: Any) -> "Intervals":
+    def __getitem__(self, rows: Any) -> Intervals:
         """Some rows; scikit-learn's cross-validation indexes with (rows, ...)."""
         if isinstance(rows, tuple):
             rows = rows[0]

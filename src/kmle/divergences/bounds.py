@@ -1,5 +1,7 @@
 """Bounds on the divergence of mixtures that always hold, and a close approximation that is none."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Divergences as means over samples, with their standard errors."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

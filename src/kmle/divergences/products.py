@@ -1,5 +1,7 @@
 """Integrals of products of densities, in closed form, and the divergence made of them."""
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.special import logsumexp
 

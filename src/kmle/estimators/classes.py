@@ -1,5 +1,7 @@
 """What labels and groups add to an estimator: classes, and predictions that use what is known of rows."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -4,43 +4,41 @@ With one component per class it is discriminant analysis (see `discriminant`), w
 (Hastie and Tibshirani 1996; MclustDA, Fraley and Raftery 2002).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_is_fitted
 
-from ..families.validation import check_sample_weight
 from ..mixture import Mixture
 from ..mixture.densities import of_rows
 from ..numerics.arrays import Array
 from ..numerics.special import log_sum_exp
-from .arguments import threads_of, weights_of
-from .by_criterion import first_of, learn_by_bic, sizes_of
+from .arguments import threads_of
+from .by_criterion import n_statistics
 from .discriminant import discriminant
 from .family_candidates import Families
-from .plan import Plan
+from .plugged_in import PluggedIn, is_number
 from .tables import names_in, table_of
 
-MOST_COMPONENTS = 5
 
-
-class MixtureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MixtureClassifier(ClassifierMixin, PluggedIn):  # type: ignore[misc]
     """Classification by a mixture per class.
 
     Parameters
     ----------
     n_components : int, "auto" or several numbers, default="auto"
         The number of components of each class. "auto" tries 1 to 5, no more than there are rows to estimate their
-        parameters, and keeps, class by class, the lowest BIC. With 1
-        all classes are estimated together, so that they share what the family shares: "gaussian-eee" is linear,
-        "gaussian" quadratic discriminant analysis.
+        parameters, and keeps, class by class, the lowest BIC. With 1 all classes are estimated together, so that they
+        share what the family shares: "gaussian-eee" is linear, "gaussian" quadratic discriminant analysis.
     family : str, ExponentialFamily or several of them, default="gaussian"
-        The exponential family. Of several, such as all the models "gaussian-eii" to "gaussian-vvv", BIC chooses: for
-        each class, or with one component per class for all of them.
+        The exponential family. Of several BIC chooses: for each class, or with one component per class for all of
+        them. "gaussians" stands for all covariance models, "gaussian-eii" to "gaussian-vvv".
     priors : None, "uniform" or array (n_classes,), default=None
         The probabilities of the classes, in the order of `classes_`; None takes their shares in the data.
     reject : float or None, default=None
@@ -64,6 +62,8 @@ class MixtureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Their probabilities.
     mixtures_ : list of Mixture
         The mixture of each class.
+    notes_ : list of str
+        Reasons to doubt the fit.
 
     Examples
     --------
@@ -72,6 +72,8 @@ class MixtureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.predict([[0.0], [7.0]])
     array(['low', 'high'], dtype='<U4')
     """
+
+    _most_components = 5
 
     def __init__(
         self,
@@ -113,47 +115,48 @@ class MixtureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         self._check_reject()
-        if y is None:
-            raise ValueError(
-                "MixtureClassifier requires y to be passed, but the target y is None: give a class per row"
-            )
-        table = table_of(self, X, first_of(self.family), reset=True)
+        self._check_target(y, "class")
+        table = self._new_table(X)
         targets = _check_y(y, multi_output=False, y_numeric=False, estimator=self)
         check_classification_targets(targets)
-        if len(targets) != table.shape[0]:
-            raise ValueError(f"X has {table.shape[0]} rows but y has {len(targets)}: give one class per row")
-        weights = check_sample_weight(weights_of(sample_weight, len(targets)), len(targets))
+        self._check_lengths(table.shape[0], targets, "class")
+        weights = self._row_weights(sample_weight, len(targets))
         if weights is not None and not weights.all():
             used = weights > 0
             table, targets, weights = table[used], targets[used], weights[used]
+        self._check_support(table)
         self.classes_, labels = np.unique(targets, return_inverse=True)
         counts = np.bincount(labels, weights)
         self.priors_ = self._priors(counts / counts.sum())
-        self.mixtures_ = self._mixtures(table, labels, weights)
+        if self._sizes(table.shape) == [1]:
+            self._fit_together(table, labels, weights)
+        else:
+            self._fit_one_by_one(table, labels, weights)
         return self
 
-    def _mixtures(self, table: Array, labels: NDArray[np.intp], weights: Array | None) -> list[Mixture]:
-        columns = names_in(self)
-        plan = Plan(
-            1,
-            prior_strength=self.prior_strength,
-            resolution=self.resolution,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )
-        if self.n_components == 1:
-            together = discriminant(table, labels, self.family, plan, weights, columns)
-            return [together.component(label) for label in range(len(self.classes_))]
-        mixtures = []
+    def _fit_together(self, table: Array, labels: NDArray[np.intp], weights: Array | None) -> None:
+        """One component per class."""
+        together = discriminant(table, labels, self.family, self._plan(), weights, names_in(self))
+        self.mixtures_ = [together.component(label) for label in range(len(self.classes_))]
+        needed = 0 if together.family.joint else n_statistics(together.family, table.shape[1])
+        self.notes_ = [
+            f"class {name} has {count} rows for {needed} parameters: its probabilities are not reliable; "
+            "a family with fewer parameters, such as 'gaussian-eee', needs fewer rows"
+            for name, count in zip(self.classes_, np.bincount(labels), strict=True)
+            if count < needed
+        ]
+
+    def _fit_one_by_one(self, table: Array, labels: NDArray[np.intp], weights: Array | None) -> None:
+        """A mixture per class, each with the number of components that BIC prefers."""
+        self.mixtures_, self.notes_ = [], []
         for label, name in enumerate(self.classes_):
             own = labels == label
-            share = None if weights is None else weights[own]
             try:
-                sizes = sizes_of(self.n_components, MOST_COMPONENTS, self.family, table[own].shape)
-                mixtures.append(learn_by_bic(table[own], self.family, sizes, plan, share, columns).mixture)
+                fit = self._learned(table[own], None if weights is None else weights[own], names_in(self))
             except ValueError as error:
                 raise ValueError(f"class {name}: {error}") from None
-        return mixtures
+            self.mixtures_.append(fit.mixture)
+            self.notes_ += [f"class {name}: {note}" for note in fit.notes]
 
     def _priors(self, shares: Array) -> Array:
         if self.priors is None:
@@ -162,13 +165,16 @@ class MixtureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.priors != "uniform":
                 raise ValueError(f"priors is {self.priors!r}: it must be None, 'uniform' or {len(shares)} numbers")
             return np.full(len(shares), 1 / len(shares))
-        priors = np.asarray(self.priors, dtype=float)
+        try:
+            priors = np.asarray(self.priors, dtype=float)
+        except (TypeError, ValueError):
+            priors = np.array(np.nan)
         if priors.shape != shares.shape or not np.all(priors >= 0) or not abs(priors.sum() - 1) < 1e-6:
             raise ValueError(f"priors must be {len(shares)} numbers, one per class, that sum to one")
         return priors / priors.sum()
 
     def _check_reject(self) -> None:
-        if self.reject is not None and not 0 <= self.reject <= 1:
+        if self.reject is not None and not (is_number(self.reject) and 0 <= self.reject <= 1):
             raise ValueError(f"reject is {self.reject!r}: it must be None or a probability from 0 to 1")
 
     # Prediction -------------------------------------------------------------------------------------------------------
@@ -256,8 +262,3 @@ class MixtureClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The log-densities.
         """
         return log_sum_exp(self._log_joint(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = first_of(self.family).sparse
-        return tags

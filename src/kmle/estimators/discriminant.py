@@ -61,6 +61,6 @@ def labelled_estimate(
         before, reached = reached, problem.complete_objective(parameters, statistics)
         if reached - before <= GAIN:
             break
-    mixture = problem.to_mixture(parameters)
+    mixture = problem.to_mixture(parameters).with_columns(columns)
     total = float(statistics.counts.sum())
     return mixture, Criteria(reached, reached, mixture.n_parameters, total).bic

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +12,7 @@ from ..algorithms.state import ITERATION_LIMIT
 from ..families import ComponentFamilies, ExponentialFamily, resolve
 from ..families.component_lists import with_components
 from ..families.measures import check_comparable
+from ..families.parameterless import Parameterless
 from ..families.registry import FamilyLike
 from ..families.structured_gaussian import MODELS, structured
 from ..families.validation import issparse
@@ -74,12 +76,17 @@ def families_of(families: Families | None, X: ArrayLike) -> dict[str, Exponentia
     """The families asked for, or the usual ones for data like this, each under a name of its own."""
     if families is None:
         families = usual_families(X)
-    listed = [families] if isinstance(families, str | ExponentialFamily) else list(families)
+    one = isinstance(families, str | ExponentialFamily) or not isinstance(families, Iterable)
+    listed: list[Any] = [families] if one else list(families)  # type: ignore[arg-type]
     listed = [each for family in listed for each in expanded(family, X)]
     if not listed:
         raise ValueError("families is empty: name at least one, or omit it to compare the usual ones")
     resolved = [resolve(family) for family in listed]
     for place, family in enumerate(resolved):
+        if isinstance(family, Parameterless):
+            raise ValueError(
+                f"{family.name} has no parameters: name it as a component beside others, as in 'gaussian,{family.name}'"
+            )
         if family in resolved[:place]:
             raise ValueError(f"families names {family.name} twice: name each once")
     check_comparable(resolved, complete=False)

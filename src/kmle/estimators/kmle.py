@@ -1,5 +1,7 @@
 """`KMLE`, the hard clusterer."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -13,7 +15,8 @@ from ..families.registry import FamilyLike
 from ..families.validation import check_weights
 from ..mixture import Mixture
 from .arguments import weights_of
-from .base import MixtureEstimator, without_noise
+from .base import MixtureEstimator
+from .fitted import without_noise
 from .online import OnlineFit, first_batches, learn_once, opened
 from .plan import HARD, Plan
 from .prepare import check_rows
@@ -89,6 +92,9 @@ class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The component of each row, -1 for noise.
     weights_ : array (k,)
         The weights of the components.
+    means_, covariances_, precisions_ : arrays (k, d), (k, d, d), (k, d, d)
+        Means and covariances of the components, and inverse covariances of Gaussians; attributes only where the family
+        has them.
     result_ : Fit
         Likelihoods, criteria, `starts`, `engine`, `removed`, `stop_reason` and more.
     classes_ : array

@@ -1,5 +1,7 @@
 """`ExponentialFamilyMixture`, the density model."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -84,6 +86,9 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
         The component of each row, -1 for noise.
     weights_ : array (k,)
         The weights of the components.
+    means_, covariances_, precisions_ : arrays (k, d), (k, d, d), (k, d, d)
+        Means and covariances of the components, and inverse covariances of Gaussians; attributes only where the family
+        has them.
     result_ : Fit
         Likelihoods, criteria, `starts`, `engine`, `removed`, `stop_reason` and more.
     classes_ : array

@@ -12,7 +12,8 @@ from ..algorithms.loop import finish
 from ..algorithms.soft_em import PLAIN
 from ..algorithms.state import TOLERANCE_REACHED, HalfStep, Run
 from ..data.table import Rows
-from ..families.structured_gaussian import narrow_natural, structure_of, structured
+from ..families.model_estimates import narrow_natural
+from ..families.structured_gaussian import structure_of, structured
 from ..problem.problem import Parameters
 from ..search.models import ModelFit, search_models
 from ..selection.candidates import Candidate, best_of

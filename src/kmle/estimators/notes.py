@@ -24,6 +24,8 @@ FEWEST_ROWS = 5.0
 FEW_AGREE = 1 / 24
 # Standard deviations of up to so many steps of the data are as narrow as its resolution.
 NARROW_STEPS = 0.41
+# A component this many times narrower than its column is a spike if most of its rows hold one value.
+SPIKE, MOST = 0.02, 0.5
 # More columns than this are counted rather than named.
 NAMED = 4
 # Counts that vary this many times as much as Poisson distributions allow are not Poisson, if so many rows say so.
@@ -119,7 +121,7 @@ def few_agree(starts: Starts) -> Iterator[str]:
 
 def overfit_notes(fit: Fit, problem: LearningProblem) -> tuple[str, ...]:
     """What the data says against the components."""
-    return (*few_rows(fit), *narrow_components(fit), *overdispersion(fit, problem))
+    return (*few_rows(fit), *narrow_components(fit), *repeated_values(fit, problem), *overdispersion(fit, problem))
 
 
 def few_rows(fit: Fit) -> Iterator[str]:
@@ -147,6 +149,37 @@ def narrow_components(fit: Fit) -> Iterator[str]:
     if len(narrow):
         verb = "is" if len(narrow) == 1 else "are"
         yield f"{_named(narrow)} {verb} as narrow as the resolution of the data, which may only reflect rounding."
+
+
+def repeated_values(fit: Fit, problem: LearningProblem) -> Iterator[str]:
+    """Gaussian components that hold one repeated value of a column, such as the zeros of amounts."""
+    deviations = _deviations(fit)
+    if deviations is None or fit.mixture.n_components == 1:
+        return
+    means, weights = fit.mixture.source["mean"], fit.mixture.weights[:, None]
+    center = (weights * means).sum(axis=0)
+    overall = np.sqrt((weights * (deviations**2 + (means - center) ** 2)).sum(axis=0))
+    for component, column in np.argwhere(deviations < SPIKE * overall):
+        value = _shared_value(problem, column, means[component, column], 3 * deviations[component, column])
+        if value is not None:
+            yield (
+                f"Component {component} is a spike at {value:.6g} in column {column}, a value that many rows share: "
+                "its likelihood cannot be compared with that of a density; fit such rows apart."
+            )
+
+
+def _shared_value(problem: LearningProblem, column: int, center: float, radius: float) -> float | None:
+    """The value that most of the sampled rows near the center hold in a column, if there is one."""
+    sample: Any = problem.sample
+    X, weights = sample.rows.filled().X, sample.rows.weights
+    if not isinstance(X, np.ndarray):
+        return None
+    near = abs(X[:, column] - center) <= radius
+    shares = np.ones(len(X)) if weights is None else weights
+    values, places = np.unique(X[near, column], return_inverse=True)
+    counts = np.bincount(places, shares[near])
+    common = len(values) > 0 and counts.max() > max(MOST * counts.sum(), 1.5)
+    return float(values[counts.argmax()]) if common else None
 
 
 def _deviations(fit: Fit) -> Array | None:

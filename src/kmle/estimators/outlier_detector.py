@@ -1,29 +1,28 @@
 """`MixtureOutlierDetector`: rows that a mixture finds improbable."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..families.validation import check_sample_weight
 from ..mixture import Mixture
 from ..mixture.densities import of_rows
 from ..numerics.arrays import Array
-from .arguments import entropy_of, threads_of, weights_of
-from .by_criterion import first_of, learn_by_bic, sizes_of
+from .arguments import entropy_of, threads_of
 from .family_candidates import Families
-from .plan import Plan
+from .plugged_in import PluggedIn, is_number
 from .tables import names_in, table_of
 
-MOST_COMPONENTS = 10
 # The probability of rows beyond the threshold under the mixture itself, and the draws by which it is found.
 AUTO_TAIL, AUTO_DRAWS = 1e-2, 100_000
 
 
-class MixtureOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
     """Detection of outliers by the density of a mixture.
 
     Parameters
@@ -32,7 +31,7 @@ class MixtureOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         The number of components. "auto" tries 1 to 10, no more than there are rows to estimate their parameters, and
         keeps the lowest BIC.
     family : str, ExponentialFamily or several of them, default="gaussian"
-        The exponential family; of several, BIC chooses.
+        The exponential family; of several BIC chooses. "gaussians" stands for all covariance models.
     contamination : "auto" or float, default="auto"
         The share of outliers in the data, at most 0.5. "auto" takes rows as outliers that are less probable than all
         but one in a hundred draws of the mixture.
@@ -97,18 +96,9 @@ class MixtureOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         share = self._share()
-        table = table_of(self, X, first_of(self.family), reset=True)
-        n_rows = table.shape[0]
-        weights = check_sample_weight(weights_of(sample_weight, n_rows), n_rows)
-        plan = Plan(
-            1,
-            prior_strength=self.prior_strength,
-            resolution=self.resolution,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )
-        sizes = sizes_of(self.n_components, MOST_COMPONENTS, self.family, table.shape)
-        fit = learn_by_bic(table, self.family, sizes, plan, weights, names_in(self))
+        table = self._new_table(X)
+        weights = self._row_weights(sample_weight, table.shape[0])
+        fit = self._learned(table, weights, names_in(self))
         self.mixture_: Mixture = fit.mixture
         self.notes_ = list(fit.notes)
         self.offset_ = (
@@ -117,15 +107,13 @@ class MixtureOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _share(self) -> float | None:
-        if isinstance(self.contamination, str):
-            if self.contamination != "auto":
-                raise ValueError(f"contamination is {self.contamination!r}: it must be 'auto' or a number up to 0.5")
+        """The share of outliers; None where the mixture says what they are."""
+        share = self.contamination
+        if isinstance(share, str) and share == "auto":
             return None
-        if not 0 < self.contamination <= 0.5:
-            raise ValueError(
-                f"contamination is {self.contamination!r}: it must be 'auto' or a number above 0, up to 0.5"
-            )
-        return float(self.contamination)
+        if not is_number(share) or not 0 < float(share) <= 0.5:
+            raise ValueError(f"contamination is {share!r}: it must be 'auto' or a number above 0, up to 0.5")
+        return float(share)
 
     def _drawn_offset(self) -> float:
         seed = np.random.default_rng(entropy_of(self.random_state))
@@ -198,11 +186,6 @@ class MixtureOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             The labels.
         """
         return self.fit(X, sample_weight=sample_weight).predict(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = first_of(self.family).sparse
-        return tags
 
 
 def _weighted_quantile(scores: Array, weights: Array | None, share: float) -> float:

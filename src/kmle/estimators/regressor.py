@@ -4,28 +4,25 @@ Gaussian mixture regression (Ghahramani and Jordan 1994; Cohn, Ghahramani and Jo
 and the conditional mixture of the targets given the features.
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_y, check_is_fitted
 
-from ..families.validation import check_sample_weight
 from ..mixture import Mixture
 from ..mixture.conditional import ConditionalMixtures
 from ..numerics.arrays import Array
-from .arguments import weights_of
-from .by_criterion import first_of, learn_by_bic, sizes_of
 from .family_candidates import Families
-from .plan import Plan
+from .plugged_in import PluggedIn
 from .tables import names_in, table_of
 
-MOST_COMPONENTS = 10
 
-
-class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class MixtureRegressor(RegressorMixin, PluggedIn):  # type: ignore[misc]
     """Regression by a mixture of features and targets.
 
     Parameters
@@ -34,7 +31,8 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         The number of components. "auto" tries 1 to 10, no more than there are rows to estimate their parameters, and
         keeps the lowest BIC. One Gaussian component is linear regression.
     family : str, ExponentialFamily or several of them, default="gaussian"
-        The exponential family of the features followed by the targets: full Gaussians, or a `Product` of families.
+        The exponential family of the features followed by the targets: full Gaussians, or a `Product` of families. Of
+        several BIC chooses; "gaussians" stands for all covariance models.
     prior_strength : float, default=1e-3
         Pseudo-observations at the mean of the data in every component.
     resolution : "auto", None, float or array, default="auto"
@@ -47,7 +45,7 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     mixture_ : Mixture
-        The mixture of the features followed by the targets.
+        The mixture of the features followed by the targets, with the names of the columns of tables.
     n_outputs_ : int
         The number of targets.
     notes_ : list of str
@@ -84,7 +82,7 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array (n, d)
-            The features.
+            The features; some may be missing (NaN) where the family allows it.
         y : array (n,) or (n, m)
             The targets.
         sample_weight : array (n,), default=None
@@ -94,39 +92,39 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None: give one target per row")
-        table = table_of(self, X, first_of(self.family), reset=True)
-        targets = np.asarray(_check_y(y, multi_output=True, y_numeric=True, estimator=self), dtype=float)
-        if len(targets) != len(table):
-            raise ValueError(f"X has {len(table)} rows but y has {len(targets)}: give one target per row")
+        self._check_target(y, "target")
+        table = self._new_table(X)
+        targets = self._targets(y)
+        self._check_lengths(len(table), targets, "target")
         self._single = targets.ndim == 1
         joint = np.column_stack([table, targets])
         self.n_outputs_ = joint.shape[1] - table.shape[1]
-        weights = check_sample_weight(weights_of(sample_weight, len(joint)), len(joint))
-        plan = Plan(
-            1,
-            prior_strength=self.prior_strength,
-            resolution=self.resolution,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )
-        sizes = sizes_of(self.n_components, MOST_COMPONENTS, self.family, joint.shape)
-        fit = learn_by_bic(joint, self.family, sizes, plan, weights, self._columns())
+        weights = self._row_weights(sample_weight, len(joint))
+        fit = self._learned(joint, weights, self._columns(y))
         self.mixture_: Mixture = fit.mixture
         self.notes_ = list(fit.notes)
         return self
 
-    def _columns(self) -> list[str] | None:
-        """The names of features and targets; targets are called y where that is free."""
+    def _targets(self, y: Any) -> Array:
+        try:
+            return np.asarray(_check_y(y, multi_output=True, y_numeric=True, estimator=self), dtype=float)
+        except ValueError as error:
+            if not str(error).startswith("could not convert"):
+                raise
+            raise ValueError(f"y holds text ({error}): give numbers, or use MixtureClassifier for classes") from None
+
+    def _columns(self, y: Any) -> list[str] | None:
+        """The names of features and targets; targets have their own where these are free, and are called y if not."""
         features = names_in(self)
         if features is None:
             return None
-        stem = next(name for name in ("y", "target", "_target") if name not in features)
-        return [
-            *features,
-            *([stem] if self.n_outputs_ == 1 else [f"{stem}_{place}" for place in range(self.n_outputs_)]),
-        ]
+        own: Any = getattr(y, "columns", None)
+        names: list[Any] = [getattr(y, "name", None)] if own is None else list(own)
+        if len({*features, *names}) == len(features) + self.n_outputs_ and all(isinstance(name, str) for name in names):
+            return [*features, *names]
+        stem = next(name for name in ("y", "target", "_target", "__target") if name not in features)
+        places = [""] if self.n_outputs_ == 1 else [f"_{place}" for place in range(self.n_outputs_)]
+        return [*features, *(stem + place for place in places)]
 
     def condition(self, X: ArrayLike) -> ConditionalMixtures:
         """Returns the distributions of the targets given features.
@@ -134,15 +132,14 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array (n, d)
-            The features.
+            The features, all of them known.
 
         Returns
         -------
         ConditionalMixtures
             One mixture per row, with means, standard deviations, quantiles, densities and draws of all rows at once.
         """
-        check_is_fitted(self, "mixture_")
-        table = table_of(self, X, self.mixture_.family, reset=False)
+        table = self._fitted_table(X)
         return self.mixture_._conditioned(list(range(table.shape[1])), table)
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -151,7 +148,7 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array (n, d)
-            The features.
+            The features; rows with missing ones (NaN) are predicted from the others where the family allows it.
         return_std : bool, default=False
             Whether to return the standard deviations of the targets too.
 
@@ -160,11 +157,11 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         array (n,) or (n, m), or two of them
             E[y | x], and with `return_std` the standard deviations.
         """
-        conditional = self.condition(X)
+        table = self._fitted_table(X)
         if return_std:
-            mean, std = conditional.mean_and_std()
-            return self._shaped(mean), self._shaped(std)
-        return self._shaped(conditional.mean())
+            both = self._by_known(self.mixture_, table, lambda given: np.stack(given.mean_and_std(), axis=1))
+            return self._shaped(both[:, 0]), self._shaped(both[:, 1])
+        return self._shaped(self._by_known(self.mixture_, table, ConditionalMixtures.mean))
 
     def predict_quantile(self, X: ArrayLike, probability: ArrayLike) -> Array:
         """Returns quantiles of the target given features.
@@ -172,7 +169,7 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array (n, d)
-            The features.
+            The features; rows with missing ones (NaN) are predicted from the others where the family allows it.
         probability : float or array (q,)
             Probabilities between zero and one.
 
@@ -181,21 +178,43 @@ class MixtureRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         array (n,) or (n, q)
             The quantiles; of several targets (n, m) or (n, m, q), of each by itself.
         """
-        if self.n_outputs_ == 1:
-            return self.condition(X).quantile(probability)
-        table = table_of(self, X, self.mixture_.family, reset=False)
+        table = self._fitted_table(X)
         width = table.shape[1]
-        parts = []
-        for place in range(self.n_outputs_):
-            part = self.mixture_.marginal([*range(width), width + place])
-            parts.append(part._conditioned(list(range(width)), table).quantile(probability))
-        return np.stack(parts, axis=1)
+        each = [self.mixture_]
+        if self.n_outputs_ > 1:
+            each = [self.mixture_.marginal([*range(width), width + place]) for place in range(self.n_outputs_)]
+        parts = [self._by_known(mixture, table, lambda given: given.quantile(probability)) for mixture in each]
+        return parts[0] if self._single else np.stack(parts, axis=1)
+
+    def _fitted_table(self, X: ArrayLike) -> Array:
+        check_is_fitted(self, "mixture_")
+        return table_of(self, X, self.mixture_.family, reset=False)
+
+    def _by_known(self, mixture: Mixture, table: Array, ask: Callable[[ConditionalMixtures], Array]) -> Array:
+        """What the conditional mixtures of all rows say; rows that lack the same features are asked together."""
+        width = table.shape[1]
+        missing = np.isnan(table)
+        if not missing.any() or not mixture.family.takes_missing:
+            return ask(mixture._conditioned(list(range(width)), table))
+        patterns, place = np.unique(missing, axis=0, return_inverse=True)
+        found: Any = None
+        for index, pattern in enumerate(patterns):
+            rows = np.flatnonzero(place.ravel() == index)
+            known = np.flatnonzero(~pattern).tolist()
+            if not known:
+                raise ValueError(f"row {rows[0]} has no features: drop it, as there is nothing to predict from")
+            part = mixture.marginal([*known, *range(width, mixture.family.n_features or width)])
+            own = ask(part._conditioned(list(range(len(known))), table[rows][:, known]))
+            found = np.empty((len(table), *own.shape[1:])) if found is None else found
+            found[rows] = own
+        return np.asarray(found)
 
     def _shaped(self, values: Array) -> Array:
         return values[:, 0] if self._single else values
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags

@@ -1,5 +1,7 @@
 """`select`: which family, and how many components."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any

@@ -1,5 +1,7 @@
 """`check_family`: the identities that hold for every exponential family, tried on one family."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -9,6 +9,8 @@ formula is vectorised over all leading axes. A distribution of the family has lo
 theta being its natural parameter, and eta = E[t(x)] = grad F(theta) its moment parameter.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -153,11 +155,11 @@ class FamilyContract(ABC):
         """The distributions moved by `offset` (..., d); the leading axes of both broadcast."""
         return natural
 
-    def sparse_log_carrier(self, X: "csr_array") -> Array:
+    def sparse_log_carrier(self, X: csr_array) -> Array:
         """k(x) of sparse rows, from the entries that are stored; zero unless a family says otherwise."""
         return np.zeros(X.shape[0])
 
-    def smallest_spread(self, resolution: "Resolution", center: Array | None) -> Array | None:
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array | None:
         """How narrow a component may be in each column (d,), for `centered_rows(X, center)`; None without a scale."""
         return None
 
@@ -218,11 +220,11 @@ class FamilyContract(ABC):
         """The order in which components (k, D) are handed back: a stable sort by weight, unless places matter."""
         return np.argsort(-log_weights, kind="stable")
 
-    def for_components(self, natural: Array) -> "tuple[FamilyContract, Array]":
+    def for_components(self, natural: Array) -> tuple[FamilyContract, Array]:
         """The family of a mixture of these components (k, D), and their natural parameters in it."""
         return self, natural
 
-    def from_components(self, other: "FamilyContract", natural: Array) -> Array:
+    def from_components(self, other: FamilyContract, natural: Array) -> Array:
         """Natural parameters (k, D) in this family of components of another one: the inverse of `for_components`."""
         return natural
 

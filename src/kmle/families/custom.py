@@ -3,6 +3,8 @@
 The gradient of F may be given as a fourth one, which makes estimates faster.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product

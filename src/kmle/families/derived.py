@@ -3,6 +3,8 @@
 Natural and moment parameters are (..., D) arrays. `divergences` and `expectations` hold the rest of what is derived.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Self, final
 

@@ -4,6 +4,8 @@ Banerjee et al. 2005 (Bregman divergences and exponential families), Nielsen and
 (Chernoff information).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import final
 

@@ -1,5 +1,7 @@
 """Expectations by quadrature, for families of one column."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import final
 

@@ -4,6 +4,8 @@ A family may replace the defaults: they measure rows from zero and hold t(x) its
 moments; narrow columns keep a wide t(x) from being held for all rows.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
@@ -33,9 +35,7 @@ class Layout(FamilyContract):
 
     # Centring -------------------------------------------------------------------------------------------------------
 
-    def data_center(
-        self, X: Array, weights: Array | None = None, summary: "ColumnSummary | None" = None
-    ) -> Array | None:
+    def data_center(self, X: Array, weights: Array | None = None, summary: ColumnSummary | None = None) -> Array | None:
         """The point from which t(x) is best measured so that second moments keep their digits; None if none is.
 
         `summary` is that of the columns of X, where it is known.
@@ -86,7 +86,7 @@ class Layout(FamilyContract):
         """
         return None
 
-    def centered_form(self, natural: Array) -> "Centered | None":
+    def centered_form(self, natural: Array) -> Centered | None:
         """Distributions (k, D) by mean and factor of the precision, for scores without squares of the kernels' columns.
 
         Scores are <t(x), theta> - F(theta), and x the first of the kernels' columns and of t(x); None where there is no
@@ -101,8 +101,8 @@ class Layout(FamilyContract):
         before: Array,
         weights_before: Array,
         factors: Array,
-        setting: "StepSetting",
-    ) -> "MixtureStep | None":
+        setting: StepSetting,
+    ) -> MixtureStep | None:
         """A step of S mixtures with counts (S, k) and sums (S, k, D) in one call; None to use the other formulas.
 
         The points beyond lie by `factors` (S,) of the change from `before` and `weights_before` beyond the estimates.

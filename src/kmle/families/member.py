@@ -1,5 +1,7 @@
 """Distributions of a family as values."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 class Member:
     """One or several distributions of a family, as a value: natural (k, D)."""
 
-    family: "ExponentialFamily"
+    family: ExponentialFamily
     natural: Array
 
     @property

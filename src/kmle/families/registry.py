@@ -1,5 +1,7 @@
 """Families by their short names: the one place where a new family is listed."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from difflib import get_close_matches

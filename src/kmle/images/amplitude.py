@@ -1,5 +1,7 @@
 """Grey images by the amplitude of their pixels: Rayleigh, gamma and Weibull mixtures, as for ultrasound."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

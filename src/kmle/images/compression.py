@@ -1,5 +1,7 @@
 """The image as a model file: how small, and how like the image."""
 
+from __future__ import annotations
+
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Lines and letters on images: ellipses of components, boundaries, the contact sheet."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Images as arrays: reading files of any kind, and writing them."""
 
+from __future__ import annotations
+
 import struct
 import warnings
 import zlib
@@ -67,7 +69,7 @@ class ImageData:
         return f"Image of {self.width} x {self.height} pixels, {'grey' if self.channels == 1 else 'colour'}"
 
 
-def as_image(image: "ImageData | str | Path | ArrayLike") -> ImageData:
+def as_image(image: ImageData | str | Path | ArrayLike) -> ImageData:
     """The image itself, that of a file, or that of an array (uint8, or numbers from 0 to 1)."""
     if isinstance(image, ImageData):
         return image

@@ -1,5 +1,7 @@
 """`ImageMixture`: an image as a mixture of Gaussians over position and colour."""
 
+from __future__ import annotations
+
 import zipfile
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,7 +72,7 @@ class ImageMixture:
         tol: float = TOLERANCE,
         random_state: Any = 0,
         n_jobs: int | None = None,
-    ) -> "ImageMixture":
+    ) -> ImageMixture:
         """Fits a mixture to an image.
 
         Parameters
@@ -265,7 +267,7 @@ class ImageMixture:
         return Path(path).stat().st_size
 
     @staticmethod
-    def load(path: str | Path) -> "ImageMixture":
+    def load(path: str | Path) -> ImageMixture:
         """Reads the model from a file that `save` wrote, as full Gaussians for any family.
 
         Parameters

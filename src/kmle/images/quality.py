@@ -1,5 +1,7 @@
 """How like two images are: PSNR and SSIM."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter

@@ -1,5 +1,7 @@
 """Images made from a model: segmentation, samples, reconstruction, the Voronoi diagram, mean patches."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

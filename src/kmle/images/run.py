@@ -1,5 +1,7 @@
 """Everything for one image, written to a folder: what a command calls."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """Superpixels: an image cut into many small connected pieces of nearly one colour."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Errors and intervals of a fit by learning it again on resampled rows; no row is ever copied, only counted."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,5 +1,7 @@
 """All that is worth knowing about a mixture on given rows, in one value that reads well."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Distribution functions of univariate mixtures, for fitted estimators too."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """How well a mixture of one column fits: what its distribution function makes of the data."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

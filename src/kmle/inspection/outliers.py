@@ -1,5 +1,7 @@
 """Rows a mixture finds improbable."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

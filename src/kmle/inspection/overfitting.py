@@ -1,5 +1,7 @@
 """Whether a mixture has more components than its rows support: then components that look well separated say little."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

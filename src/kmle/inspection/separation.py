@@ -1,5 +1,7 @@
 """How well components are told apart: in general, by divergences, and on given rows, by posteriors."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,6 +4,8 @@ The data's own curve is the product-limit estimate of Kaplan and Meier (1958) wi
 log(-log S), or, where values are censored on the left or in intervals, the self-consistent one of Turnbull (1976).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -6,6 +6,8 @@ complete information minus the covariance of the complete scores given the rows 
 outer products of the rows' scores, which is never negative. Errors of the usual parameters follow by the delta method.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Which family suits a table, told by what its columns hold."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

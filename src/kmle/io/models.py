@@ -1,5 +1,7 @@
 """Model files: a mixture as JSON with the columns it was learned from. Reading one never executes anything."""
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Mapping, Sequence

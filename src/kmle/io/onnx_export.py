@@ -3,6 +3,8 @@
 Gaussians are scored by whitened differences to the means, families of independent columns by their own formulas.
 """
 
+from __future__ import annotations
+
 from os import PathLike
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """`read_table`: numbers from a file of any of the formats, ready for a fit."""
 
+from __future__ import annotations
+
 import gzip
 import io
 import zlib

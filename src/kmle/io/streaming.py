@@ -1,5 +1,7 @@
 """`open_stream`: a table in a file larger than memory, read batch after batch as often as it takes."""
 
+from __future__ import annotations
+
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing

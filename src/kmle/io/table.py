@@ -1,5 +1,7 @@
 """A table read from a file: rows of numbers, the names of their columns, perhaps weights."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -34,7 +36,7 @@ class Table:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def parts(self) -> Iterator["Table"]:
+    def parts(self) -> Iterator[Table]:
         """The table in parts that fit in memory: itself."""
         yield self
 

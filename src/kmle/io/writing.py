@@ -1,5 +1,7 @@
 """`write_table`, `write_batches`: named columns to a file whose extension says the format."""
 
+from __future__ import annotations
+
 import gzip
 import io
 import os

@@ -1,5 +1,7 @@
 """Other mixtures made of one: marginals, conditionals, components, combinations, affine maps, SciPy distributions."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from ..families.member import Member
     from .mixture import Mixture
 
+# Columns and their values: a mapping, or a table of pandas or Polars.
+Known = Mapping[Column, ArrayLike] | Any
 GAUSSIANS = (Gaussian, DiagonalGaussian, SphericalGaussian, FixedCovarianceGaussian)
 
 
@@ -80,8 +84,8 @@ class Algebra(Densities):
             A mixture of one component; `to_scipy` makes a SciPy distribution of it.
         """
         k = len(self.weights)
-        if not -k <= index < k:
-            raise ValueError(f"there is no component {index}: the indices go from 0 to {k - 1}")
+        if not isinstance(index, int | np.integer) or not -k <= index < k:
+            raise ValueError(f"there is no component {index!r}: the indices go from 0 to {k - 1}")
         own = self.members[index]
         return self._made(own.family, np.ones(1), own.natural, self.columns)
 
@@ -109,13 +113,14 @@ class Algebra(Densities):
         family, natural = marginal(self.family, self.natural, places)
         return self._made(family, self.weights, natural, self._names(places, family))
 
-    def condition(self, known: Mapping[Column, ArrayLike]) -> "Mixture | ConditionalMixtures":
+    def condition(self, known: Known) -> Mixture | ConditionalMixtures:
         """Returns the mixture of the other columns given values of some.
 
         Parameters
         ----------
-        known : mapping of columns, by index or name, to values
-            A number for each column, or an array (n,) for each: one value per row.
+        known : mapping of columns, by index or name, to values; or a table
+            A number for each column, or an array (n,) for each: one value per row. A table has the known columns by
+            name.
 
         Returns
         -------
@@ -138,14 +143,19 @@ class Algebra(Densities):
             raise ValueError(f"the density at the known values{row} is zero: there is nothing to condition on")
         return found[0] if single else found
 
-    def _known(self, known: Mapping[Column, ArrayLike]) -> tuple[list[int], Array, bool]:
+    def _known(self, known: Known) -> tuple[list[int], Array, bool]:
         """Columns in ascending order, their values (n, q), and whether each is a single number."""
         width = self.family.n_features or 1
-        given = column_places(list(known), self.columns, width)
+        columns = list(known) if isinstance(known, Mapping) else list(getattr(known, "columns", ()))
+        if not columns and not isinstance(known, Mapping):
+            raise ValueError(
+                f"known is a {type(known).__name__}: give columns and their values, such as {{0: 1.5}}, or a table"
+            )
+        given = column_places(columns, self.columns, width)
         if len(given) == width:
             raise ValueError("all columns are known: leave at least one open")
         try:
-            arrays = [np.asarray(value, dtype=float) for value in known.values()]
+            arrays = [np.asarray(known[column], dtype=float) for column in columns]
             table = np.stack(np.broadcast_arrays(*arrays), axis=-1)
         except (TypeError, ValueError):
             raise ValueError("the known values must be numbers, one or equally many for each column") from None
@@ -158,20 +168,19 @@ class Algebra(Densities):
         """The mixtures given values (n, q) of these columns, in ascending order, whose density is not looked at."""
         missing = np.argwhere(np.isnan(values))
         if len(missing):
-            row, column = missing[0]
-            raise ValueError(
-                f"row {row}, column {places[column]} is missing (NaN): condition on columns that are known"
-            )
+            row, place = missing[0]
+            column = places[place] if self.columns is None else repr(self.columns[places[place]])
+            raise ValueError(f"row {row}, column {column} is missing (NaN): condition on columns that are known")
         family, natural = marginal(self.family, self.natural, places)
         given: Any = self._made(family, self.weights, natural, self._names(places, family))
         rows = marginal_rows(self.family, places, values)
-        family.check(rows)
+        family.check(rows, None if given.columns is None else list(given.columns))
         components = conditional(self.family, self.natural, places, values)
         rest = self._names(other_places(places, self.family.n_features or 1), components.family)
         return ConditionalMixtures(given, rows, values, components, rest)
 
     @classmethod
-    def combine(cls, mixtures: Sequence["Mixture"], weights: ArrayLike | None = None) -> "Mixture":
+    def combine(cls, mixtures: Sequence[Mixture], weights: ArrayLike | None = None) -> Mixture:
         """Returns the mixture of mixtures; their families may differ where these have the same base measure.
 
         Parameters
@@ -193,6 +202,8 @@ class Algebra(Densities):
         >>> Mixture.combine([one, two], [0.25, 0.75])
         Mixture of 2 poisson: weights=[0.25 0.75], rate=[[1.0], [5.0]]
         """
+        if not isinstance(mixtures, list | tuple) or not all(isinstance(each, Algebra) for each in mixtures):
+            raise ValueError("combine needs a list of mixtures, such as [one, two]")
         if not mixtures:
             raise ValueError("there are no mixtures to combine: give at least one")
         shares = np.full(len(mixtures), 1 / len(mixtures)) if weights is None else np.asarray(weights, dtype=float)
@@ -228,6 +239,10 @@ class Algebra(Densities):
         table = np.atleast_2d(np.asarray(matrix, dtype=float))
         if table.ndim != 2 or table.shape[1] != self.family.n_features:
             raise ValueError(f"matrix has shape {np.shape(matrix)}: it needs {self.family.n_features} columns")
+        if not np.isfinite(table).all() or not np.isfinite(offset).all():
+            raise ValueError("matrix and offset must be finite numbers")
+        if np.shape(offset) not in ((), (1,), (len(table),)):
+            raise ValueError(f"offset has shape {np.shape(offset)}: it must be a number, or one per row of matrix")
         if np.linalg.matrix_rank(table) < len(table):
             raise ValueError("the rows of matrix depend on each other: the image would have no density")
         mean = moments.means(self.family, self.natural) @ table.T + np.broadcast_to(

@@ -1,5 +1,7 @@
 """One conditional mixture per row: the distribution of some columns given the others."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 BLOCK_NUMBERS = 1 << 18
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConditionalMixtures:
     """The mixtures of the other columns given the known values of n rows, one mixture per row.
 
@@ -37,7 +39,7 @@ class ConditionalMixtures:
            [1. ]])
     """
 
-    given: "Mixture"
+    given: Mixture
     """The mixture of the known columns."""
     rows: Array
     """The known values, as rows of `given`."""
@@ -51,10 +53,14 @@ class ConditionalMixtures:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, row: int) -> "Mixture":
+    def __repr__(self) -> str:
+        names = "" if self.columns is None else f" of {', '.join(self.columns)}"
+        return f"{len(self)} conditional mixtures{names}: {self.given.n_components} {self.components.family.name} each"
+
+    def __getitem__(self, row: int) -> Mixture:
         """The mixture of one row."""
-        if not -len(self) <= row < len(self):
-            raise IndexError(f"there is no row {row}: there are {len(self)}")
+        if not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
+            raise IndexError(f"there is no row {row!r}: the rows go from 0 to {len(self) - 1}")
         at = slice(row % len(self), row % len(self) + 1)
         weights = self.given.posterior(self.rows[at])[0]
         natural = self.components.natural(self.values[at])[0]

@@ -3,6 +3,8 @@
 Rows are scored block by block: beside the outcome little memory is needed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, TypeVar
 

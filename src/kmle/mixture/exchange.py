@@ -1,5 +1,7 @@
 """Mixtures to and from other libraries and files: SciPy, scikit-learn, model files."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +26,7 @@ class Exchange(Algebra):
             """See `Mixture`."""
 
         @staticmethod
-        def from_json(text: str) -> "Mixture":
+        def from_json(text: str) -> Mixture:
             """See `Mixture`."""
 
     # SciPy ------------------------------------------------------------------------------------------------------------
@@ -51,7 +53,7 @@ class Exchange(Algebra):
         return twins.to_scipy(self.family, self.natural[0])
 
     @classmethod
-    def from_scipy(cls, distributions: Any, weights: ArrayLike | None = None) -> "Mixture":
+    def from_scipy(cls, distributions: Any, weights: ArrayLike | None = None) -> Mixture:
         """Makes a mixture of frozen distributions of `scipy.stats`.
 
         Parameters
@@ -90,7 +92,7 @@ class Exchange(Algebra):
         return scikit_learn.sklearn_from_parameters(self.family, self.weights, self.natural)
 
     @classmethod
-    def from_sklearn(cls, model: Any) -> "Mixture":
+    def from_sklearn(cls, model: Any) -> Mixture:
         """Makes a mixture of a fitted estimator of scikit-learn.
 
         Parameters
@@ -118,6 +120,8 @@ class Exchange(Algebra):
             The file; the commands of the terminal read it too.
         """
         where = Path(path)
+        if not where.parent.is_dir():
+            raise FileNotFoundError(f"{where} cannot be written: there is no folder {where.parent}")
         text = self.to_json() + "\n"
         part = where.with_name(f".{where.name}.{os.getpid()}.part")
         try:
@@ -127,7 +131,7 @@ class Exchange(Algebra):
             part.unlink(missing_ok=True)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Mixture":
+    def load(cls, path: str | os.PathLike[str]) -> Mixture:
         """Reads a model file, as `save` and `kmle fit --out` write it; nothing in it is executed.
 
         Parameters

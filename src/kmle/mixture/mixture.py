@@ -1,5 +1,7 @@
 """A mixture as an immutable value: a family, weights and natural parameters."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -71,7 +73,7 @@ class Mixture(Queries):
             object.__setattr__(self, "columns", _checked_names(self.columns, family.n_features))
 
     @staticmethod
-    def from_source(family: str | ExponentialFamily, weights: ArrayLike, **source: ArrayLike) -> "Mixture":
+    def from_source(family: str | ExponentialFamily, weights: ArrayLike, **source: ArrayLike) -> Mixture:
         """Makes a mixture from the usual parameters, without a fit.
 
         Parameters
@@ -92,7 +94,7 @@ class Mixture(Queries):
         return Mixture(members.family, np.asarray(weights, dtype=float), members.natural)
 
     @staticmethod
-    def from_members(weights: ArrayLike, members: Sequence[Member]) -> "Mixture":
+    def from_members(weights: ArrayLike, members: Sequence[Member]) -> Mixture:
         """Makes a mixture of distributions that may be of different families, without a fit.
 
         Parameters
@@ -179,6 +181,12 @@ class Mixture(Queries):
             ]
         return f"Mixture of {self.n_components} {self.family.name}: " + ", ".join(" ".join(p.split()) for p in parts)
 
+    def _repr_html_(self) -> str:
+        """The components in a table beside a plot, for notebooks."""
+        from ..presentation.notebook import mixture_html  # only notebooks need it
+
+        return mixture_html(self)
+
     # Samples ----------------------------------------------------------------------------------------------------------
 
     def sample(self, n: int, random_state: Any = None) -> Array:
@@ -236,7 +244,7 @@ class Mixture(Queries):
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @staticmethod
-    def from_dict(content: Mapping[str, Any]) -> "Mixture":
+    def from_dict(content: Mapping[str, Any]) -> Mixture:
         """Reads the output of `to_dict`; other content is a ValueError that names the problem."""
         family, weights, natural = parameters_from_dict(content)
         try:
@@ -251,7 +259,7 @@ class Mixture(Queries):
         return mixture.with_columns(columns_from_dict(content, mixture.family.n_features))
 
     @staticmethod
-    def from_json(text: str) -> "Mixture":
+    def from_json(text: str) -> Mixture:
         """Reads the output of `to_json`; it never executes anything."""
         return Mixture.from_dict(parsed_json(text))
 

@@ -1,5 +1,7 @@
 """Questions to a mixture as a joint distribution: moments, distribution functions, quantiles, modes and regions."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +75,8 @@ class Queries(Exchange):
         >>> float(Mixture.from_source("exponential", [1.0], rate=[2.0]).expectation(lambda x: x[:, 0] ** 2).round(6))
         0.5
         """
+        if n_draws < 1:
+            raise ValueError(f"n_draws is {n_draws}: at least one row must be drawn")
         rng = np.random.default_rng(random_state)
         exact = not isinstance(self.family, ComponentFamilies) and self._on_a_line
         total: Any = 0.0
@@ -111,6 +115,10 @@ class Queries(Exchange):
         rows = as_rows(self.family, X).astype(float, copy=False)
         if rows.shape[1] != self.family.n_features:
             raise ValueError(f"the mixture has {self.family.n_features} columns, X has {rows.shape[1]}")
+        if np.isnan(rows).any():
+            raise ValueError(
+                f"row {int(np.argwhere(np.isnan(rows))[0, 0])} has a missing entry (NaN): use marginal first"
+            )
         return joint_cdf(self.family, self.natural, rows) @ self.weights
 
     def quantile(self, probability: ArrayLike) -> Array:

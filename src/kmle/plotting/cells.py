@@ -1,5 +1,7 @@
 """`plot_cells`: which component each point of the plane belongs to."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +35,8 @@ def plot_cells(
     columns: Columns = None,
     xlim: Limits | None = None,
     ylim: Limits | None = None,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """Plots the cells of two columns: where in the plane each component is the most probable.
 
     These are the weighted Bregman Voronoi cells. For a mixture of more columns, they are the cells of the marginal of
@@ -141,7 +143,7 @@ def scores(mixture: Mixture, points: Array) -> Array:
     return family.sufficient_statistic(points) @ natural.T - family.log_normalizer(natural) + log_weights
 
 
-def _draw_cells(ax: "Axes", mixture: Mixture, limits: list[Limits], logarithmic: list[bool]) -> None:
+def _draw_cells(ax: Axes, mixture: Mixture, limits: list[Limits], logarithmic: list[bool]) -> None:
     from matplotlib.colors import ListedColormap, to_rgb
 
     k = mixture.n_components

@@ -1,5 +1,7 @@
 """`plot_fit`: data and mixture in one plot, of the kind that suits the data."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,9 +33,9 @@ def plot_fit(
     X: ArrayLike,
     *,
     columns: Columns = None,
-    ax: "Axes | NDArray[np.object_] | None" = None,
+    ax: Axes | NDArray[np.object_] | None = None,
     max_points: int = 5000,
-) -> "Axes | NDArray[np.object_]":
+) -> Axes | NDArray[np.object_]:
     """Plots the rows and the mixture together.
 
     One column is a histogram with densities, two columns are points by label with ellipses or contours, more columns
@@ -93,11 +95,11 @@ def plot_of(subject: Subject) -> str:
     return {1: "column", 2: "plane"}.get(count, "pairs")
 
 
-def _draw_column(ax: "Axes", subject: Subject, max_points: int) -> None:
+def _draw_column(ax: Axes, subject: Subject, max_points: int) -> None:
     _one_column(ax, subject, subject.columns[0], max_points)
 
 
-def _one_column(ax: "Axes", subject: Subject, column: int, max_points: int) -> None:
+def _one_column(ax: Axes, subject: Subject, column: int, max_points: int) -> None:
     mixture, name = subject.mixture, subject.names[column]
     alone = marginal(mixture, [column])
     shown = total = subject.rows.shape[0]
@@ -112,7 +114,7 @@ def _one_column(ax: "Axes", subject: Subject, column: int, max_points: int) -> N
     component_legend(ax, mixture, *([] if alone is None or mixture.n_components == 1 else mixture_mark()))
 
 
-def _draw_plane(ax: "Axes", subject: Subject, max_points: int) -> None:
+def _draw_plane(ax: Axes, subject: Subject, max_points: int) -> None:
     mixture = subject.mixture
     rows = subject.sampled(max_points)
     pair = marginal(mixture, subject.columns)
@@ -122,7 +124,7 @@ def _draw_plane(ax: "Axes", subject: Subject, max_points: int) -> None:
     _close(ax, subject, len(points))
 
 
-def _draw_rose(ax: "Axes", subject: Subject, max_points: int) -> None:
+def _draw_rose(ax: Axes, subject: Subject, max_points: int) -> None:
     alone = marginal(subject.mixture, subject.columns)
     assert alone is not None
     rows = dense(subject.rows, subject.columns)
@@ -132,29 +134,29 @@ def _draw_rose(ax: "Axes", subject: Subject, max_points: int) -> None:
     component_legend(ax, subject.mixture, *(mixture_mark() if subject.mixture.n_components > 1 else []))
 
 
-def _draw_sphere(ax: "Axes", subject: Subject, max_points: int) -> None:
+def _draw_sphere(ax: Axes, subject: Subject, max_points: int) -> None:
     rows = dense(subject.sampled(max_points), subject.columns)
     draw_sphere(ax, subject.mixture, rows, subject.mixture.predict(rows))
     _close(ax, subject, len(rows), f"{subject.names[0]} in the middle, {subject.names[2]} upwards")
 
 
-def _draw_triangle(ax: "Axes", subject: Subject, max_points: int) -> None:
+def _draw_triangle(ax: Axes, subject: Subject, max_points: int) -> None:
     rows = dense(subject.sampled(max_points), subject.columns)
     draw_triangle(ax, subject.mixture, rows, subject.mixture.predict(rows), subject.chosen_names)
     _close(ax, subject, len(rows))
 
 
-def _draw_proportion(ax: "Axes", subject: Subject, max_points: int) -> None:
+def _draw_proportion(ax: Axes, subject: Subject, max_points: int) -> None:
     _one_column(ax, subject, 0, max_points)
 
 
-def _draw_matrices(ax: "Axes", subject: Subject, max_points: int) -> None:
+def _draw_matrices(ax: Axes, subject: Subject, max_points: int) -> None:
     rows = dense(subject.sampled(min(max_points, MOST_MATRICES)), subject.columns)
     draw_matrices(ax, rows, subject.mixture.predict(rows), subject.mixture.n_components)
     _close(ax, subject, len(rows), "bold: the mean of each label")
 
 
-def _draw_profile(ax: "Axes", subject: Subject, max_points: int) -> None:
+def _draw_profile(ax: Axes, subject: Subject, max_points: int) -> None:
     bars = not isinstance(subject.mixture.family, Bernoulli) or len(subject.columns) <= FEW_BINARY
     total = subject.rows.shape[0]
     if draw_profile(ax, subject.mixture, profile_of(subject), bars):
@@ -162,7 +164,7 @@ def _draw_profile(ax: "Axes", subject: Subject, max_points: int) -> None:
     title(ax, heading(subject.mixture), row_note(total, total))
 
 
-def _close(ax: "Axes", subject: Subject, shown: int, *notes: str) -> None:
+def _close(ax: Axes, subject: Subject, shown: int, *notes: str) -> None:
     title(ax, heading(subject.mixture), row_note(shown, subject.rows.shape[0], *notes))
     component_legend(ax, subject.mixture)
 

@@ -1,5 +1,7 @@
 """`plot_posterior`: how certain the labels are."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +25,7 @@ GRID = 800
 NAMED_FROM = 0.04
 
 
-def plot_posterior(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, max_points: int = 4000) -> "Axes":
+def plot_posterior(model: Model, X: ArrayLike, ax: Axes | None = None, *, max_points: int = 4000) -> Axes:
     """Plots the posterior probabilities of the components, stacked.
 
     One column is plotted along its values. Otherwise rows are sorted by label and certainty, so ragged edges show
@@ -72,7 +74,7 @@ def plot_posterior(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, max_
     return axes
 
 
-def _draw_along(ax: "Axes", subject: Subject) -> None:
+def _draw_along(ax: Axes, subject: Subject) -> None:
     """Responsibilities over the values of the one column, and the data as a rug."""
     mixture = subject.mixture
     (support,) = column_supports(mixture)
@@ -95,7 +97,7 @@ def _draw_along(ax: "Axes", subject: Subject) -> None:
     ax.set(xlim=(edges[0], edges[-1]), xlabel=subject.names[0])
 
 
-def _draw_rows(ax: "Axes", posterior: Array) -> None:
+def _draw_rows(ax: Axes, posterior: Array) -> None:
     labels = posterior.argmax(axis=1)
     order = np.lexsort((-posterior.max(axis=1), labels))
     counts = np.bincount(labels, minlength=posterior.shape[1])
@@ -111,5 +113,5 @@ def _draw_rows(ax: "Axes", posterior: Array) -> None:
     ax.xaxis.set_tick_params(labelsize=SMALL)
 
 
-def _stack(ax: "Axes", x: Array, posterior: Array) -> None:
+def _stack(ax: Axes, x: Array, posterior: Array) -> None:
     ax.stackplot(x, posterior.T, colors=colours(posterior.shape[1]), alpha=0.85, linewidth=0)

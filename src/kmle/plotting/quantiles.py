@@ -1,5 +1,7 @@
 """`plot_qq`: whether one column has the mixture's quantiles."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 MOST_QUANTILES = 1000
 
 
-def plot_qq(model: Model, X: ArrayLike, ax: "Axes | None" = None, *, columns: Columns = None) -> "Axes":
+def plot_qq(model: Model, X: ArrayLike, ax: Axes | None = None, *, columns: Columns = None) -> Axes:
     """Plots the quantiles of one column against those of the mixture; points on the diagonal fit.
 
     Parameters

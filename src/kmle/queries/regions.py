@@ -57,8 +57,8 @@ def ellipsoids(mean: Array, covariance: Array, level: float) -> list[Ellipsoid]:
 
 def check_level(level: float) -> None:
     """Refuses anything but a probability between zero and one."""
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: it must be between 0 and 1")
+    if isinstance(level, str) or not 0 < level < 1:
+        raise ValueError(f"level is {level!r}: it must be a number between 0 and 1")
 
 
 def line_nodes(family: ExponentialFamily, natural: Array) -> Array:

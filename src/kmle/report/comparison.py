@@ -1,5 +1,7 @@
 """`write_comparison`: new data against a model, as a page."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

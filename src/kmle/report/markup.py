@@ -5,17 +5,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..presentation.markup import element, text
+
+__all__ = ["TIMES", "badge", "details", "element", "folded", "label", "script_data", "table", "text"]
+
 LONG_NAME = 40
 TIMES = "\N{MULTIPLICATION SIGN}"
-
-
-def text(value: object) -> str:
-    """Anything as text of an element or of an attribute.
-
-    >>> text("a<b")
-    'a&lt;b'
-    """
-    return html.escape(str(value), quote=True)
 
 
 def label(value: object) -> str:
@@ -38,12 +33,6 @@ def script_data(content: Any) -> str:
     for character in "<>&":
         written = written.replace(character, f"\\u{ord(character):04x}")
     return written
-
-
-def element(tag: str, *content: str, **attributes: str) -> str:
-    """<tag attributes>content</tag>; content is markup already, attributes are escaped (class_ is class)."""
-    written = "".join(f' {name.rstrip("_").replace("_", "-")}="{text(value)}"' for name, value in attributes.items())
-    return f"<{tag}{written}>{''.join(content)}</{tag}>"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, above: str = "") -> str:

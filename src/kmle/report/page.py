@@ -1,5 +1,7 @@
 """`write_report`: a fit as a page, put together from its parts."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

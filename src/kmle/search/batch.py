@@ -85,9 +85,9 @@ class Learner:
 
     def expected(self, natural: Array, log_weights: Array) -> Batch:
         """The mixtures with what a pass over the rows finds."""
-        return self._seen(natural, log_weights, *self._terms(natural, log_weights))
+        return self._seen(natural, log_weights, *self.terms(natural, log_weights))
 
-    def _terms(self, natural: Array, log_weights: Array) -> tuple[Array, Array, Array]:
+    def terms(self, natural: Array, log_weights: Array) -> tuple[Array, Array, Array]:
         """What a pass with mixtures needs: `bias`, `penalty` and `size` of a MixtureStep."""
         problem = self.problem
         shape = log_weights.shape
@@ -209,7 +209,7 @@ class Learner:
                 moved -= moved.max(axis=1, keepdims=True)
                 weights[ahead] = moved - np.log(np.exp(moved).sum(axis=1, keepdims=True))
             beyond = self.problem.confined(beyond, natural, weights)
-        return MixtureStep(natural, log_weights, beyond, weights, *self._terms(beyond, weights))
+        return MixtureStep(natural, log_weights, beyond, weights, *self.terms(beyond, weights))
 
     def run(self, batch: Batch, steps: int, later: int = 0, limit: float = np.inf, least: float = -np.inf) -> Batch:
         """The mixtures after at most so many steps, or until so much work is done.

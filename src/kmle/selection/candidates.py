@@ -1,5 +1,7 @@
 """The outcome of a selection, as a value: every candidate, the best one, a table and a plot."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -75,7 +77,7 @@ class Selection:
         """What to know before trusting the winner: k at the edge of the range, fits that fell short."""
         return tuple(notes_on(self))
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self) -> DataFrame:
         """One row a candidate, in order; needs pandas."""
         try:
             import pandas as pd
@@ -84,7 +86,7 @@ class Selection:
         frame = pd.DataFrame([_record(candidate) for candidate in self.candidates])
         return frame.astype({"n_components": "Int64", "n_parameters": "Int64"})
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, ax: Axes | None = None) -> Axes:
         """The criterion against the number of components, a line for each family; needs matplotlib."""
         from .plots import plot_selection
 
@@ -94,6 +96,12 @@ class Selection:
         return "\n".join([*self.lines, self.sentence, *self.notes])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The best candidates in a table beside a plot, for notebooks."""
+        from ..presentation.notebook import selection_html  # only notebooks need it
+
+        return selection_html(self)
 
     @property
     def models(self) -> dict[str, str]:

@@ -15,6 +15,8 @@ The bound is for single draws at the rows themselves. `init="k-mle++"` keeps the
 seeds 5 % towards the mean; it does no worse in practice, but no constant is proven for it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

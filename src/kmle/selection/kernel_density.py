@@ -1,5 +1,7 @@
 """Kernel density estimates as mixtures: one component per row."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

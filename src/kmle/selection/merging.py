@@ -1,5 +1,7 @@
 """Merge paths from rows and from fits, and learning again at chosen numbers of components."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any

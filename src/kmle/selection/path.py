@@ -1,5 +1,7 @@
 """The merge path: the best likelihood of k components for every k, from one set of statistics and no data."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

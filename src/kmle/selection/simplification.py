@@ -1,5 +1,7 @@
 """Simpler mixtures near a given one: components that say much the same are put into one."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Any

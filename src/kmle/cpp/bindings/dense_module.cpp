@@ -76,6 +76,7 @@ void define_packed(nb::module_& module) {
     define_boxes(module, doubles, singles);
     define_bounds(module, doubles, singles);
     define_gaussian(module, doubles, singles);
+    define_climbs(module, doubles, singles);
 }
 
 }  // namespace kmle

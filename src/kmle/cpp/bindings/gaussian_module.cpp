@@ -97,26 +97,10 @@ void log_normalizer(const Matrix<const double>& natural, std::size_t d, const Ve
     require(d <= n_statistics, "columns must not be more than natural has.");
     require_shape("natural", natural, {natural.shape(0), n_statistics_of(d)});
     require_shape("values", out, {natural.shape(0)});
-    const double log_two_pi = std::log(2.0 * 3.14159265358979323846);
     std::vector<double> matrix(d * d), solved(d);
-    double* a = matrix.data();
-    for (std::size_t m = 0; m < natural.shape(0); ++m) {
-        const double *linear = natural.data() + m * n_statistics, *packed = linear + d;
-        for (std::size_t i = 0; i < d; ++i)
-            for (std::size_t j = i; j < d; ++j, ++packed) a[j * d + i] = i == j ? -2.0 * *packed : -*packed;
-        if (!factor(a, d)) {
-            out.data()[m] = std::numeric_limits<double>::quiet_NaN();
-            continue;
-        }
-        double value = 0.0;
-        for (std::size_t i = 0; i < d; ++i) {
-            double sum = linear[i];
-            for (std::size_t l = 0; l < i; ++l) sum -= a[i * d + l] * solved[l];
-            solved[i] = sum / a[i * d + i];
-            value += 0.5 * (solved[i] * solved[i] + log_two_pi) - std::log(a[i * d + i]);
-        }
-        out.data()[m] = value;
-    }
+    for (std::size_t m = 0; m < natural.shape(0); ++m)
+        out.data()[m] =
+            gaussian_log_normalizer(natural.data() + m * n_statistics, d, matrix.data(), solved.data());
 }
 
 // One thread where there are fewer products than this.

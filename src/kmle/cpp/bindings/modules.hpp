@@ -11,10 +11,12 @@ class PackedRows;
 
 namespace nb = nanobind;
 
-// Packed rows, what passes add up and report, and dense, boxes and bounds passes.
+// Packed rows, what passes add up and report, dense, boxes and bounds passes, and EM of covariance models.
 void define_packed(nb::module_& module);
 void define_boxes(nb::module_& module, nb::class_<PackedRows<double>>& doubles, nb::class_<PackedRows<float>>& singles);
 void define_bounds(nb::module_& module, nb::class_<PackedRows<double>>& doubles,
+                   nb::class_<PackedRows<float>>& singles);
+void define_climbs(nb::module_& module, nb::class_<PackedRows<double>>& doubles,
                    nb::class_<PackedRows<float>>& singles);
 
 void define_gaussian(nb::module_& module, nb::class_<PackedRows<double>>& doubles,

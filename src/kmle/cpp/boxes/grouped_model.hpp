@@ -29,11 +29,6 @@ struct Components {
     Components(const double* natural, const double* bias, std::size_t count, std::size_t n_statistics)
         : natural(natural), bias(bias), natural_stride(static_cast<std::int64_t>(n_statistics)), statistic_stride(1),
           bias_stride(1), count(count), n_statistics(n_statistics) {}
-
-    double natural_at(std::size_t j, std::size_t f) const {
-        return natural[static_cast<std::int64_t>(j) * natural_stride + static_cast<std::int64_t>(f) * statistic_stride];
-    }
-    double bias_at(std::size_t j) const { return bias[static_cast<std::int64_t>(j) * bias_stride]; }
 };
 
 // Natural parameters and biases in every form the passes want.
@@ -45,15 +40,33 @@ public:
 
     // Of `components` of them, from `first` on.
     GroupedModel(const Components& given, std::size_t first, std::size_t components)
-        : components_(components), n_statistics_(given.n_statistics), natural_(components_ * n_statistics_, 0.0),
+        : GroupedModel(given.natural + static_cast<std::int64_t>(first) * given.natural_stride, given.natural_stride,
+                       given.statistic_stride, given.bias + static_cast<std::int64_t>(first) * given.bias_stride,
+                       given.bias_stride, components, given.n_statistics) {}
+
+    // Of natural parameters and biases that lie one after the other.
+    GroupedModel(const double* natural, const double* bias, std::size_t components, std::size_t n_statistics)
+        : GroupedModel(natural, static_cast<std::int64_t>(n_statistics), 1, bias, 1, components, n_statistics) {}
+
+    Model<T> view(const Centered* centered = nullptr) const {
+        return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),       largest_.data(),
+                largest_bias_,  components_,         n_statistics_,   magnitudes_.data(), centered};
+    }
+
+private:
+    // Natural parameters lie `stride` apart, their statistics `step`.
+    GroupedModel(const double* natural, std::int64_t stride, std::int64_t step, const double* bias,
+                 std::int64_t bias_stride, std::size_t components, std::size_t n_statistics)
+        : components_(components), n_statistics_(n_statistics), natural_(components_ * n_statistics_, 0.0),
           bias_(components_), largest_(n_statistics_, 0.0), grouped_(aligned<T>(padded() * n_statistics_)),
           grouped_bias_(aligned<T>(padded())) {
         for (std::size_t j = 0; j < components_; ++j) {
-            bias_[j] = given.bias_at(first + j);
+            bias_[j] = bias[static_cast<std::int64_t>(j) * bias_stride];
             if (std::isinf(bias_[j])) continue;  // inactive: its natural parameter may be anything and stays zero
             largest_bias_ = std::max(largest_bias_, std::abs(bias_[j]));
             for (std::size_t f = 0; f < n_statistics_; ++f) {
-                const double value = given.natural_at(first + j, f);
+                const double value =
+                    natural[static_cast<std::int64_t>(j) * stride + static_cast<std::int64_t>(f) * step];
                 natural_[j * n_statistics_ + f] = value;
                 largest_[f] = std::max(largest_[f], std::abs(value));
             }
@@ -74,12 +87,6 @@ public:
         }
     }
 
-    Model<T> view(const Centered* centered = nullptr) const {
-        return {grouped_.get(), grouped_bias_.get(), natural_.data(), bias_.data(),       largest_.data(),
-                largest_bias_,  components_,         n_statistics_,   magnitudes_.data(), centered};
-    }
-
-private:
     std::size_t padded() const { return rounded_up(components_, group); }
 
     std::size_t components_, n_statistics_;
