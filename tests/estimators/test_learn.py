@@ -41,8 +41,8 @@ def test_a_seed_that_is_none():
 
 
 def test_bad_rows_are_named():
-    with pytest.raises(ValueError, match="row 1, column 0 is missing"):
-        learn([[1.0], [np.nan]], Plan(1))
+    with pytest.raises(ValueError, match="row 1, column 0 is infinite"):
+        learn([[1.0], [np.inf]], Plan(1))
     with pytest.raises(ValueError, match="n_components is 3 but there are only n_samples = 2 rows"):
         learn([[1.0], [2.0]], Plan(3))
 

@@ -102,13 +102,13 @@ def test_a_data_frame_keeps_its_names(Model):
 @BOTH
 def test_errors_call_a_column_by_its_name(Model):
     gap = FRAME.copy()
-    gap.loc[3, "weight"] = np.nan
-    with pytest.raises(ValueError, match="row 3, column 'weight' is missing"):
+    gap.loc[3, "weight"] = np.inf
+    with pytest.raises(ValueError, match="row 3, column 'weight' is infinite"):
         Model(2).fit(gap)
     with pytest.raises(ValueError, match=r"row 0, column 'height' holds .*; poisson accepts whole numbers"):
         Model(2, family="poisson").fit(FRAME)
     model = Model(2, random_state=0).fit(FRAME)
-    with pytest.raises(ValueError, match="row 3, column 'weight' is missing"):
+    with pytest.raises(ValueError, match="row 3, column 'weight' is infinite"):
         model.predict(gap)
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(FRAME.rename(columns={"weight": "mass"}))

@@ -5,7 +5,7 @@ together, in every pass.
 from dataclasses import dataclass
 
 from ..problem.problem import LearningProblem, Parameters
-from .lloyd import assigned
+from .lloyd import assigned, settled
 from .state import NO_LABEL_CHANGED, HalfStep, State
 
 
@@ -28,4 +28,4 @@ class HardEM:
         parameters = Parameters(natural, problem.log_weights(statistics.weights()))
         reweighted = HalfStep("weights", problem.complete_objective(parameters, statistics, partition))
         following = assigned(problem, parameters, self.reseed, (updated, reweighted), state)
-        return following.ended(NO_LABEL_CHANGED) if following.has_labels_of(state) else following
+        return following.ended(NO_LABEL_CHANGED) if settled(problem, state, following) else following

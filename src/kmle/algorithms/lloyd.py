@@ -15,6 +15,8 @@ from .state import NO_LABEL_CHANGED, HalfStep, State
 
 # The kinds of half-steps: assignments, and the weights that follow once no label changes.
 LABELS, WEIGHTS = "labels", "weights"
+# A gain below this share of the objective is none.
+NOTHING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class KMLELloyd:
         objective = problem.complete_objective(parameters, state.statistics, state.partition)
         updated = HalfStep("parameters", objective)
         following = assigned(problem, parameters, self.reseed, (updated,), state)
-        if not following.has_labels_of(state):
+        if not settled(problem, state, following):
             return following
         # The inner loop has converged: now the weights.
         weights = problem.log_weights(following.statistics.weights())
@@ -49,6 +51,13 @@ class KMLELloyd:
             following.partition,
             (*following.trace, HalfStep(WEIGHTS, objective)),
         )
+
+
+def settled(problem: LearningProblem, before: State, after: State) -> bool:
+    """Whether a step changed no label, and with expected statistics gained nothing either."""
+    if not after.has_labels_of(before):
+        return False
+    return not problem.expects or after.objective - before.objective <= NOTHING * abs(before.objective)
 
 
 def assigned(

@@ -1,5 +1,6 @@
 """Which entries of a table are missing: how many in each column, and in which patterns."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from .._kernels import ColumnSummary, has_missing
 from ..families import ExponentialFamily
 from ..families.incomplete import Incomplete
+from ..families.support import REALS
 from ..numerics.arrays import Array
 
 # Tables are examined in blocks of about this many entries.
@@ -99,16 +101,55 @@ def family_with_holes(family: ExponentialFamily, holes: Holes) -> ExponentialFam
 
 def filled(family: ExponentialFamily, X: Array, weights: Array | None = None) -> Array:
     """Legal rows with the mean of its column at each missing entry, in float64: a copy, for what is only a start."""
+    return np.where(np.isnan(X), stand_in_row(family, X, weights), X).astype(float, copy=False)
+
+
+def stand_in_row(
+    family: ExponentialFamily, X: Array, weights: Array | None = None, center: Array | None = None
+) -> Array:
+    """A legal row (d,): the mean of each column where that is legal; in real columns the center, where it is given."""
     hole = np.isnan(X)
-    values = np.where(hole, 0.0, X).astype(float)
     shares = np.ones(len(X)) if weights is None else weights
-    rows = np.where(hole, shares @ values / np.maximum(shares @ ~hole, 1e-300), values)
+    row = shares @ np.where(hole, 0.0, X).astype(float) / np.maximum(shares @ ~hole, 1e-300)
     for unit in family.units():
-        columns = list(unit.columns)
-        own, example = rows[:, columns], unit.family.support.example(len(columns))
-        for legal in (np.round(own), example):
-            outside = unit.family.support.outside(own)
-            wrong = outside if outside.ndim == 2 else outside[:, None]
-            own = np.where(wrong & hole[:, columns], legal, own)
-        rows[:, columns] = own
-    return rows
+        columns, support = list(unit.columns), unit.family.support
+        if center is not None and support == REALS:
+            row[columns] = center[columns]
+            continue
+        own = row[columns]
+        for legal in (np.round(own), support.example(len(columns))):
+            own = np.where(support.outside(own[None])[0], legal, own)
+        row[columns] = own
+    return row
+
+
+def statistics_of_entries(
+    family: ExponentialFamily, blocks: Iterable[tuple[Array, NDArray[np.bool_], Array | None]], center: Array | None
+) -> tuple[Array, Array]:
+    """The mean of t over the entries that rows have (D,), and a bound on |t| (D,).
+
+    Blocks are rows with legal values for missing entries, which entries are missing, and weights. Missing entries of
+    Gaussians are taken to have the variance of the others.
+    """
+    units = family.units()
+    sums, largest = np.zeros(family.n_statistics), np.zeros(family.n_statistics)
+    total = 0.0
+    for X, hole, weights in blocks:
+        shares = np.ones(len(X)) if weights is None else weights
+        seen = X if center is None else family.centered_rows(X, center)
+        statistic = family.sufficient_statistic(seen)
+        np.maximum(largest, np.abs(statistic).max(axis=0), out=largest)
+        observed = shares[:, None] * ~hole
+        total += float(shares.sum())
+        for unit in units:
+            columns, places = list(unit.columns), list(unit.statistics)
+            if unit.family.is_gaussian:
+                own = seen[:, columns] * ~hole[:, columns]
+                weight = shares.sum() * observed[:, columns] / np.maximum(observed[:, columns].sum(axis=0), 1e-300)
+                products = own.T @ (shares[:, None] * own)
+                products[np.diag_indices(len(columns))] = (weight * own**2).sum(axis=0)
+                sums[places] += unit.family.expected_statistic((weight * own).sum(axis=0), products)
+            else:
+                weight = shares.sum() / max(float(observed[:, columns[0]].sum()), 1e-300) * observed[:, columns[0]]
+                sums[places] += weight @ statistic[:, places]
+    return sums / total, largest

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,6 +75,11 @@ class PartlyKnownRows:
         self._center = center
         self.cuts = _cuts(self.n_rows, starts)
         self._slices = [[_block_of_rows(self, block, rows) for block in self.blocks] for rows in self.slices()]
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether no value is an interval."""
+        return bool((self._low == self._high).all())
 
     def slices(self) -> Iterator[slice]:
         """The rows that are scored together."""

@@ -13,7 +13,7 @@ from ..families.incomplete import Incomplete
 from ..numerics.arrays import Array, Labels
 from ..numerics.threads import for_each
 from .centering import all_single, blocks_of, center_of, centered_exactly
-from .holes import filled
+from .holes import filled, stand_in_row, statistics_of_entries
 
 # Where statistics are needed as an array, they are built in blocks of rows of about this many bytes: small enough that
 # the memory of one block serves the next.
@@ -53,7 +53,9 @@ class Rows:
         self.n_statistics = family.n_statistics_for(X.shape[1])
         # What to take off the columns of X to have those of the kernels; None: that is not all.
         self._shift: Array | None = None
-        if self.center is not None:
+        if self.by_pattern:
+            self._single = False
+        elif self.center is not None:
             self._shift = family.kernel_shift(self.center)
         elif _are_kernel_columns(family, X[:1]):
             self._shift = np.zeros(X.shape[1])
@@ -75,10 +77,29 @@ class Rows:
         for start in range(0, len(self.X), size):
             yield slice(start, min(start + size, len(self.X)))
 
+    @property
+    def _blocks(self) -> Iterator[slice]:
+        return self._slices(self.X.shape[1])
+
     def centered_rows(self, rows: slice | NDArray[np.integer[Any]]) -> Array:
         """Rows of X as the family measures them, in float64."""
-        block = self.X[rows].astype(float, copy=False)
+        block = self.stood_in(rows)
         return block if self.center is None else self.family.centered_rows(block, self.center)
+
+    @cached_property
+    def by_pattern(self) -> bool:
+        """Whether entries are missing that others of the same unit predict, so that patterns of rows matter."""
+        return not isinstance(self.family, Incomplete) and self.has_holes
+
+    @cached_property
+    def _stand_in(self) -> Array:
+        """A legal row (d,): the center, or the mean of each column where that is legal."""
+        return stand_in_row(self.family, self.X, self.weights, self.center)
+
+    def stood_in(self, rows: slice | NDArray[np.integer[Any]]) -> Array:
+        """Rows of X in float64; missing entries that patterns take care of have legal values."""
+        block = self.X[rows].astype(float, copy=False)
+        return np.where(np.isnan(block), self._stand_in, block) if self.by_pattern else block
 
     @cached_property
     def packed(self) -> PackedRows:
@@ -174,6 +195,9 @@ class Rows:
     @cached_property
     def summary(self) -> tuple[Array, Array]:
         """Both; an engine that knows them already puts them here."""
+        if self.by_pattern:
+            blocks = ((self.stood_in(rows), np.isnan(self.X[rows]), self.weights_of(rows)) for rows in self._blocks)
+            return statistics_of_entries(self.family, blocks, self.center)
         if self.n_statistics <= MANY_STATISTICS:
             weight, sums = self.packed.totals()
             return sums / weight, self.packed.largest()
@@ -226,6 +250,8 @@ class Rows:
         """The weighted sum of k(x), the part of the likelihood no component can change."""
         if not self.family.has_carrier:
             return 0.0
+        if self.by_pattern:
+            return self.subset(np.flatnonzero(~np.isnan(self.X).any(axis=1))).sum_log_carrier()
         by_squares = self.family.carrier_by_squares(self.X.shape[1])
         if by_squares is not None and self.center is not None and self.weights is None:
             factors, constant = by_squares
@@ -266,7 +292,13 @@ class Rows:
         return Rows(self.family, self.X[rows], weights, self.center, self.n_threads, self._single, self.meter)
 
     def log_carrier(self, rows: slice) -> Array:
-        """k(x) of a block."""
+        """k(x) of a block; zero for rows of patterns, whose scores have it."""
+        if self.by_pattern:
+            block = self.stood_in(rows)
+            whole = ~np.isnan(self.X[rows]).any(axis=1)
+            center = self.center
+            carrier = self.family.log_carrier(block) if center is None else self.family.log_carrier_from(block, center)
+            return np.where(whole, carrier, 0.0)
         X = self.X[rows].astype(float, copy=False)
         return self.family.log_carrier(X) if self.center is None else self.family.log_carrier_from(X, self.center)
 

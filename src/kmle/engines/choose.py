@@ -14,6 +14,7 @@ from .boxes.engine import ORDER_FROM_WORK, BoxesEngine
 from .dense import DenseEngine
 from .panels.coordinates import PANELS_FROM_COLUMNS
 from .panels.engine import PanelsEngine
+from .patterns.engine import PatternsEngine
 from .sorted.engine import SortedEngine, repeats
 
 # From here on putting a line in order is paid back. Pairs of components are examined one by one there: beyond the
@@ -62,6 +63,10 @@ def fits_panels(rows: Rows) -> bool:
 
 def choose(rows: Rows, n_components: int, engine: str, hard: bool = False) -> Engine:
     """The engine asked for, or for "auto" the one expected to be fastest; `hard` promises that passes will be hard."""
+    if rows.by_pattern:
+        if engine not in ("auto", "dense"):
+            raise ValueError(f"engine={engine!r} needs complete rows, and entries are missing: use 'auto'")
+        return PatternsEngine(rows)
     if engine == "sorted" and not can_sort(rows):
         raise ValueError(
             f"engine='sorted' needs one column of a family with one statistic, or two that cross at most twice; "
@@ -109,10 +114,14 @@ def passing_engine(rows: Rows | SparseRows) -> Engine:
     """An engine for rows that are passed over a few times: nothing is put in order first."""
     if isinstance(rows, SparseRows):
         return SparseEngine(rows)
+    if rows.by_pattern:
+        return PatternsEngine(rows)
     wide = fits_panels(rows) and rows.X.shape[1] >= PANELS_FROM_COLUMNS
     return PanelsEngine(rows) if wide else DenseEngine(rows)
 
 
 def plain_engine(rows: Rows | SparseRows) -> Engine:
     """An engine for rows that are passed over once."""
-    return SparseEngine(rows) if isinstance(rows, SparseRows) else DenseEngine(rows)
+    if isinstance(rows, SparseRows):
+        return SparseEngine(rows)
+    return PatternsEngine(rows) if rows.by_pattern else DenseEngine(rows)

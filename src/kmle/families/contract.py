@@ -253,12 +253,17 @@ class FamilyContract(ABC):
     @property
     def takes_missing(self) -> bool:
         """Whether rows may have missing entries."""
-        return self.independent_columns
+        return self.independent_columns or self.is_gaussian
 
     def units(self) -> tuple[Unit, ...]:
         """The smallest groups of columns that are independent, in order."""
         family: Any = self
         return by_column(family) if self.independent_columns else whole(family)
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether distributions are Gaussians of all columns together, so that entries predict each other."""
+        return type(self).gaussian_form is not FamilyContract.gaussian_form
 
     def gaussian_form(self, natural: Array) -> tuple[Array, Array] | None:
         """Means (..., d) and covariances (..., d, d); None where distributions are not Gaussian."""

@@ -75,10 +75,6 @@ class FixedCovarianceGaussian(ExponentialFamily):
             return float(0.5 * np.linalg.slogdet(2 * np.pi * _table(self))[1])
         return float(0.5 * np.log(2 * np.pi * np.broadcast_to(self._variances, d)).sum())
 
-    @property
-    def takes_missing(self) -> bool:
-        return self._variances is not None
-
     def units(self) -> tuple[Unit, ...]:
         if self._variances is None:
             return whole(self)

@@ -133,10 +133,6 @@ class Gaussian(ExponentialFamily):
     def interval_formula(self, lower: Array, upper: Array, natural: Array) -> tuple[Array, Array] | None:
         return gaussian_statistics(lower, upper, natural)
 
-    @property
-    def takes_missing(self) -> bool:
-        return False
-
     def gaussian_form(self, natural: Array) -> tuple[Array, Array]:
         return mean_covariance(natural)
 

@@ -119,13 +119,16 @@ def _varying(X: Array) -> NDArray[np.bool_]:
 def typical_rows(X: Array) -> NDArray[np.bool_]:
     """Which rows (n,) are within reach of the others: an extreme value says nothing of what components are like.
 
+    Missing entries are not extreme.
+
     >>> np.flatnonzero(~typical_rows(np.append(np.arange(10.0), 1e9)[:, np.newaxis]))
     array([10])
     """
     some = X[:: max(1, len(X) // ENOUGH)].astype(float, copy=False)
-    low, middle, high = np.quantile(some, (CENTRAL[0], 0.5, CENTRAL[1]), axis=0, method="inverted_cdf")
+    quantile = np.nanquantile if np.isnan(some).any() else np.quantile
+    low, middle, high = quantile(some, (CENTRAL[0], 0.5, CENTRAL[1]), axis=0, method="inverted_cdf")
     reach = np.where(high > low, REACH * (high - low), np.inf)
-    return np.asarray((np.abs(X - middle) <= reach).all(axis=1))
+    return np.asarray(~(np.abs(X - middle) > reach).any(axis=1))
 
 
 def distinct_of(values: Array) -> Array:

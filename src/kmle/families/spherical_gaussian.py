@@ -66,10 +66,6 @@ class SphericalGaussian(ExponentialFamily):
     def interval_formula(self, lower: Array, upper: Array, natural: Array) -> tuple[Array, Array] | None:
         return gaussian_statistics(lower, upper, natural)
 
-    @property
-    def takes_missing(self) -> bool:
-        return False
-
     def gaussian_form(self, natural: Array) -> tuple[Array, Array]:
         mean, variance = _mean_variance(natural)
         return mean, variance[..., None, None] * np.eye(mean.shape[-1])

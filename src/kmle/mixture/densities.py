@@ -14,8 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from .._kernels import ColumnSummary, summarize_columns
 from ..data.holes import family_with_holes, holes_of
 from ..data.intervals import as_intervals
+from ..engines.patterns.scorer import PatternsScorer
 from ..engines.score import Check, Scorer, scorer_of, unchecked
 from ..families import ExponentialFamily
+from ..families.incomplete import Incomplete
 from ..families.sparse import check_sparse
 from ..families.validation import check_shape, check_values, issparse
 from ..numerics.arrays import Array
@@ -220,7 +222,8 @@ def _ask(
         check_values(family, rows, summarize_columns(rows, threads), columns, missing=True)
         with_holes = family_with_holes(family, holes_of(rows))
         natural = with_holes.from_components(family, mixture.natural)
-        return asked(rows, scorer_of(with_holes, natural, log_weights, rows, threads), unchecked)
+        scorer = scorer_of if isinstance(with_holes, Incomplete) else PatternsScorer
+        return asked(rows, scorer(with_holes, natural, log_weights, rows, threads), unchecked)
 
 
 def _total(values: Array, sample_weight: ArrayLike | None) -> float:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from ..data.summary import ChunkSummary
 from ..data.table import Rows
 from ..engines.partition import Compact, Partition
 from ..engines.statistics import ClusterStatistics
+from ..families.incomplete import Incomplete
 from ..families.resolution import Asked
 from ..families.validation import issparse
 from ..numerics.arrays import Array
@@ -85,12 +87,23 @@ class ChunkedProblem(PartedProblem):
         sums: Sums = chunks.summed(Piece.sums, each=_split(self._places, self.firsts))
         self._sampled, self._settings, self._engines = sums.sampled, settings, sorted(sums.engines)
         summary, known, sampled = sums.summary, None, self._sampled_rows
+        holes = look.holes is not None and bool(look.holes)
+        expects = holes and not isinstance(settings.family, Incomplete)
         if isinstance(sampled, Rows):
             known = sampled_resolution(settings.family, sampled.X, resolution)
+            if expects:
+                # Chunks that lack a column know nothing of it.
+                summary = replace(summary, mean_statistic=sampled.mean_statistic)
             summary = without_extremes(summary, sampled)
         super().__init__(settings.family, summary, settings.center, prior_strength, weights, known)
+        self._expects = expects
         self._sums_of_all = sums.statistic
         self.has_direct = has_direct(self, self._sampled_rows)
+
+    @property
+    def expects(self) -> bool:
+        """Whether statistics are expectations given the parameters of a pass, as missing entries make them."""
+        return self._expects
 
     @property
     def engine_name(self) -> str:
@@ -148,6 +161,10 @@ class ChunkedProblem(PartedProblem):
     def _check_unchanged(self, statistics: ClusterStatistics) -> None:
         """Refuses statistics that are not of the rows that were there at first, where these are read again."""
         if self.chunks.stays:
+            return
+        if self.expects:
+            if abs(statistics.counts.sum() - self.total) > SAME_SUMS * self.total:
+                raise ValueError(f"the rows of the stream have changed since the first pass: {SAME_EVERY_TIME}")
             return
         scale = SAME_SUMS * self.total * self.largest_statistic
         if (np.abs(statistics.sums.sum(axis=0) - self._sums_of_all) > scale).any():

@@ -67,6 +67,11 @@ class CompositeProblem(LearningProblem):
         return " and ".join(dict.fromkeys(names))
 
     @property
+    def expects(self) -> bool:
+        """Whether statistics are expectations given the parameters of a pass."""
+        return any(kind.expects for kind in self.kinds)
+
+    @property
     def sample(self) -> Problem:
         """The problem on some rows, with stand-ins."""
         return self.all_rows.sample

@@ -111,6 +111,11 @@ class LearningProblem(Model, ABC):
         """Where steps are to be made."""
         return undisturbed(self.n_statistics)
 
+    @property
+    def expects(self) -> bool:
+        """Whether statistics are expectations given the parameters of a pass: then they serve no other parameters."""
+        return False
+
     # Passes in other words --------------------------------------------------------------------------------------------
 
     def log_likelihood(self, parameters: Parameters) -> SoftSummary:
@@ -200,14 +205,16 @@ class PreciseProblem(LearningProblem):
         return SoftSummary(score + self.sum_log_carrier, entropy / self.total)
 
     def soft_summary_in(self, parameters: Parameters, softened: ClusterStatistics) -> SoftSummary:
-        if self._loses_digits(parameters, self.bias(parameters)):
+        if self.expects or self._loses_digits(parameters, self.bias(parameters)):
             return self.log_likelihood(parameters)
         return super().soft_summary_in(parameters, softened)
 
     def _statistics_suffice(self, partition: Partition | None, statistics: ClusterStatistics, *naturals: Array) -> bool:
         """Whether statistics have the digits for these components, or there are no labels to do better with."""
-        if partition is None or isinstance(partition, Remembered) or not self.has_direct:
+        if partition is None or isinstance(partition, Remembered):
             return True
+        if self.expects or not self.has_direct:
+            return not self.expects
         occupied = statistics.counts > 0
         means = np.abs(statistics.sums[occupied]) / statistics.counts[occupied, None]
         sizes = [np.einsum("kd,kd->k", means, np.abs(natural[occupied])).max(initial=0.0) for natural in naturals]

@@ -16,6 +16,7 @@ from ..engines.choose import choose, passing_engine
 from ..engines.direct import direct_fits
 from ..engines.panels.engine import PanelsEngine
 from ..engines.partition import Partition
+from ..engines.patterns.engine import PatternsEngine
 from ..engines.precise import PreciseEngine
 from ..engines.statistics import ClusterStatistics
 from ..families import ExponentialFamily
@@ -195,10 +196,12 @@ class Piece:
             return np.zeros((len(naturals), len(task.natural)))
         assert isinstance(self.rows, Rows)  # sparse rows have no direct densities
         labels = self._partition(task).labels
+        if isinstance(self.engine, PatternsEngine):
+            return np.array([self.engine.fits(natural, labels) for natural in naturals])
         return np.array([direct_fits(self.rows, natural, labels) for natural in naturals])
 
     def _is_direct(self, task: Task) -> bool:
-        return task.direct and not isinstance(self.engine, PanelsEngine)
+        return task.direct and not isinstance(self.engine, PanelsEngine | PatternsEngine)
 
     def labels(self, task: Task) -> Labels:
         """The component of every row of the chunk, also of those without weight."""

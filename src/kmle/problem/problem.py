@@ -18,6 +18,7 @@ from ..engines.dense import SparseEngine
 from ..engines.direct import direct_fits
 from ..engines.panels.engine import PanelsEngine
 from ..engines.partition import Partition
+from ..engines.patterns.engine import PatternsEngine
 from ..engines.precise import PreciseEngine
 from ..engines.statistics import ClusterStatistics
 from ..families import ExponentialFamily
@@ -48,6 +49,11 @@ def sample_size(n_components: int) -> int:
 def at_hand(problem: LearningProblem, algorithm: str) -> "Problem":
     """A problem whose rows are in memory, for algorithms that examine them one by one."""
     if isinstance(problem, Problem):
+        if problem.expects:
+            raise ValueError(
+                f"algorithm='{algorithm}' works row by row and needs complete rows, and entries are missing: use "
+                "'k-mle', 'hard-em', 'em' or 'sparse-em', or fill in values first"
+            )
         return problem
     raise ValueError(
         f"algorithm='{algorithm}' works row by row and needs all rows in memory: on chunks use 'k-mle', "
@@ -133,10 +139,15 @@ class Problem(PreciseProblem):
             self._sample = self.on_rows(self._places)
         return self._sample
 
+    @property
+    def expects(self) -> bool:
+        """Whether statistics are expectations given the parameters of a pass, as missing entries make them."""
+        return isinstance(self.engine, PatternsEngine)
+
     # Passes -----------------------------------------------------------------------------------------------------------
 
     def _loses_digits(self, parameters: Parameters, bias: Array) -> bool:
-        return not isinstance(self.engine, PanelsEngine) and super()._loses_digits(parameters, bias)
+        return not isinstance(self.engine, PanelsEngine | PatternsEngine) and super()._loses_digits(parameters, bias)
 
     @cached_property
     def _precise(self) -> PreciseEngine:
@@ -173,6 +184,8 @@ class Problem(PreciseProblem):
     def direct_fits(self, partition: Partition, *naturals: Array) -> Array:
         """For each of several parameters (k, D) the sum of log p(x) - k(x) over the rows of each component, (m, k)."""
         assert isinstance(self.rows, Rows)  # sparse rows have no direct densities
+        if isinstance(self.engine, PatternsEngine):
+            return np.array([self.engine.fits(natural, partition.labels) for natural in naturals])
         return np.array([direct_fits(self.rows, natural, partition.labels) for natural in naturals])
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
@@ -181,7 +194,7 @@ class Problem(PreciseProblem):
 
     def scores(self, parameters: Parameters) -> Array:
         """<t(x), natural_j> + bias_j of every row and component, (n, k): for problems with few rows."""
-        if isinstance(self.engine, PanelsEngine):
+        if isinstance(self.engine, PanelsEngine | PatternsEngine):
             return self.engine.scores(parameters.natural, self.bias(parameters))
         natural, bias = np.where(parameters.active[:, None], parameters.natural, 0.0), self.bias(parameters)
         if isinstance(self.rows, SparseRows):
@@ -238,7 +251,7 @@ def has_direct(problem: LearningProblem, rows: Rows | SparseRows) -> bool:
     """Whether the family has densities that do without packed statistics."""
     if isinstance(rows, SparseRows):
         return False
-    first = rows.raw(slice(0, 1)).astype(float)
+    first = rows.stood_in(slice(0, 1))
     return problem.family.direct_log_density(first, problem.prior_natural[None]) is not None
 
 
@@ -248,7 +261,7 @@ def without_extremes(summary: DataSummary, rows: Rows) -> DataSummary:
     The prior stands at the mean statistic. One extreme value would make it so wide that no component could be narrow.
     Values are extreme as the family sees them: large ones are not where it takes their logarithms.
     """
-    typical = typical_rows(rows.kernel_columns(slice(None))[0])
-    if typical.all() or not typical.any():
+    typical = typical_rows(rows.X if rows.by_pattern else rows.kernel_columns(slice(None))[0])
+    if typical.all() or not typical.any() or (rows.by_pattern and np.isnan(rows.X[typical]).all(axis=0).any()):
         return summary
     return replace(summary, mean_statistic=rows.subset(np.flatnonzero(typical)).mean_statistic)

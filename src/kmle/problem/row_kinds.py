@@ -48,6 +48,11 @@ class RowKind(ABC):
     places: NDArray[np.intp]
     sum_log_carrier: float
 
+    @property
+    def expects(self) -> bool:
+        """Whether statistics are expectations given the parameters of a pass."""
+        return False
+
     @abstractmethod
     def hard(self, parameters: Parameters) -> HardOutcome:
         """Assigns the rows."""
@@ -71,6 +76,10 @@ class EngineRows(RowKind):
     def __init__(self, problem: Problem, places: NDArray[np.intp], offsets: Array | None = None) -> None:
         self.problem, self.places, self.offsets = problem, places, offsets
         self.sum_log_carrier = problem.sum_log_carrier
+
+    @property
+    def expects(self) -> bool:
+        return self.problem.expects
 
     def _with_offsets(self, parameters: Parameters) -> Parameters:
         if self.offsets is None:
@@ -165,6 +174,10 @@ class ScoredRows(RowKind):
         self._unit_of = units.of_rows(rows.n_rows)
         self._row_weights = None if units.weights is None else units.weights[self._unit_of]
         self.sum_log_carrier = rows.sum_log_carrier(self._row_weights)
+
+    @property
+    def expects(self) -> bool:
+        return not self.rows.is_exact
 
     def _slice_units(self, rows: slice) -> slice:
         if self.units.starts is None:

@@ -17,6 +17,7 @@ from .._kernels import DONE, NOT_SAFE, Mixtures, MixtureStep, Pace, StepSetting
 from ..algorithms.acceleration import DELAY, LARGEST
 from ..data.table import Rows
 from ..engines.panels.engine import PanelsEngine
+from ..engines.patterns.engine import PatternsEngine
 from ..engines.precise import PreciseEngine
 from ..engines.statistics import ClusterStatistics
 from ..numerics.arrays import Array
@@ -27,6 +28,8 @@ SEARCH_ERROR = 1e-3
 EPSILON = float(np.finfo(float).eps)
 # An estimate of a parameter takes as long as so many products, which matters where rows are sparse.
 SPARSE_ESTIMATE = 40
+# Rows with missing entries are completed in NumPy: that takes as long as so many products for each one of a pass.
+EXPECTING = 8
 # A mixture whose last step gained less than this, in nats, waits until the others have arrived.
 CONVERGED = 1e-3
 # Products of a call that makes several steps: longer ones would keep Ctrl-C waiting.
@@ -79,6 +82,8 @@ class Learner:
     def cost(self, n_components: int) -> float:
         """Products of one step of one mixture."""
         order = self.problem.n_statistics
+        if self.problem.expects:
+            return EXPECTING * 4.0 * n_components * order * len(self.problem.rows)
         if self.problem.row_values < order:
             return 4.0 * n_components * (len(self.problem.rows) * self.problem.row_values + SPARSE_ESTIMATE * order)
         return 4.0 * n_components * order * (len(self.problem.rows) + 4 * order**0.5)
@@ -119,7 +124,7 @@ class Learner:
         """Counts, sums and scores; `errors` (S,) are bounds on the rounding errors of packed scores, in nats."""
         kept = 1 if self.hard else None
         rows, engine = self.problem.rows, self.problem.engine
-        if isinstance(engine, PanelsEngine):
+        if isinstance(engine, PanelsEngine | PatternsEngine):
             return _stacked(natural.shape, engine.soft_passes(natural, bias, kept))
         if not isinstance(rows, Rows):
             return _stacked(
@@ -219,7 +224,7 @@ class Learner:
         be behind.
         """
         rows, family = self.problem.rows, self.problem.family
-        if self._setting is None or not isinstance(rows, Rows) or isinstance(self.problem.engine, PanelsEngine):
+        if self._setting is None or not self._packed or not isinstance(rows, Rows):
             return self.run_by_steps(batch, steps, later, limit, least)
         batch = batch.take(np.arange(len(batch)))  # a copy, to change
         while steps > 0:
@@ -235,6 +240,11 @@ class Learner:
             elif progress.ended == DONE:
                 break
         return batch
+
+    @property
+    def _packed(self) -> bool:
+        """Whether passes score packed rows."""
+        return not (self.problem.expects or isinstance(self.problem.engine, PanelsEngine))
 
     def _pace(self, batch: Batch, steps: int, later: int, limit: float, least: float) -> Pace:
         k = batch.log_weights.shape[1]

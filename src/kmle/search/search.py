@@ -89,7 +89,7 @@ def search(
     if strata is not None:
         learner = Learner(strata.problem(sample), hard, STRATA_CONVERGED)
         return replace(found, parameters=_refined(learner, found.parameters, STRATA_STEPS))
-    few = problem.total <= size and not problem.family.joint
+    few = problem.total <= size and not problem.family.joint and not sample.expects
     if hard and few and len(sample.rows) * n_components * problem.n_statistics <= FEW_PRODUCTS:
         found = replace(found, parameters=_without_gainful_moves(sample, found.parameters))
     while (size := GROWTH * size) * GROWTH <= problem.total and len(sample.rows) * GROWTH == size:

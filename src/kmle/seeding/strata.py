@@ -81,13 +81,14 @@ def strata_of(problem: LearningProblem, sample: Problem, size: int) -> Line | No
     rows = sample.rows
     if isinstance(rows, SparseRows) or rows.X.shape[1] != 1 or len(rows) < size or problem.total <= size:
         return None
-    if measure_of(problem.family.support) != REAL_NUMBERS or not np.isfinite(rows.X).all():
+    if measure_of(problem.family.support) != REAL_NUMBERS or problem.expects or not np.isfinite(rows.X).all():
         return None
     strata = Strata(_borders(rows.X[:, 0].astype(float)))
     found = problem.over_rows(strata)
     filled = found.weights > 0
     values = strata.lowest[filled] + found.excess[filled] / found.weights[filled]
-    return Line(values, found.weights[filled])
+    # Missing values are in no stratum.
+    return Line(values, found.weights[filled]) if np.isfinite(values).all() else None
 
 
 def _borders(values: Array) -> Array:
