@@ -244,7 +244,7 @@ class Learner:
     @property
     def _packed(self) -> bool:
         """Whether passes score packed rows."""
-        return not (self.problem.expects or isinstance(self.problem.engine, PanelsEngine))
+        return not isinstance(self.problem.engine, PanelsEngine | PatternsEngine)
 
     def _pace(self, batch: Batch, steps: int, later: int, limit: float, least: float) -> Pace:
         k = batch.log_weights.shape[1]
