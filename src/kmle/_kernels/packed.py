@@ -225,7 +225,7 @@ class PackedRows:
         """Steps of Gaussian mixtures, which change in place, with a compiled setting; see `gaussian.gaussian_steps`."""
         given = self._given(mixtures), setting, self._given(pace)
         progress = Progress(*self.native.gaussian_steps(*given, work))
-        self._count(passes=round((progress.work - work) / pace.cost))
+        self.count(passes=round((progress.work - work) / pace.cost))
         return progress
 
     def log_likelihood(
