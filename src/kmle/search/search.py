@@ -236,21 +236,26 @@ def _ordered(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np
 
 def _merged(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:
     """Mixtures in order of their objectives; of those that are the same only the first, with the weights of all."""
-    objectives, counts = batch.objective.tolist(), np.sort(batch.counts, axis=1)
-    allowed = (0.01 * counts.sum(axis=1)).tolist()
+    twins = _twins(batch)
     kept: list[int] = []
     totals: list[int] = []
-    for place, objective in enumerate(objectives):
-        for twin, other in enumerate(kept):
-            # As good, and with the same counts: the same but for the order of components.
-            as_good = abs(objectives[other] - objective) <= SAME
-            if as_good and np.abs(counts[other] - counts[place]).max() <= allowed[other]:
-                totals[twin] += int(weights[place])
-                break
-        else:
+    for place, weight in enumerate(weights.tolist()):
+        first = next((i for i, other in enumerate(kept) if twins[other][place]), None)
+        if first is None:
             kept.append(place)
-            totals.append(int(weights[place]))
-    return batch.take(np.array(kept)), np.array(totals)
+            totals.append(weight)
+        else:
+            totals[first] += weight
+    return (batch if len(kept) == len(batch) else batch.take(np.array(kept))), np.array(totals)
+
+
+def _twins(batch: Batch) -> list[list[bool]]:
+    """Which mixtures are as good and have the same counts, (S, S): they differ at most in the order of components."""
+    counts = np.sort(batch.counts, axis=1)
+    with np.errstate(invalid="ignore"):
+        as_good = np.abs(batch.objective[:, None] - batch.objective) <= SAME
+    apart = np.abs(counts[:, None] - counts).max(axis=2)
+    return (as_good & (apart <= 0.01 * counts.sum(axis=1)[:, None])).tolist()
 
 
 def _same(first: Batch, second: Batch) -> bool:
