@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .._kernels import DONE, NOT_SAFE, Mixtures, MixtureStep, Pace, StepSetting
 from ..algorithms.acceleration import DELAY, LARGEST
+from ..algorithms.loop import stop_requested
 from ..data.table import Rows
 from ..engines.panels.engine import PanelsEngine
 from ..engines.patterns.engine import PatternsEngine
@@ -227,7 +228,7 @@ class Learner:
         if self._setting is None or not self._packed or not isinstance(rows, Rows):
             return self.run_by_steps(batch, steps, later, limit, least)
         batch = batch.take(np.arange(len(batch)))  # a copy, to change
-        while steps > 0:
+        while steps > 0 and not stop_requested():
             pace = self._pace(batch, steps, later, limit, least)
             progress = family.mixture_steps(rows.packed, batch, self._setting, pace, self.work)
             if progress is None:
@@ -276,7 +277,7 @@ class Learner:
             if len(moving) < len(active):
                 batch.put(places, active)
                 active, places = active.take(moving), places[moving]
-            if len(active) == 0 or self._spent(active, batch, limit):
+            if len(active) == 0 or self._spent(active, batch, limit) or stop_requested():
                 break
             active = self.stepped(active)
         if len(active) == len(batch):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms import Hartigan, Starts
-from ..algorithms.loop import after_steps
+from ..algorithms.loop import after_steps, stop_requested
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters, Problem
 from ..seeding.partitions import Table, kinds_for, tables
@@ -203,7 +203,7 @@ class Search:
             most = 1 if agreement < CERTAIN else 0
         if self.learner.problem.family.has_places:
             most = 0  # a move would put a component of one family in the place of another
-        while self.k > 1 and failures < most and self.learner.work < self.budget:
+        while self.k > 1 and failures < most and self.learner.work < self.budget and not stop_requested():
             left = (self.budget - self.learner.work) / (TRIAL_STEPS * self.learner.cost(self.k))
             if left < FEWEST_TRIALS:
                 break
