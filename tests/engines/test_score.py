@@ -7,7 +7,7 @@ from scipy.special import logsumexp, softmax
 
 from cases import CASES, case_id
 from kmle import Mixture
-from kmle.engines import score as scorer
+from kmle.engines import packed_scorer, score, scorer
 from kmle.engines.panels import coordinates
 from kmle.families import FixedCovarianceGaussian, Gamma, Gaussian, Multinomial, Poisson, Product
 from kmle.mixture.densities import of_rows
@@ -35,8 +35,8 @@ def check(mixture, X, tolerance=1e-9):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_every_family_block_by_block(case, dtype, monkeypatch):
-    monkeypatch.setattr(scorer, "FEWEST_ROWS", 64)
-    monkeypatch.setattr(scorer, "BLOCK_BYTES", 64)
+    for name in ("FEWEST_ROWS", "FEWEST_LABELS", "MOST_LABELS", "BLOCK_BYTES", "LABEL_BYTES", "ROWS_A_PIECE"):
+        monkeypatch.setattr(packed_scorer, name, 64)
     monkeypatch.setattr(scorer, "ROWS_A_PIECE", 64)
     mixture, _ = typical(case, k=3, seed=4)
     X = mixture.sample(150, random_state=0).astype(dtype)
@@ -113,7 +113,7 @@ def test_huge_counts_and_narrow_gammas_are_left_to_their_own_densities():
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_wide_rows(offset, rows_a_column, monkeypatch):
     monkeypatch.setattr(coordinates, "TURN_FROM_ROWS", rows_a_column)
-    monkeypatch.setattr(scorer, "PANELS_ROWS", 256)
+    monkeypatch.setattr(score, "PANELS_ROWS", 256)
     mixture = gaussians("gaussian", 3, 40, 8, offset)
     X = mixture.sample(700, random_state=3)
     X[7, 3] += 1e5
@@ -163,7 +163,7 @@ def test_wide_rows_are_scored_where_they_lie(family, monkeypatch):
     X = mixture.sample(600, random_state=0)
     check(mixture, X)
     in_place = mixture.predict(X), mixture.log_density(X)
-    monkeypatch.setattr(scorer, "TABLE_FROM_COLUMNS", 1000)
+    monkeypatch.setattr(packed_scorer, "TABLE_FROM_COLUMNS", 1000)
     assert np.array_equal(mixture.predict(X), in_place[0])
     np.testing.assert_allclose(mixture.log_density(X), in_place[1], rtol=1e-12, atol=1e-11)
 

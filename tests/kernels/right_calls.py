@@ -294,6 +294,18 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
             {**model(), "centered": form(), "by_differences": False, "out": row_scores()},
         ),
         "PackedRows64.label_rows": (packed().label_rows, {**model(), "labels": labels(), "centered": form()}),
+        "PackedRows64.label_table": (
+            packed().label_table,
+            {
+                "table": x,
+                "shift": np.zeros(D),
+                **model(),
+                "labels": labels(),
+                "centered": form(),
+                "lowest": np.zeros(D),
+                "highest": np.zeros(D),
+            },
+        ),
         "PackedRows64.own_scores": (
             packed().own_scores,
             {"labels": labels(), "centered": form(), "totals": np.zeros(K)},

@@ -36,6 +36,7 @@ RANGES = {"one too large", "one negative"}
 # Either precision will do.
 ANY_PRECISION = {
     ("PackedRows64.load_shifted", "table"),
+    ("PackedRows64.label_table", "table"),
     ("PanelsRows.soft_pass", "table.rows"),
     ("product_sums", "table.rows"),
     ("CenteredTable", "rows"),

@@ -9,8 +9,8 @@ from kmle._kernels import PackedRows, RowScores, backend, score_table, summarize
 NAMES = ["log_sums", "tops", "shares", "scores"]
 
 
-def packed_labels(x, shift, natural, bias):
-    rows = PackedRows(*x.shape, "identity")
+def packed_labels(x, shift, natural, bias, features="identity"):
+    rows = PackedRows(*x.shape, features)
     rows.load_shifted(x, shift)
     labels = np.empty(len(x), np.int32)
     rows.label_rows(natural, bias, labels)
@@ -43,6 +43,46 @@ def test_labels_and_scores_are_those_of_packed_rows(dtype, n, d, k):
         assert seen.lowest.tolist() == plain.lowest.tolist()
         assert seen.highest.tolist() == plain.highest.tolist()
         assert (seen.finite, seen.whole) == (plain.finite, plain.whole) == (True, False)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", ["rows", "columns", "strided"])
+@pytest.mark.parametrize("features", ["identity", "diagonal", "quadratic"])
+def test_labels_of_a_table_that_passes_through_packed_rows(dtype, layout, features):
+    rng = np.random.default_rng(3)
+    for d in range(1, 12):
+        x, shift = (rng.normal(size=(333, d)) + 3).astype(dtype), rng.normal(size=d) + 3
+        x[5, 0] = 40.0
+        x = {"rows": x, "columns": np.asfortranarray(x), "strided": np.repeat(x, 2, axis=0)[::2]}[layout]
+        room = PackedRows(96, d, features)
+        natural, bias = rng.normal(size=(5, room.n_statistics)), rng.normal(size=5)
+        bias[2] = -np.inf
+        labels = np.empty(333, np.int32)
+        seen, plain = room.label_table(x, shift, natural, bias, labels), summarize_columns(x)
+        assert labels.tolist() == packed_labels(x, shift, natural, bias, features).tolist()
+        assert seen.lowest.tolist() == plain.lowest.tolist()
+        assert seen.highest.tolist() == plain.highest.tolist()
+        assert (seen.finite, seen.whole) == (True, False)
+        x = np.floor(x)
+        assert room.label_table(x, shift, natural, bias, labels).whole
+        x[200, d - 1] = np.nan
+        assert not room.label_table(x, shift, natural, bias, labels).finite
+
+
+def test_labels_of_a_table_are_those_of_means_where_rounding_spoils_others():
+    from kmle.engines.precision import centered_form
+    from kmle.families import resolve
+
+    rng = np.random.default_rng(4)
+    family = resolve("gaussian").for_data(np.zeros((1, 2)))
+    mean, covariance = np.array([[1e7, 0.0], [1e7 + 1e-3, 0.0], [0.0, 0.0]]), np.array([1e-8, 1e-8, 1.0])
+    natural = family.natural_from_source(mean=mean, covariance=covariance[:, None, None] * np.eye(2))
+    x = np.concatenate([mean[rng.integers(2, size=200)] + 1e-4 * rng.normal(size=(200, 2)), rng.normal(size=(200, 2))])
+    form, bias = centered_form(family, natural, np.zeros(3)), -family.log_normalizer(natural)
+    labels, room = np.empty(400, np.int32), PackedRows(64, 2, "quadratic")
+    room.label_table(x, np.zeros(2), natural, bias, labels, form)
+    differences = ((x[:, None] - mean) ** 2).sum(axis=2)
+    assert labels.tolist() == (-0.5 * differences / covariance - np.log(covariance)).argmax(axis=1).tolist()
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0**-40, 1e8, 1e30, 1e200])

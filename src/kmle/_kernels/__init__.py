@@ -21,7 +21,7 @@ from .mixture_step import DONE, NOT_SAFE, Mixtures, MixtureStep, Pace, Progress,
 from .packed import PackedRows
 from .row_scores import RowScores
 from .sparse import CompressedRows
-from .statistics import Clusters, Meter, Work
+from .statistics import Clusters, Meter, Work, bounds_on_statistics
 from .table import score_table
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "StepSetting",
     "Work",
     "backend",
+    "bounds_on_statistics",
     "gaussian_has_spread",
     "gaussian_log_normalizer",
     "gaussian_natural",

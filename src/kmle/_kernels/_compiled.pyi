@@ -205,6 +205,17 @@ class PackedRows64:
     def label_rows(
         self, natural: NDArray[float64], bias: NDArray[float64], labels: NDArray[int32], centered: CenteredForm | None
     ) -> None: ...
+    def label_table(
+        self,
+        table: NDArray[float32] | NDArray[float64],
+        shift: NDArray[float64],
+        natural: NDArray[float64],
+        bias: NDArray[float64],
+        labels: NDArray[int32],
+        centered: CenteredForm | None,
+        lowest: NDArray[float64],
+        highest: NDArray[float64],
+    ) -> tuple[bool, bool]: ...
     def soft_passes(
         self,
         natural: NDArray[float64],

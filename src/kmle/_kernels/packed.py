@@ -13,7 +13,7 @@ from .columns import ColumnSummary
 from .margin_bounds import Balls, MarginBounds, Step
 from .mixture_step import Mixtures, Pace, Progress
 from .row_scores import RowScores
-from .statistics import FEATURES, Clusters, Meter, Totals, Work, n_statistics_of
+from .statistics import FEATURES, Clusters, Meter, Totals, Work, bounds_on_statistics, n_statistics_of
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -263,10 +263,35 @@ class PackedRows:
     ) -> None:
         """Writes the best component of every row (n,), the label that a hard pass gives it; nothing is added up."""
         theta, b = self.components(natural, bias)
-        if labels.shape != (self.n_rows,) or labels.dtype != np.int32 or not labels.flags.c_contiguous:
-            raise ValueError(f"labels must be {self.n_rows} contiguous int32, got {labels.dtype} of {labels.shape}.")
+        _check_labels(labels, self.n_rows)
         self.native.label_rows(theta, b, labels, self._form(centered, len(theta)))
         self.count()
+
+    def label_table(
+        self,
+        table: NDArray[Any],
+        shift: ArrayLike,
+        natural: ArrayLike,
+        bias: ArrayLike,
+        labels: NDArray[np.int32],
+        centered: Centered | None = None,
+    ) -> ColumnSummary:
+        """Writes the best component of every row of a table (m, d), and says what was seen of it; totals are not.
+
+        The rows take the place of those that were loaded, as many at a time as there is room for, each column less its
+        shift (d,). With `centered`, labels are those of its scores where rounding may spoil the others.
+        """
+        theta, b = self.components(natural, bias)
+        less = np.ascontiguousarray(shift, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != self.n_columns or less.shape != (self.n_columns,):
+            raise ValueError(f"rows of shape {table.shape} do not have {self.n_columns} columns.")
+        _check_labels(labels, len(table))
+        lowest, highest = np.full(self.n_columns, np.inf), np.full(self.n_columns, -np.inf)
+        given = table if table.dtype == np.float32 else np.asarray(table, dtype=np.float64)
+        form = self._form(centered, len(theta))
+        finite, whole = self.native.label_table(given, less, theta, b, labels, form, lowest, highest)
+        self.count()
+        return ColumnSummary(lowest, highest, np.full(self.n_columns, np.nan), bool(finite), bool(whole))
 
     def own_scores(self, labels: ArrayLike, centered: Centered) -> Floats:
         """The weighted sums (k,) of the scores of rows with the components of their labels; -1 is none."""
@@ -314,11 +339,7 @@ class PackedRows:
         """A bound on |t(x)|, coordinate by coordinate (D,): exact for the columns themselves."""
         columns = np.zeros(self.n_columns)
         self.native.largest(columns)
-        if self.features == "diagonal":
-            return np.concatenate([columns, columns**2])
-        if self.features == "quadratic":
-            return np.concatenate([columns, np.outer(columns, columns)[np.triu_indices(self.n_columns)]])
-        return columns
+        return bounds_on_statistics(columns, self.features)
 
     def label_sums(self, labels: ArrayLike, n_labels: int) -> tuple[Floats, Floats]:
         """Counts (k,) and sums (k, D) of given labels in 0..k-1; rows labelled -1 are no one's."""
@@ -340,6 +361,12 @@ def components_for(n_statistics: int, natural: ArrayLike, bias: ArrayLike) -> tu
     if b.shape != (len(theta),):
         raise ValueError(f"bias must have shape ({len(theta)},), one per component, got {b.shape}.")
     return theta, b
+
+
+def _check_labels(labels: NDArray[np.int32], n_rows: int) -> None:
+    """Whether labels can be written where they lie."""
+    if labels.shape != (n_rows,) or labels.dtype != np.int32 or not labels.flags.c_contiguous:
+        raise ValueError(f"labels must be {n_rows} contiguous int32, got {labels.dtype} of {labels.shape}.")
 
 
 def labels_for(n_rows: int, labels: ArrayLike, n_labels: int) -> NDArray[np.int32]:

@@ -199,6 +199,30 @@ class PackedRows:
             self._scored += len(t) * len(natural)
             labels[rows] = _labelled(t, natural, bias)[0] if centered is None else _best(centered.scores(t).T)[0]
 
+    def label_table(
+        self,
+        table: NDArray[Any],
+        shift: Floats,
+        natural: Floats,
+        bias: Floats,
+        labels: NDArray[np.int32],
+        centered: Centered | None,
+        lowest: Floats,
+        highest: Floats,
+    ) -> tuple[bool, bool]:
+        """Labels of rows of a table, as many at a time as there is room for; extremes of its columns."""
+        sizes = np.abs(_without_inactive(natural, bias)).max(axis=0)
+        largest_bias = np.abs(bias[np.isfinite(bias)]).max(initial=0.0)
+        for first in range(0, len(table), len(self)):
+            rows = slice(first, first + len(self))
+            few = PackedRows(len(table[rows]), table.shape[1], self._features, None, self._values.dtype)
+            few.load_shifted(table[rows], shift, None, None, None)
+            largest = statistics_of(np.abs(few._values).max(axis=0, keepdims=True), self._features)[0]
+            spoilt = not EPSILON * (sizes @ largest + largest_bias) <= ROW_SCORE_ERROR
+            few.label_rows(natural, bias, labels[rows], centered if spoilt else None)
+            self._scored += few._scored
+        return summarize_columns(table, lowest, highest, np.zeros_like(lowest))
+
     def own_scores(self, labels: NDArray[np.int32], centered: Centered, totals: Floats) -> None:
         for rows, t in self.blocks(1):
             weights = self.weights_of(rows)

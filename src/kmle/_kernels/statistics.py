@@ -40,6 +40,19 @@ def statistics_of(columns: NDArray[Any], features: int) -> Floats:
     return t.T
 
 
+def bounds_on_statistics(largest: Floats, features: str) -> Floats:
+    """Bounds on the size of each statistic (D,) of rows whose columns are no larger than these (d,).
+
+    >>> bounds_on_statistics(np.array([2.0, 3.0]), "quadratic")
+    array([2., 3., 4., 6., 9.])
+    """
+    if features == "diagonal":
+        return np.concatenate([largest, largest**2])
+    if features == "quadratic":
+        return np.concatenate([largest, np.outer(largest, largest)[np.triu_indices(len(largest))]])
+    return largest
+
+
 @dataclass
 class Totals:
     """Weights of components, `counts` (k,), and their weighted statistics, `sums` (k, D); passes add to them."""

@@ -15,7 +15,8 @@ from .._kernels import ColumnSummary, summarize_columns
 from ..data.holes import family_with_holes, holes_of
 from ..data.intervals import as_intervals
 from ..engines.patterns.scorer import PatternsScorer
-from ..engines.score import Check, Scorer, scorer_of, unchecked
+from ..engines.score import scorer_of
+from ..engines.scorer import Check, Scorer, unchecked
 from ..families import ExponentialFamily
 from ..families.incomplete import Incomplete
 from ..families.sparse import check_sparse
@@ -160,7 +161,7 @@ def of_rows(
 
     def asked(rows: Any, scorer: Scorer, check: Check) -> NDArray[Any]:
         if name == "labels":
-            return scorer.labels(rows, check).astype(np.intp)
+            return scorer.labels(rows, check)
         return np.asarray(getattr(scorer.scores(rows, name, check=check), name))
 
     return _ask(mixture, X, asked, n_threads, columns)

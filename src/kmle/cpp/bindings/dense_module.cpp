@@ -36,6 +36,12 @@ nb::class_<PackedRows<T>> define(nb::module_& module, const char* name) {
              nb::arg("clusters"), nb::arg("margins").noconvert().none(), nb::arg("centered").none())
         .def("label_rows", &label_rows<T>, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("labels").noconvert(), nb::arg("centered").none())
+        .def("label_table", &label_table<T, double>, nb::arg("table").noconvert(), nb::arg("shift").noconvert(),
+             nb::arg("natural").noconvert(), nb::arg("bias").noconvert(), nb::arg("labels").noconvert(),
+             nb::arg("centered").none(), nb::arg("lowest").noconvert(), nb::arg("highest").noconvert())
+        .def("label_table", &label_table<T, float>, nb::arg("table").noconvert(), nb::arg("shift").noconvert(),
+             nb::arg("natural").noconvert(), nb::arg("bias").noconvert(), nb::arg("labels").noconvert(),
+             nb::arg("centered").none(), nb::arg("lowest").noconvert(), nb::arg("highest").noconvert())
         .def("soft_passes", &soft_passes<T>, nb::arg("natural").noconvert(), nb::arg("bias").noconvert(),
              nb::arg("mixtures"), nb::arg("kept"), nb::arg("totals"), nb::arg("scores").noconvert(),
              nb::arg("centered").none())

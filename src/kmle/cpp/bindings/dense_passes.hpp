@@ -79,6 +79,72 @@ void label_rows(PackedRows<T>& rows, const Natural& natural, const Bias& bias, c
     });
 }
 
+// Whether rounding may spoil scores with statistics of rows with such columns (see row_score_error). NaN does.
+template <class T>
+bool may_spoil(const Packed<T>& packed, const Model<double>& model, const Summary& summary, const double* shift) {
+    const std::size_t columns = packed.columns;
+    double size = model.largest_bias;
+    const auto largest = [&](std::size_t a) {
+        return std::max(std::abs(summary.lowest[a] - shift[a]), std::abs(summary.highest[a] - shift[a]));
+    };
+    const double* coefficient = model.largest;
+    for (std::size_t a = 0; a < columns; ++a) size += *coefficient++ * largest(a);
+    if (packed.features != Features::identity)
+        for (std::size_t a = 0; a < columns; ++a)
+            for (std::size_t b = a; b < (packed.features == Features::diagonal ? a + 1 : columns); ++b)
+                size += *coefficient++ * largest(a) * largest(b);
+    return !(std::numeric_limits<double>::epsilon() * size <= row_score_error);
+}
+
+// Labels of the rows of a table, which pass through the packed rows some at a time, each column less its shift. Where
+// rounding may spoil their scores, labels are those of the centered form. Finds extremes of the columns; returns
+// whether all values are finite and whole.
+template <class T, class From>
+std::pair<bool, bool> label_table(PackedRows<T>& rows, const Strided<const From, 2>& table,
+                                  const Vector<const double>& shift, const Natural& natural, const Bias& bias,
+                                  const Vector<std::int32_t>& labels, const CenteredForm* centered,
+                                  const Vector<double>& lowest, const Vector<double>& highest) {
+    const nb::gil_scoped_release unlocked;
+    const std::size_t columns = rows.columns(), count = table.shape(0), step = rows.rows();
+    rows.require_fit(natural, bias, centered);
+    require(step > 0, "there must be room for at least one row.");
+    require_shape("table", table, {count, columns});
+    require_shape("shift", shift, {columns});
+    require_shape("labels", labels, {count});
+    require_shape("lowest", lowest, {columns});
+    require_shape("highest", highest, {columns});
+    const GroupedModel<float> in_single(natural, bias);
+    const GroupedModel<double> in_double(natural, bias);
+    const Model<float> single = in_single.view();
+    const BoundedForm form(centered, 0, in_double.view());
+    const Model<double> plain = in_double.view(), precise = in_double.view(form.view());
+    std::vector<double> extremes(2 * columns);
+    bool finite = true, whole = true;
+    for (std::size_t first = 0; first < count; first += step) {
+        const PackSource<From> source = {table.data() + static_cast<std::int64_t>(first) * table.stride(0),
+                                         table.stride(0),
+                                         table.stride(1),
+                                         nullptr,
+                                         shift.data(),
+                                         std::min(step, count - first),
+                                         columns};
+        Summary seen = {extremes.data(), extremes.data() + columns, nullptr, true, true};
+        const Packed<T> packed = rows.take(source, seen);
+        finite &= seen.finite;
+        whole &= seen.whole;
+        for (std::size_t a = 0; a < columns; ++a) {
+            lowest.data()[a] = std::min(lowest.data()[a], seen.lowest[a]);
+            highest.data()[a] = std::max(highest.data()[a], seen.highest[a]);
+        }
+        HardTask task = {0, packed.blocks(), labels.data() + first, true, nullptr, nullptr, nullptr, nullptr, 0, 0, 0,
+                         0};
+        const bool spoilt = precise.centered && may_spoil(packed, plain, seen, shift.data());
+        chosen->packed<T>().hard(packed, single, spoilt ? precise : plain, task);
+        rows.count_work(source.rows * plain.components, task.rescored);
+    }
+    return {finite, whole};
+}
+
 // Adds what soft passes of several mixtures find, each of as many components, to counts [mixture][component], sums
 // [mixture][component][statistic] and scores [mixture].
 template <class T>

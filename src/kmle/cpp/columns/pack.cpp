@@ -64,6 +64,49 @@ inline void transpose(Vec<double> (&x)[width]) {
 #endif
 }
 
+#if KMLE_VECTOR_BYTES == 64
+// Four columns of eight rows, from the place `a` of each row on: value c becomes column c.
+template <class From>
+inline void take_four(const From* const* row, std::size_t a, Vec<double> (&x)[width]) {
+    const auto pair = [&](std::size_t i) {
+        const auto four = [&](const From* from) {
+            if constexpr (sizeof(From) == 8)
+                return _mm256_loadu_pd(from);
+            else
+                return _mm256_cvtps_pd(_mm_loadu_ps(from));
+        };
+        return _mm512_insertf64x4(_mm512_castpd256_pd512(four(row[i] + a)), four(row[i + 4] + a), 1);
+    };
+    const __m512d r0 = pair(0), r1 = pair(1), r2 = pair(2), r3 = pair(3);
+    const __m512d even0 = _mm512_unpacklo_pd(r0, r1), odd0 = _mm512_unpackhi_pd(r0, r1);
+    const __m512d even2 = _mm512_unpacklo_pd(r2, r3), odd2 = _mm512_unpackhi_pd(r2, r3);
+    const __m512i low = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0), high = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);
+    x[0] = (Vec<double>)_mm512_permutex2var_pd(even0, low, even2);
+    x[1] = (Vec<double>)_mm512_permutex2var_pd(odd0, low, odd2);
+    x[2] = (Vec<double>)_mm512_permutex2var_pd(even0, high, even2);
+    x[3] = (Vec<double>)_mm512_permutex2var_pd(odd0, high, odd2);
+}
+
+// The same for two columns.
+template <class From>
+inline void take_two(const From* const* row, std::size_t a, Vec<double> (&x)[width]) {
+    const auto two = [&](std::size_t i) {
+        if constexpr (sizeof(From) == 8)
+            return _mm_loadu_pd(row[i] + a);
+        else
+            return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(row[i] + a))));
+    };
+    const auto four = [&](std::size_t i) {
+        const __m256d first = _mm256_insertf128_pd(_mm256_castpd128_pd256(two(i)), two(i + 1), 1);
+        const __m256d second = _mm256_insertf128_pd(_mm256_castpd128_pd256(two(i + 2)), two(i + 3), 1);
+        return _mm512_insertf64x4(_mm512_castpd256_pd512(first), second, 1);
+    };
+    const __m512d low = four(0), high = four(4);
+    x[0] = (Vec<double>)_mm512_permutex2var_pd(low, _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), high);
+    x[1] = (Vec<double>)_mm512_permutex2var_pd(low, _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1), high);
+}
+#endif
+
 // What rows have shown so far: extremes of the columns, lane by lane; lanes of `infinite` are NaN once a value is not
 // finite, `broken` has bits once one is not whole.
 struct Seen {
@@ -109,23 +152,25 @@ public:
 
     template <bool summarized>
     void pack() {
-        for (std::size_t a = 0; a < source_.columns; a += width) {
-            const std::size_t columns = std::min(width, source_.columns - a);
-            if (columns == 1)
-                pack_columns<1, summarized>(a, columns);
-            else if (columns == 2)
-                pack_columns<2, summarized>(a, columns);
+        for (std::size_t a = 0; a < source_.columns;) {
+            const std::size_t left = source_.columns - a;
+            if (left == 1)
+                a += pack_columns<1, summarized>(a, left);
+            else if (left < 4 || width < 4)
+                a += pack_columns<2, summarized>(a, 2);
+            else if (left < 7 || width < 8)
+                a += pack_columns<std::min<std::size_t>(4, width), summarized>(a, 4);
             else
-                pack_columns<width, summarized>(a, columns);
+                a += pack_columns<width, summarized>(a, std::min(left, width));
         }
     }
 
 private:
     static constexpr std::size_t rows = block_rows<To>;
 
-    // Columns from `a` on: `columns` of them, which are at most `most`. Those past the last are zero.
+    // Columns from `a` on: `columns` of them, which are at most `most`. Those past the last are zero. Returns how many.
     template <std::size_t most, bool summarized>
-    void pack_columns(std::size_t a, std::size_t columns) {
+    std::size_t pack_columns(std::size_t a, std::size_t columns) {
         Vec<double> largest[width] = {}, low[most], high[most], shift[most];
         Vec<double> infinite = seen_.infinite;
         IntVec<double> broken = seen_.broken;
@@ -138,7 +183,7 @@ private:
         To* out = out_ + a * rows;
         for (std::size_t r = 0; r < count_; r += width) {
             Vec<double> x[width] = {};
-            take(r, a, columns, x);
+            take<most>(r, a, columns, x);
 #pragma GCC unroll 8
             for (std::size_t c = 0; c < most; ++c) {
                 const Vec<double> value = x[c] - shift[c];
@@ -165,6 +210,7 @@ private:
         write_largest(a, columns, largest);
         for (std::size_t c = 0; count_ < rows && c < columns; ++c)
             std::fill(out + c * rows + count_, out + (c + 1) * rows, To(0));
+        return columns;
     }
 
     // The largest lane of the values of each column, as a number that To can hold.
@@ -180,12 +226,17 @@ private:
     }
 
     // Some columns of rows from the place r of the block on; the last row stands for rows past it.
+    template <std::size_t most>
     void take(std::size_t r, std::size_t a, std::size_t columns, Vec<double> (&x)[width]) {
         if (source_.row_stride == 1 && !source_.places && r + width <= count_) {
             for (std::size_t c = 0; c < columns; ++c) x[c] = in_double(source_.at(first_ + r, a + c));
             return;
         }
         const From* const* row = rows_ + r;
+#if KMLE_VECTOR_BYTES == 64
+        if (source_.column_stride == 1 && most == 4) return take_four(row, a, x);
+        if (source_.column_stride == 1 && most == 2) return take_two(row, a, x);
+#endif
         if (source_.column_stride == 1 && columns == width) {
 #pragma GCC unroll 8
             for (std::size_t i = 0; i < width; ++i) x[i] = in_double(row[i] + a);

@@ -224,6 +224,7 @@ private:
     void take_rows(std::size_t first, std::size_t place, Seen& seen) {
         constexpr std::size_t width = lanes<double>;
         const std::size_t columns = table_.columns, whole = columns / width * width, stride = stride_;
+        constexpr std::size_t nearest = 4096 / sizeof(T);  // which the nearest cache has room for beside components
         const T* rows = table_.values + first * columns;
         const double* shifts = table_.shift;
         double *lows = seen.low.get(), *highs = seen.high.get();
@@ -235,7 +236,10 @@ private:
 #pragma GCC unroll 4
             for (std::size_t r = 0; r < count; ++r) {
                 const T* place_of = rows + r * columns + a;
-                __builtin_prefetch(place_of + count * columns);  // of the rows that come next
+                if (count * columns > nearest)  // rows that come next
+                    __builtin_prefetch(place_of + count * columns, 0, 2);
+                else
+                    __builtin_prefetch(place_of + count * columns);
                 const Vec<double> x = in_double(place_of);
                 low = lower_of(x, low);
                 high = higher_of(x, high);

@@ -93,6 +93,17 @@ public:
         return {finite, whole};
     }
 
+    // Takes rows of a table, at most as many as there is room for, as the first ones; returns these alone.
+    template <class From>
+    Packed<T> take(const PackSource<From>& source, Summary& summary) {
+        PackTask<T> task = {0, rounded_up(source.rows, block_rows<T>) / block_rows<T>, values_.get(), largest_.data(),
+                            &summary};
+        chosen->packed<T>().pack(source, task);
+        Packed<T> taken = view();
+        taken.rows = source.rows;
+        return taken;
+    }
+
     // The values of the only column: its blocks lie one after the other, so they are an array in the order of the rows.
     T* column() {
         require(columns_ == 1, "rows of several columns do not lie as one.");

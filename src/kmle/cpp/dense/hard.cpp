@@ -83,12 +83,11 @@ private:
         const bool at_once = count == wide;
         if (at_once && task_.margins) work_.best.margins(task_.margins + first);
         const std::int32_t* before = task_.fresh ? nullptr : task_.labels + first;
+        if (at_once && task_.fresh) work_.best.write(task_.labels + first);
         if (at_once && (!work_.best.mark_undecided(before, inflated_.largest_error_bound()) ||
-                        !work_.best.mark_undecided(before, inflated_.error_bounds()))) {
-            if (task_.fresh) work_.best.write(task_.labels + first);
+                        !work_.best.mark_undecided(before, inflated_.error_bounds())))
             return;
-        }
-        std::uint64_t open = at_once && !task_.fresh ? work_.best.open_rows() : ~std::uint64_t{0} >> (wide - count);
+        std::uint64_t open = at_once ? work_.best.open_rows() : ~std::uint64_t{0} >> (wide - count);
         for (std::size_t c = b; c < end; ++c) {
             const std::size_t past = (c + 1 - b) * rows;
             for (; open; open &= open - 1) {

@@ -239,12 +239,10 @@ inline void label_rows(const Packed<double>& packed, const Model<double>& model,
     // A whole block in its place, as nearly all are, is compared with its labels at once.
     const bool at_once = !places && count == rows;
     if (at_once && task.margins) work.best.margins(task.margins + first);
-    if (at_once && !work.best.mark_undecided(task.fresh ? nullptr : task.labels + first, error_bound)) {
-        if (task.fresh) work.best.write(task.labels + first);
-        return;
-    }
+    if (at_once && task.fresh) work.best.write(task.labels + first);
+    if (at_once && !work.best.mark_undecided(task.fresh ? nullptr : task.labels + first, error_bound)) return;
     for (std::size_t r = 0; r < count; ++r) {
-        if (at_once && !task.fresh && !work.best.undecided[r]) continue;
+        if (at_once && !work.best.undecided[r]) continue;
         const std::size_t i = places ? places[r] : first + r;
         const double margin = work.best.score[r] - work.best.second[r];
         std::int32_t label = static_cast<std::int32_t>(work.best.label[r]);

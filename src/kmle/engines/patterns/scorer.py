@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..._kernels import RowScores
 from ...data.table import Rows
 from ...numerics.arrays import Array
-from ..score import Check, DenseScorer
+from ..scorer import Check, DenseScorer
 from .engine import PatternsEngine
 
 # Rows that are scored at a time.
