@@ -110,8 +110,8 @@ class Layout(FamilyContract):
         return None
 
     def mixture_steps(
-        self, rows: "PackedRows", mixtures: "Mixtures", setting: "StepSetting", pace: "Pace", work: float
-    ) -> "Progress | None":
+        self, rows: PackedRows, mixtures: Mixtures, setting: StepSetting, pace: Pace, work: float
+    ) -> Progress | None:
         """Several steps of mixtures, which change in place, in one call; None to make them one by one."""
         return None
 
