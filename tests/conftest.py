@@ -25,6 +25,7 @@ SLOW = (
     "estimators/test_scikit_learn",
     "estimators/test_select",
     "estimators/test_single_precision",
+    "explorer/",
     "identities/",
     "images/",
     "io/test_streaming",

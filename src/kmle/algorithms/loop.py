@@ -42,6 +42,7 @@ Keep = Callable[[Run, bool], None]
 
 _watcher: ContextVar[Progress | None] = ContextVar("watcher", default=None)
 _stop: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
+_interruption: ContextVar[Callable[[], None] | None] = ContextVar("interruption", default=None)
 
 
 @contextmanager
@@ -63,8 +64,35 @@ def watched(progress: Progress, stop: Callable[[], bool] | None = None) -> Itera
         _stop.reset(tokens[1])
 
 
+@contextmanager
+def interruptible(check: Callable[[], None]) -> Iterator[None]:
+    """Within it every fit of this thread calls `check` before each step, also in its search; an exception ends the fit.
+
+    >>> from kmle import KMLE
+    >>> def check():
+    ...     raise TimeoutError("too late")
+    >>> with interruptible(check):
+    ...     KMLE(2, family="poisson", random_state=0).fit([[1], [2], [4], [5], [7], [9]])
+    Traceback (most recent call last):
+    TimeoutError: too late
+    """
+    token = _interruption.set(check)
+    try:
+        yield
+    finally:
+        _interruption.reset(token)
+
+
+def check_interruption() -> None:
+    """Raises what the caller of `interruptible` wants raised, if anything."""
+    check = _interruption.get()
+    if check is not None:
+        check()
+
+
 def stop_requested() -> bool:
-    """Whether searches are to end."""
+    """Whether searches are to end with the best found so far; raises what `check_interruption` raises."""
+    check_interruption()
     stop = _stop.get()
     return stop is not None and stop()
 
@@ -117,6 +145,7 @@ def run(
         reason = now.state.finished
         try:
             while reason is None:
+                check_interruption()
                 if now.n_iter >= max_iter:
                     reason = ITERATION_LIMIT
                     break

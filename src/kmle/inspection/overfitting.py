@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .._kernels import has_missing
 from ..merging import Likelihood
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -74,7 +75,10 @@ def _merge_that_pays(mixture: Mixture, rows: Array, labels: NDArray[np.integer],
     k, n = mixture.n_components, rows.shape[0]
     sums = np.zeros((k, mixture.family.n_statistics))
     for block in row_blocks(rows, mixture.family.n_statistics):
-        np.add.at(sums, labels[block], mixture.family.sufficient_statistic(dense(rows[block])))
+        x = dense(rows[block])
+        # What is missing is taken to be what the mixture expects.
+        x = mixture.impute(x) if has_missing(x) else x
+        np.add.at(sums, labels[block], mixture.family.sufficient_statistic(x))
     worth = Likelihood(Model(mixture.family, n, sums.sum(axis=0) / n, prior_strength=PRIOR), free_weights=True)
     with np.errstate(all="ignore"):
         alone = worth.value(counts, sums)

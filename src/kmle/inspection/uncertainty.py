@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._kernels import has_missing
 from ..data.intervals import Intervals, as_intervals
 from ..families.validation import check_sample_weight, issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.differentiation import jacobian, natural_steps
-from .interval_information import interval_information
+from .partial_information import incomplete_information, interval_information
 from .rows import dense, legal_rows, mixture_of, row_blocks
 from .sources import SourceLayout
 
@@ -81,6 +82,10 @@ def standard_errors(
         return _of_intervals(mixture, intervals, sample_weight, method, weights_held)
     rows = legal_rows(mixture, X)
     weights = check_sample_weight(sample_weight, rows.shape[0])
+    if not issparse(rows) and has_missing(rows):
+        _check_observed(method, "rows with missing entries")
+        partial = incomplete_information(mixture, rows.astype(float, copy=False), weights)
+        return _of_information(mixture, *partial, weights_held)
     scores = _Scores(mixture, rows, weights)
     information = scores.complete_by_labels() if method == "complete" else scores.information(method == "observed")
     if weights_held:
@@ -92,12 +97,21 @@ def standard_errors(
 def _of_intervals(
     mixture: Mixture, X: Intervals, sample_weight: ArrayLike | None, method: str, weights_held: bool
 ) -> StandardErrors:
+    _check_observed(method, "intervals")
+    partial = interval_information(mixture, X, check_sample_weight(sample_weight, len(X)))
+    return _of_information(mixture, *partial, weights_held)
+
+
+def _check_observed(method: str, data: str) -> None:
     if method != "observed":
-        raise ValueError(f"method is {method!r}: on intervals it must be 'observed'")
-    natural, information = interval_information(mixture, X, check_sample_weight(sample_weight, len(X)))
+        raise ValueError(f"method is {method!r}: on {data} it must be 'observed'")
+
+
+def _of_information(mixture: Mixture, natural: Array, information: Array, weights_held: bool) -> StandardErrors:
+    """Errors from the observed information on k logits and natural parameters."""
     if weights_held:
         information = information[mixture.n_components :, mixture.n_components :]
-    return _delta(mixture, natural, _inverse(information, mixture, weights_held), method, weights_held)
+    return _delta(mixture, natural, _inverse(information, mixture, weights_held), "observed", weights_held)
 
 
 class _Scores:
