@@ -31,7 +31,7 @@ FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
 MOST_STARTS, FEWEST_STARTS = 32, 4
 # Steps of all mixtures, and how many go on after them; then steps of those, and so on.
 Rounds: TypeAlias = tuple[tuple[int, int], ...]
-ROUNDS: Rounds = ((6, 8), (14, 3), (150, 1))
+ROUNDS: Rounds = ((3, 16), (3, 8), (14, 3), (150, 1))
 # The same where steps cost so much that there are few starts.
 FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
 # Where estimates cost more than passes and the budget is short, starts are compared after so many steps.
@@ -44,7 +44,7 @@ SAME = 0.5
 TRIALS = 24
 # Soft steps that hard learning begins with: they pass by many poor partitions.
 SOFT_STEPS = 5
-TRIAL_ROUNDS = ((6, 8), (12, 2), (100, 1))
+TRIAL_ROUNDS = ((3, 12), (3, 8), (12, 2), (100, 1))
 # Steps that a trial costs, on average; with fewer trials than this a round of moves is not worth its preparation.
 TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 # Rounds in a row that may bring nothing: hard optima are many.
