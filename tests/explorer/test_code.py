@@ -67,7 +67,12 @@ FIRST = "it's $(a)"
 GIVEN = {
     "guess of mixed columns": {"columns": [FIRST, "b", "visits"]},
     "covariance model": {"columns": [FIRST, "b"], "family": "gaussian-vee"},
-    "k-MLE with a fixed shape": {"columns": ["b"], "family": "fixed-shape-gamma", "fixed": {"shape": 2}, "algorithm": "k-mle"},
+    "k-MLE with a fixed shape": {
+        "columns": ["b"],
+        "family": "fixed-shape-gamma",
+        "fixed": {"shape": 2},
+        "algorithm": "k-mle",
+    },
     "noise, prior and seed": {"columns": [FIRST], "noise": True, "prior_strength": 0.5, "seed": 3},
     "complete rows": {"columns": ["gaps", "b"], "drop_missing": True},
     "missing values": {"columns": ["gaps", "b"], "family": "diagonal-gaussian"},
