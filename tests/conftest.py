@@ -20,6 +20,7 @@ SLOW = (
     "cli/test_outputs",
     "cli/test_process",
     "cli/test_stream",
+    "documentation/test_code",
     "documentation/test_site",
     "estimators/test_resolution",
     "estimators/test_scikit_learn",
