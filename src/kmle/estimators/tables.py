@@ -36,7 +36,7 @@ def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: boo
 
 def _without_na(X: Any) -> Any:
     """A pandas frame with NaN where a column of objects holds NA, which scikit-learn does not read."""
-    kinds = getattr(X, "dtypes", None)
+    kinds: Any = getattr(X, "dtypes", None)
     if not hasattr(X, "isna") or not hasattr(X, "where") or "object" not in {str(kind) for kind in np.ravel(kinds)}:
         return X
     return X.where(X.notna(), np.nan)
