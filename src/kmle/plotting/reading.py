@@ -81,6 +81,13 @@ def dense(rows: Array | csr_array, columns: Sequence[int]) -> Array:
     return rows if tuple(columns) == tuple(range(rows.shape[1])) else rows[:, list(columns)]
 
 
+def entries(rows: Array | csr_array, column: int) -> Array:
+    """The values of a column that are there (m,)."""
+    values = dense(rows, [column])[:, 0]
+    seen = ~np.isnan(values)
+    return values if seen.all() else values[seen]
+
+
 def mixture_of(model: Any) -> Mixture:
     """The mixture of a fitted estimator, of a Fit, or the mixture itself."""
     if isinstance(model, Mixture):
