@@ -30,6 +30,7 @@ LAYERS = [
     ["plotting"],
     ["images"],
     ["report"],
+    ["explorer"],
     ["cli"],
     ["__main__"],
 ]

@@ -19,7 +19,9 @@ def floors(settings):
     """The lowest version of each package that users need."""
     extras = settings["project"]["optional-dependencies"]
     listed = settings["project"]["dependencies"] + [
-        requirement for name in ("cli", "excel", "plot", "image", "onnx", "dask") for requirement in extras[name]
+        requirement
+        for name in ("cli", "excel", "plot", "image", "explore", "onnx", "dask")
+        for requirement in extras[name]
     ]
     parts = [re.fullmatch(r"([\w-]+)(?:\[.*\])?>=([\d.]+)", requirement).groups() for requirement in listed]
     return {name.lower(): version for name, version in parts}

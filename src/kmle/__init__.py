@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MixtureRegressor,
         select,
     )
+    from .explorer import explore
     from .mixture import Mixture
     from .selection import Selection, certify, merge_path, simplify
     from .selection.kernel_density import kernel_density
@@ -34,12 +35,14 @@ __all__ = [
     "Intervals",
     "Mixture",
     "MixtureClassifier",
+    "MixtureImputer",
     "MixtureOutlierDetector",
     "MixtureRegressor",
     "Selection",
     "__version__",
     "certify",
     "divergences",
+    "explore",
     "families",
     "inspection",
     "kernel_density",
@@ -59,10 +62,12 @@ _MODULES = {
     "Intervals": "data.intervals",
     "Mixture": "mixture",
     "MixtureClassifier": "estimators",
+    "MixtureImputer": "estimators",
     "MixtureOutlierDetector": "estimators",
     "MixtureRegressor": "estimators",
     "Selection": "selection",
     "certify": "selection",
+    "explore": "explorer",
     "kernel_density": "selection",
     "merge_path": "selection",
     "select": "estimators",

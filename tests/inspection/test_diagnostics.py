@@ -112,5 +112,5 @@ def test_bad_arguments_are_refused():
         diagnose(BELLS, [[1.0]], n_draws=0)
     with pytest.raises(ValueError, match="n_draws is 0"):
         outlier_scores(BELLS, [[1.0]], n_draws=0)
-    with pytest.raises(ValueError, match="row 1, column 0 is missing"):
-        diagnose(BELLS, [[1.0], [np.nan]])
+    with pytest.raises(ValueError, match="row 1, column 0 is infinite"):
+        diagnose(BELLS, [[1.0], [np.inf]])

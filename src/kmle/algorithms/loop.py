@@ -59,11 +59,41 @@ def watched(progress: Progress) -> Iterator[None]:
         _watcher.reset(token)
 
 
+_interruption: ContextVar[Callable[[], None] | None] = ContextVar("interruption", default=None)
+
+
+@contextmanager
+def interruptible(check: Callable[[], None]) -> Iterator[None]:
+    """Within it every fit of this thread calls `check` before each step, also in its search; an exception ends the fit.
+
+    >>> from kmle import KMLE
+    >>> def check():
+    ...     raise TimeoutError("too late")
+    >>> with interruptible(check):
+    ...     KMLE(2, family="poisson", random_state=0).fit([[1], [2], [4], [5], [7], [9]])
+    Traceback (most recent call last):
+    TimeoutError: too late
+    """
+    token = _interruption.set(check)
+    try:
+        yield
+    finally:
+        _interruption.reset(token)
+
+
+def check_interruption() -> None:
+    """Raises what the caller of `interruptible` wants raised, if anything."""
+    check = _interruption.get()
+    if check is not None:
+        check()
+
+
 def steps(algorithm: Algorithm, problem: LearningProblem, state: State, most: int) -> Iterator[State]:
     """The states after each of up to `most` steps, for short runs; none comes after a finished one."""
     for _ in range(most):
         if state.finished is not None:
             return
+        check_interruption()
         state = algorithm.step(problem, state)
         yield state
 
@@ -107,6 +137,7 @@ def run(
         reason = now.state.finished
         try:
             while reason is None:
+                check_interruption()
                 if now.n_iter >= max_iter:
                     reason = ITERATION_LIMIT
                     break

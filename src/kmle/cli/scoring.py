@@ -72,7 +72,7 @@ def predict(
         if probabilities:
             posterior = mixture.posterior(part.rows)
             written |= {f"probability_{j}": posterior[:, j] for j in range(mixture.n_components)}
-        return _appended(part, written) if append else row_column(part, drop_missing) | written
+        return appended(part, written) if append else row_column(part, drop_missing) | written
 
     _write_parts(terminal, "predicting", out, table, mixture.family, predicted)
 
@@ -137,7 +137,7 @@ def score(
     terminal.show(details_table({"rows": f"{n_rows:.0f}", "log-density per row": f"{mean:.6f}"} | shown(figures)))
 
 
-def _appended(part: Table, written: Columns) -> Columns:
+def appended(part: Table, written: Columns) -> Columns:
     """All columns of the table, then the new ones under names that are free."""
     assert part.cells is not None  # every format that is read whole has them
     cells = part.cells()[part.row_numbers()]

@@ -1,5 +1,6 @@
 """The scikit-learn surface: `KMLE`, the hard clusterer, `ExponentialFamilyMixture`, the density model, `select`, and
-estimators that use a mixture: `MixtureClassifier`, `MixtureRegressor`, `MixtureOutlierDetector`.
+estimators that use a mixture: `MixtureClassifier`, `MixtureRegressor`, `MixtureOutlierDetector`,
+`MixtureImputer`.
 """
 
 from importlib import import_module
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .classifier import MixtureClassifier
+    from .imputer import MixtureImputer
     from .kmle import KMLE
     from .mixture_model import ExponentialFamilyMixture
     from .outlier_detector import MixtureOutlierDetector
@@ -17,6 +19,7 @@ __all__ = [
     "KMLE",
     "ExponentialFamilyMixture",
     "MixtureClassifier",
+    "MixtureImputer",
     "MixtureOutlierDetector",
     "MixtureRegressor",
     "select",
@@ -27,6 +30,7 @@ _MODULES = {
     "ExponentialFamilyMixture": "mixture_model",
     "KMLE": "kmle",
     "MixtureClassifier": "classifier",
+    "MixtureImputer": "imputer",
     "MixtureOutlierDetector": "outlier_detector",
     "MixtureRegressor": "regressor",
     "select": "selecting",

@@ -6,7 +6,7 @@ With one component per class it is discriminant analysis (see `discriminant`), w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -148,7 +148,8 @@ class MixtureClassifier(ClassifierMixin, PluggedIn):  # type: ignore[misc]
 
     def _fit_one_by_one(self, table: Array, labels: NDArray[np.intp], weights: Array | None) -> None:
         """A mixture per class, each with the number of components that BIC prefers."""
-        self.mixtures_, self.notes_ = [], []
+        self.mixtures_ = []
+        notes: list[Sequence[str]] = []
         for label, name in enumerate(self.classes_):
             own = labels == label
             try:
@@ -156,7 +157,14 @@ class MixtureClassifier(ClassifierMixin, PluggedIn):  # type: ignore[misc]
             except ValueError as error:
                 raise ValueError(f"class {name}: {error}") from None
             self.mixtures_.append(fit.mixture)
-            self.notes_ += [f"class {name}: {note}" for note in fit.notes]
+            notes.append(fit.notes)
+        common = set(notes[0]).intersection(*notes)
+        self.notes_ = [note for note in notes[0] if note in common] + [
+            f"class {name}: {note}"
+            for name, own in zip(self.classes_, notes, strict=True)
+            for note in own
+            if note not in common
+        ]
 
     def _priors(self, shares: Array) -> Array:
         if self.priors is None:

@@ -101,9 +101,10 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
         fit = self._learned(table, weights, names_in(self))
         self.mixture_: Mixture = fit.mixture
         self.notes_ = list(fit.notes)
-        self.offset_ = (
-            self._drawn_offset() if share is None else _weighted_quantile(self._scores(table), weights, share)
-        )
+        if share is None:
+            self.offset_ = drawn_offset(self.mixture_, self.random_state)
+        else:
+            self.offset_ = _weighted_quantile(self._scores(table), weights, share)
         return self
 
     def _share(self) -> float | None:
@@ -114,10 +115,6 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
         if not is_number(share) or not 0 < float(share) <= 0.5:
             raise ValueError(f"contamination is {share!r}: it must be 'auto' or a number above 0, up to 0.5")
         return float(share)
-
-    def _drawn_offset(self) -> float:
-        seed = np.random.default_rng(entropy_of(self.random_state))
-        return self.mixture_.highest_density(1 - AUTO_TAIL, AUTO_DRAWS, seed).log_threshold
 
     def _scores(self, table: Array) -> Array:
         return of_rows(self.mixture_, "log_sums", table, threads_of(self.n_jobs), names_in(self))
@@ -186,6 +183,12 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
             The labels.
         """
         return self.fit(X, sample_weight=sample_weight).predict(X)
+
+
+def drawn_offset(mixture: Mixture, random_state: Any = None) -> float:
+    """The log-density that all but one in a hundred draws of a mixture exceed."""
+    seed = np.random.default_rng(entropy_of(random_state))
+    return mixture.highest_density(1 - AUTO_TAIL, AUTO_DRAWS, seed).log_threshold
 
 
 def _weighted_quantile(scores: Array, weights: Array | None, share: float) -> float:

@@ -1,4 +1,4 @@
-"""What classifier, regressor and outlier detector share: their settings, their tables and the fit that BIC prefers."""
+"""What classifier, regressor, outlier detector and imputer share: settings, tables and the fit that BIC prefers."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array
 from .distribution import cdf, is_discrete, quantiles
-from .rows import legal_rows, mixture_of
+from .rows import column_of, mixture_of
 
 
 def pit(model: Any, X: ArrayLike, random_state: Any = None) -> Array:
@@ -39,7 +39,7 @@ def pit(model: Any, X: ArrayLike, random_state: Any = None) -> Array:
     array([0. , 0.5])
     """
     mixture = mixture_of(model)
-    x = legal_rows(mixture, X)[:, 0].astype(float)
+    x = column_of(mixture, X)
     upper = cdf(mixture, x)
     if not is_discrete(mixture):
         return upper
@@ -106,7 +106,7 @@ def quantile_pairs(model: Any, X: ArrayLike, n_points: int = 99) -> QuantilePair
     if n_points < 1:
         raise ValueError(f"n_points is {n_points}: at least 1 is needed")
     mixture = mixture_of(model)
-    x = legal_rows(mixture, X)[:, 0].astype(float)
+    x = column_of(mixture, X)
     probabilities = np.arange(1, n_points + 1) / (n_points + 1)
     data = np.quantile(x, probabilities, method="inverted_cdf" if is_discrete(mixture) else "linear")
     return QuantilePairs(probabilities, data, quantiles(mixture, probabilities, x))

@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._kernels import has_missing
+from ..data.holes import unique_patterns
+from ..data.intervals import as_intervals
+from ..families.validation import issparse
 from ..numerics.arrays import Array
-from .rows import mixture_of
+from .rows import legal_rows, mixture_of
 
 # Log-densities this close, relatively, are equal: those of equal rows may differ by rounding.
 ROUNDING = 1e-10
+# With more patterns of missing entries than this draws are shared out, so many for each at least.
+FEW_PATTERNS, FEWEST_DRAWS = 32, 200
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,8 @@ class OutlierScores:
 def outlier_scores(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state: Any = None) -> OutlierScores:
     """Scores how improbable each row is, calibrated by samples of the mixture.
 
-    For rows that follow the mixture `tail` is uniform on (0, 1), so one row in a hundred is below 0.01.
+    For rows that follow the mixture `tail` is uniform on (0, 1), so one row in a hundred is below 0.01. Rows with
+    missing entries are compared with samples that lack the same entries; a row without any entry has a tail of one.
 
     Parameters
     ----------
@@ -56,7 +63,16 @@ def outlier_scores(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state
     mixture = mixture_of(model)
     density = mixture.log_density(X)
     draws = mixture.sample(n_draws, random_state)
-    return OutlierScores(-density, tail_probabilities(density, mixture.log_density(draws)))
+    if issparse(X) or as_intervals(X) is not None or not has_missing(rows := legal_rows(mixture, X)):
+        return OutlierScores(-density, tail_probabilities(density, mixture.log_density(draws)))
+    patterns, pattern = unique_patterns(np.isnan(rows))
+    # Rows are compared with draws that lack the same entries; the more patterns, the fewer draws for each.
+    draws = draws[: max(FEWEST_DRAWS, n_draws * FEW_PATTERNS // max(FEW_PATTERNS, len(patterns)))]
+    tail = np.ones(len(rows))
+    for place, missing in enumerate(patterns):
+        own = np.flatnonzero(pattern == place)
+        tail[own] = tail_probabilities(density[own], mixture.log_density(np.where(missing, np.nan, draws)))
+    return OutlierScores(-density, tail)
 
 
 def tail_probabilities(density: Array, drawn: Array) -> Array:

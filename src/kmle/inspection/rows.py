@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..families.layout import BLOCK_NUMBERS
@@ -21,8 +22,14 @@ def mixture_of(model: Any) -> Mixture:
 
 
 def legal_rows(mixture: Mixture, X: ArrayLike) -> Any:
-    """Rows (n, d), dense or sparse, or one sentence naming the first that is not legal."""
-    return check_sparse(mixture.family, X) if issparse(X) else mixture.family.check(X)
+    """Rows (n, d), dense or sparse, or one sentence naming the first that is not legal; entries may be missing."""
+    return check_sparse(mixture.family, X) if issparse(X) else mixture.family.check(X, missing=True)
+
+
+def column_of(mixture: Mixture, X: ArrayLike) -> Array:
+    """The values of one column that are there, in double precision."""
+    x = legal_rows(mixture, X)[:, 0].astype(float)
+    return x[~np.isnan(x)]
 
 
 def row_blocks(rows: Any, width: int) -> Iterator[slice]:

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..data.intervals import Intervals, as_intervals
+from .._kernels import has_missing
+from ..data.intervals import Intervals, as_intervals, within_support
 from ..families.validation import check_sample_weight, issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.differentiation import jacobian, natural_steps
-from .interval_information import interval_information
+from .member_information import MemberInformation, by_members, takes_intervals
+from .partial_information import incomplete_information, interval_information
 from .rows import dense, legal_rows, mixture_of, row_blocks
 from .sources import SourceLayout
 
@@ -77,10 +79,17 @@ def standard_errors(
         raise ValueError(f"method is {method!r}: it must be one of {', '.join(METHODS)}")
     mixture = mixture_of(model)
     intervals = as_intervals(X)
+    if by_members(mixture):
+        known = _rows_of_members(mixture, X, intervals, method)
+        return _of_members(mixture, known, check_sample_weight(sample_weight, len(known)), method, weights_held)
     if intervals is not None:
         return _of_intervals(mixture, intervals, sample_weight, method, weights_held)
     rows = legal_rows(mixture, X)
     weights = check_sample_weight(sample_weight, rows.shape[0])
+    if not issparse(rows) and has_missing(rows):
+        _check_observed(method, "rows with missing entries")
+        partial = incomplete_information(mixture, rows.astype(float, copy=False), weights)
+        return _of_information(mixture, *partial, weights_held)
     scores = _Scores(mixture, rows, weights)
     information = scores.complete_by_labels() if method == "complete" else scores.information(method == "observed")
     if weights_held:
@@ -92,12 +101,48 @@ def standard_errors(
 def _of_intervals(
     mixture: Mixture, X: Intervals, sample_weight: ArrayLike | None, method: str, weights_held: bool
 ) -> StandardErrors:
+    _check_observed(method, "intervals")
+    partial = interval_information(mixture, X, check_sample_weight(sample_weight, len(X)))
+    return _of_information(mixture, *partial, weights_held)
+
+
+def _check_observed(method: str, data: str) -> None:
     if method != "observed":
-        raise ValueError(f"method is {method!r}: on intervals it must be 'observed'")
-    natural, information = interval_information(mixture, X, check_sample_weight(sample_weight, len(X)))
+        raise ValueError(f"method is {method!r}: on {data} it must be 'observed'")
+
+
+def _of_information(mixture: Mixture, natural: Array, information: Array, weights_held: bool) -> StandardErrors:
+    """Errors from the observed information on k logits and natural parameters."""
     if weights_held:
         information = information[mixture.n_components :, mixture.n_components :]
-    return _delta(mixture, natural, _inverse(information, mixture, weights_held), method, weights_held)
+    return _delta(mixture, natural, _inverse(information, mixture, weights_held), "observed", weights_held)
+
+
+def _rows_of_members(mixture: Mixture, X: ArrayLike, intervals: Intervals | None, method: str) -> Array | Intervals:
+    if intervals is None:
+        return dense(legal_rows(mixture, X)).astype(float, copy=False)
+    if not takes_intervals(mixture):
+        raise ValueError(f"{mixture.family.name} cannot have intervals: give exact values")
+    if method != "observed":
+        raise ValueError(f"method is {method!r}: on intervals it must be 'observed'")
+    return within_support(mixture.family, intervals)
+
+
+def _of_members(
+    mixture: Mixture, rows: Array | Intervals, weights: Array | None, method: str, weights_held: bool
+) -> StandardErrors:
+    """The same for components of different families, and of families that are not exponential."""
+    found, k = MemberInformation(mixture, rows, weights), mixture.n_components
+    embedding = found.embedding
+    if weights_held:
+        embedding = embedding[:, k:]
+    information = embedding.T @ found.information(method) @ embedding
+    inverse = inverted(information, found.redundancy + (not weights_held))
+    covariance = embedding @ inverse @ embedding.T
+    w = mixture.weights
+    slopes = np.diag(w) - np.outer(w, w)
+    errors = np.sqrt(np.maximum(np.einsum("ij,jl,il->i", slopes, covariance[:k, :k], slopes), 0.0))
+    return StandardErrors(np.zeros(k) if weights_held else errors, found.errors(covariance), method)
 
 
 class _Scores:
@@ -171,7 +216,11 @@ class _Scores:
 
 def _inverse(information: Array, mixture: Mixture, weights_held: bool) -> Array:
     """The inverse on what can be told apart: redundant directions, whose number is known, are left out."""
-    redundant = mixture.n_components * mixture.family.redundancy + (not weights_held)
+    return inverted(information, mixture.n_components * mixture.family.redundancy + (not weights_held))
+
+
+def inverted(information: Array, redundant: int) -> Array:
+    """The inverse, so many directions left out."""
     diagonal = np.diagonal(information)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(scale[:, None] * information * scale)

@@ -32,6 +32,7 @@ def read_table(
     *,
     ignore_text: bool = False,
     drop_missing: bool = False,
+    keep_missing: bool = False,
     categories: Mapping[str, Sequence[str] | None] | None = None,
     text: TextOptions | None = None,
 ) -> Table:
@@ -49,6 +50,8 @@ def read_table(
         Whether to omit text columns instead of raising an error.
     drop_missing : bool, default=False
         Whether to drop rows with missing values instead of raising an error.
+    keep_missing : bool, default=False
+        Whether to return missing values as NaN.
     categories : mapping of str to levels or None, default=None
         Columns to read as categories, with their levels or None to find them.
     text : TextOptions, default=None
@@ -70,7 +73,7 @@ def read_table(
         coder.check(table.source, table.columns)
         rows = np.array(table.rows, dtype=float)
         table = replace(table, categories=coder.finish(table.columns, rows), rows=rows)
-    return without_missing(table, drop_missing)
+    return table if keep_missing else without_missing(table, drop_missing)
 
 
 @contextmanager

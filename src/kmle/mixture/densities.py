@@ -24,6 +24,7 @@ from ..families.validation import check_shape, check_values, issparse
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
 from ..numerics.threads import available_threads
+from .imputation import imputed
 from .intervals import interval_scores, reported
 
 T = TypeVar("T")
@@ -145,6 +146,37 @@ class Densities:
             The labels.
         """
         return of_rows(self, "labels", X, n_threads)
+
+    def impute(self, X: ArrayLike, sample: bool = False, random_state: Any = None) -> Array:
+        """Returns the rows with values for missing entries (NaN).
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        sample : bool, default=False
+            Whether to draw values, for multiple imputation. Otherwise they are conditional means: of categories the
+            most probable one, of angles the mean direction.
+        random_state : int, Generator or None, default=None
+            The seed of the draws.
+
+        Returns
+        -------
+        array (n, d)
+            A copy in float64. A row without any entry has the means of the mixture.
+
+        Examples
+        --------
+        >>> from kmle import Mixture
+        >>> mixture = Mixture.from_source("gaussian", [1.0], mean=[[1.0, 2.0]], covariance=[[[1.0, 0.5], [0.5, 1.0]]])
+        >>> mixture.impute([[3.0, np.nan], [np.nan, np.nan]])
+        array([[3., 3.],
+               [1., 2.]])
+        """
+        family = self.family
+        rows = family.check(X, missing=True)
+        rng = np.random.default_rng(random_state) if sample else None
+        return imputed(family, (self.weights, self.natural), rows, self.posterior(rows), rng)
 
 
 def of_rows(

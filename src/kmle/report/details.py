@@ -81,7 +81,7 @@ def fit_details(estimator: Any, subject: Subject, sample_weight: Any) -> str:
     message = {
         "Stopped": text(fit.stop_reason),
         "Algorithm": text(f"{fit.algorithm}, {count(fit.n_iter)} iteration{'s' * (fit.n_iter != 1)}"),
-        "Starts": _starts(fit),
+        "Starts": starts_text(fit),
         "Engine": text(fit.engine),
         "Work": text(fit.work),
         "Time": text(duration(fit.seconds)),
@@ -92,7 +92,7 @@ def fit_details(estimator: Any, subject: Subject, sample_weight: Any) -> str:
     return details(message)
 
 
-def _starts(fit: Fit) -> str:
+def starts_text(fit: Fit) -> str:
     """How many starts were tried, of which kinds, how many agree, and what moves brought."""
     starts = fit.starts
     kinds = ", ".join(f"{count(number)} {name}" for name, number in starts.kinds.items())

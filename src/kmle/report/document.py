@@ -27,7 +27,7 @@ class Section:
 
 def document(title: str, about: str, cards: str, sections: list[Section], mixture: Mixture) -> str:
     """The page as text."""
-    library, script = plotly(), _own("page.js")
+    library, script = plotly(), f"{own_text('drawing.js')}{own_text('page.js')}"
     drawn = {
         section.key: [figure.content() for _, figure in section.content.views]
         for section in sections
@@ -38,7 +38,7 @@ def document(title: str, about: str, cards: str, sections: list[Section], mixtur
     return TEMPLATE.format(
         policy=_policy(library, script),
         title=text(title),
-        style=_own("page.css"),
+        style=own_text("page.css"),
         about=text(about),
         cards=cards,
         main="".join(_section(section) for section in sections),
@@ -49,7 +49,8 @@ def document(title: str, about: str, cards: str, sections: list[Section], mixtur
     )
 
 
-def _own(name: str) -> str:
+def own_text(name: str) -> str:
+    """A file of this package: a style sheet or a script."""
     return (files(__package__) / name).read_text(encoding="utf-8")
 
 

@@ -51,6 +51,16 @@ def pairs_figure(
     return Figure(traces, layout)
 
 
+def panels_of(columns: list[int]) -> tuple[tuple[int, int | None], ...]:
+    """The columns along x and y of each panel, in the order in which they are drawn.
+
+    >>> panels_of([4, 7])
+    ((4, None), (4, 7), (7, None))
+    """
+    places = [(i, j) for i in range(len(columns)) for j in range(i + 1)]
+    return tuple((columns[j], None if i == j else columns[i]) for i, j in places)
+
+
 def _diagonal(mixture: Mixture, column: int, values: Array, labels: NDArray[np.intp], name: str) -> Figure:
     alone = marginal(mixture, [column])
     if alone is None or isinstance(alone.family, VonMises):

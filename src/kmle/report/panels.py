@@ -1,5 +1,8 @@
 """Which plots the page has: the data with the mixture, the sizes, the certainty of labels, the objective."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -19,7 +22,7 @@ from .columns import by_label_figure, column_figure, rose_figure
 from .figure import Figure, Panel, Trace, legend_title, of_component, rounded
 from .markup import TIMES, label
 from .numbers import count
-from .pairs import pairs_figure
+from .pairs import pairs_figure, panels_of
 from .planes import plane_figure, sphere_figure, ternary_figure
 
 # Rows drawn as points: of one plot, and of each of many to choose from.
@@ -34,32 +37,49 @@ LEAST_RISE = 1.0
 CERTAINTY_ROWS = 20_000
 
 
+@dataclass(frozen=True)
+class View:
+    """A plot that can be drawn: its name, and the columns along x and y of its panels, where they are columns."""
+
+    name: str
+    draw: Callable[[], Figure]
+    columns: tuple[tuple[int, int | None], ...] = ()
+
+
 def data_panel(subject: Subject) -> Panel:
     """The data with the mixture, of the kind that suits the family."""
+    views, caption = data_views(subject)
+    return Panel([(view.name, view.draw()) for view in views], caption)
+
+
+def data_views(subject: Subject) -> tuple[list[View], str]:
+    """The plots of the data with the mixture, none of them drawn yet, and what is said under them."""
     kind, mixture = plot_of(subject), subject.mixture
     if kind == "profile":
         return _profile(subject)
     if kind == "rose":
-        figure = rose_figure(mixture, dense(subject.rows, subject.columns))
-        return Panel(
-            [("", figure)],
-            f"Bars are the {count(subject.rows.shape[0])} rows, lines the components times their weights.",
-        )
+        bars = f"Bars are the {count(subject.rows.shape[0])} rows, lines the components times their weights."
+        return [View("", lambda: rose_figure(mixture, dense(subject.rows, subject.columns)))], bars
     if kind == "proportion":
         rows = subject.sampled(MOST_POINTS)
-        figure = _single(subject, 0, rows, mixture.predict(rows))
-        return Panel([("", figure)], f"{count(subject.rows.shape[0])} rows; the other column is one minus this one.")
+        views = [View("", lambda: _single(subject, 0, rows, mixture.predict(rows)), ((0, None),))]
+        return views, f"{count(subject.rows.shape[0])} rows; the other column is one minus this one."
     if kind in ("sphere", "triangle"):
-        rows = dense(subject.sampled(MOST_POINTS), subject.columns)
-        labels = mixture.predict(rows)
-        if kind == "triangle":
-            return Panel([("", ternary_figure(mixture, rows, labels, subject.chosen_names))], _drawn(subject, rows))
-        message = f"Hammer's equal-area map: {subject.names[0]} in the middle, {subject.names[2]} upwards. "
-        return Panel([("", sphere_figure(mixture, rows, labels))], message + _drawn(subject, rows))
+        return _directions(subject, kind)
     return _views(subject)
 
 
-def _views(subject: Subject) -> Panel:
+def _directions(subject: Subject, kind: str) -> tuple[list[View], str]:
+    """Rows of length one, or of three proportions."""
+    mixture, rows = subject.mixture, dense(subject.sampled(MOST_POINTS), subject.columns)
+    labels = mixture.predict(rows)
+    if kind == "triangle":
+        return [View("", lambda: ternary_figure(mixture, rows, labels, subject.chosen_names))], _drawn(subject, rows)
+    message = f"Hammer's equal-area map: {subject.names[0]} in the middle, {subject.names[2]} upwards. "
+    return [View("", lambda: sphere_figure(mixture, rows, labels))], message + _drawn(subject, rows)
+
+
+def _views(subject: Subject) -> tuple[list[View], str]:
     """All columns together, pairs of columns, and columns by themselves."""
     mixture = subject.mixture
     rows = subject.sampled(MOST_POINTS if len(subject.columns) == 2 else FEWER_POINTS)
@@ -68,23 +88,28 @@ def _views(subject: Subject) -> Panel:
     telling = telling_columns(subject, points, labels)
     pairs = list(combinations(telling, 2))
     singles = list(subject.columns) if len(subject.columns) <= MOST_COLUMNS else telling
-    views: list[tuple[str, Figure]] = []
+    views: list[View] = []
     if len(telling) > 2:
         places = [subject.columns.index(column) for column in telling]
         names = [subject.names[column] for column in telling]
-        views.append(("all pairs", pairs_figure(mixture, points[:, places], labels, telling, names)))
-    for pair in pairs:
-        names = [subject.names[column] for column in pair]
-        distribution, at = marginal(mixture, pair), [subject.columns.index(column) for column in pair]
-        views.append(
-            (f"{names[0]} {TIMES} {names[1]}", plane_figure(mixture, distribution, points[:, at], labels, names))
-        )
+        draw = partial(pairs_figure, mixture, points[:, places], labels, telling, names)
+        views.append(View("all pairs", draw, panels_of(telling)))
+    for first, second in pairs:
+        draw = partial(_plane, subject, (first, second), points, labels)
+        views.append(View(f"{subject.names[first]} {TIMES} {subject.names[second]}", draw, ((first, second),)))
     for column in singles:
-        views.append((subject.names[column], _single(subject, column, rows, labels)))
+        draw = partial(_single, subject, column, rows, labels)
+        views.append(View(subject.names[column], draw, ((column, None),)))
     message = [_drawn(subject, points)] if pairs else [f"{count(subject.rows.shape[0])} rows."]
     if len(telling) < len(subject.columns):
         message.append(f"Pairs are of the {len(telling)} columns that separate the components best.")
-    return Panel(views, " ".join(message))
+    return views, " ".join(message)
+
+
+def _plane(subject: Subject, pair: tuple[int, int], points: Array, labels: NDArray[np.intp]) -> Figure:
+    at = [subject.columns.index(column) for column in pair]
+    names = [subject.names[column] for column in pair]
+    return plane_figure(subject.mixture, marginal(subject.mixture, pair), points[:, at], labels, names)
 
 
 def _single(subject: Subject, column: int, rows: Any, labels: NDArray[np.intp]) -> Figure:
@@ -96,7 +121,7 @@ def _single(subject: Subject, column: int, rows: Any, labels: NDArray[np.intp]) 
     return column_figure(alone, dense(subject.rows, [column])[:, 0], name)
 
 
-def _profile(subject: Subject) -> Panel:
+def _profile(subject: Subject) -> tuple[list[View], str]:
     """Probabilities as dots on a line for each column or category."""
     profile, mixture = profile_of(subject), subject.mixture
     columns = [name for name, size in profile.groups for _ in range(size)]
@@ -140,7 +165,7 @@ def _profile(subject: Subject) -> Panel:
         **legend_title(mixture),
         "showlegend": True,
     }
-    return Panel([("", Figure([overall, *dots], layout))], message)
+    return [View("", lambda: Figure([overall, *dots], layout))], message
 
 
 def certainty_panel(subject: Subject) -> Panel:

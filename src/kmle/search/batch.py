@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .._kernels import MixtureStep, StepSetting
 from ..algorithms.acceleration import DELAY, LARGEST
+from ..algorithms.loop import check_interruption
 from ..data.table import Rows
 from ..engines.panels.engine import PanelsEngine
 from ..engines.patterns.engine import PatternsEngine
@@ -245,6 +246,7 @@ class Learner:
                 active, places = active.take(moving), places[moving]
             if len(active) == 0 or self._spent(active, batch, limit):
                 break
+            check_interruption()
             active = self.stepped(active)
         if len(active) == len(batch):
             return active

@@ -115,6 +115,25 @@ class GaussianRows(UnitRows):
             scatter += _spread(covariance, group, shares, deltas.shape[2])
         return expected(self.unit, form.mean, shares.sum(axis=0), weighted.sum(axis=1), scatter)
 
+    def mean(self, components: Components, shares: Array) -> Array:
+        """Rows (n, d) completed by their means given what they have, with posteriors (n, k)."""
+        form, deltas = components.form(self.unit), self.scored(components).deltas
+        assert form is not None
+        assert deltas is not None
+        return np.einsum("nk,knd->nd", shares, deltas + form.mean[:, None, :])
+
+    def draw(self, components: Components, chosen: NDArray[np.intp], rng: np.random.Generator) -> Array:
+        """Rows (n, d) with draws for missing entries given the others, each from its component (n,)."""
+        form, scored = components.form(self.unit), self.scored(components)
+        assert form is not None
+        assert scored.deltas is not None
+        rows = scored.deltas[chosen, np.arange(len(chosen))] + form.mean[chosen]
+        for group, covariance in zip(self._groups, scored.covariances, strict=True):
+            factors = np.linalg.cholesky(covariance[chosen[group.rows], group.pattern])
+            noise = (factors @ rng.standard_normal((*factors.shape[:2], 1)))[..., 0]
+            rows[group.rows[:, None], group.missing[group.pattern]] += noise
+        return rows
+
 
 def _completed(deltas: Array, gradient: Array, form: GaussianForm, group: Patterns) -> tuple[Array, Array]:
     """Fills in the conditional means of a group of rows.

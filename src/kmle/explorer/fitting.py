@@ -1,0 +1,107 @@
+"""From settings to fits: one to a sample, at once, and one to all rows, which is the one that counts."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithms import Fit
+from ..estimators.learn import learn
+from ..estimators.plan import Plan
+from ..estimators.selecting import fitted_estimator
+from ..mixture import Mixture
+from ..plotting.reading import Subject
+from .settings import Settings
+from .source import Chosen, Source
+from .worker import Job
+
+# The first fit is to so many rows, from one start, with so many steps at most: some 30 ms.
+SAMPLE_ROWS, SAMPLE_STEPS = 4000, 30
+# So few rows are fitted at once.
+FEW_ROWS = 300
+# All rows wait so long, in seconds, for a newer request: a slider that is dragged asks for samples only.
+PATIENCE = 0.15
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fit, how it was made, and the rows; `number` says where the rows of a sample are among all."""
+
+    settings: Settings
+    source: Source
+    chosen: Chosen
+    plan: Plan
+    fit: Fit
+    number: NDArray[np.intp] | None = None
+
+    @property
+    def mixture(self) -> Mixture:
+        """The mixture."""
+        return self.fit.mixture
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether it was fitted to some of the rows only."""
+        return self.number is not None
+
+    @cached_property
+    def subject(self) -> Subject:
+        """What is drawn: all rows without missing values, also of a fit to a sample."""
+        chosen = self.chosen
+        rows = chosen.rows if chosen.complete is None else chosen.rows[chosen.complete]
+        return Subject(self.mixture, rows, chosen.columns, tuple(range(len(chosen.columns))))
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator that would have found it."""
+        return fitted_estimator(self.plan, self.fit, list(self.chosen.columns))
+
+    def row_name(self, row: int) -> str:
+        """What a row of the subject is called."""
+        place = row if self.chosen.complete is None else int(self.chosen.complete[row])
+        return self.source.row_name(self.chosen.number(place))
+
+
+Report = Callable[[Fitted], None]
+
+
+def fits(source: Source, settings: Settings, job: Job) -> Iterator[Fitted]:
+    """A fit to a sample where there are many rows, then the fit to all."""
+    chosen = settings.chosen(source)
+    n = len(chosen.rows)
+    if n > FEW_ROWS:
+        number = sampled(n, SAMPLE_ROWS)
+        plan = settings.plan(chosen, n_init=1, max_iter=SAMPLE_STEPS)
+        yield _fitted(source, settings, chosen, plan, number)
+        job.pause(PATIENCE)
+    yield _fitted(source, settings, chosen, settings.plan(chosen), None)
+
+
+def sampled(n: int, most: int) -> NDArray[np.intp]:
+    """The numbers of some rows, the same ones every time; all where there are few."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False, shuffle=False))
+
+
+def _fitted(source: Source, settings: Settings, chosen: Chosen, plan: Plan, number: NDArray[np.intp] | None) -> Fitted:
+    places: Any = slice(None) if number is None else number
+    classes = known_classes(source, settings, chosen)
+    fit = learn(
+        chosen.rows[places],
+        plan,
+        columns=chosen.columns,
+        labels=None if classes is None else classes[places],
+    )
+    return Fitted(settings, source, chosen, plan, fit, number)
+
+
+def known_classes(source: Source, settings: Settings, chosen: Chosen) -> NDArray[Any] | None:
+    """The known classes of the rows, where a column of them is chosen."""
+    if settings.labels is None:
+        return None
+    classes = source.classes[settings.labels]
+    return classes if chosen.kept is None else classes[chosen.kept]

@@ -1,0 +1,114 @@
+"""The server: the page and its scripts, one web socket per open page, downloads."""
+
+import asyncio
+import contextlib
+import time
+from importlib.resources import files
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from ..report.document import own_text
+from ..report.library import plotly
+from ..report.markup import text
+from .exports import KINDS, exported
+from .guard import Guard
+from .pages import Page, Workers
+from .source import Source
+
+SCRIPT, STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
+
+
+class Server:
+    """The application for one table."""
+
+    def __init__(self, source: Source, token: str, framed: bool = False) -> None:
+        self._source = source
+        self._workers = Workers()
+        self._pages: dict[str, Page] = {}
+        self._closed = time.monotonic()
+        """When the last page was closed."""
+        self.was_open = False
+        """Whether a page was ever open."""
+        routes = [
+            Route("/{token}/", self._index),
+            Route("/{token}/plotly.js", lambda request: Response(plotly(), media_type=SCRIPT)),
+            Route("/{token}/drawing.js", lambda request: Response(own_text("drawing.js"), media_type=SCRIPT)),
+            Route("/{token}/report.css", lambda request: Response(own_text("page.css"), media_type=STYLE)),
+            Route("/{token}/explorer.js", lambda request: Response(_own("explorer.js"), media_type=SCRIPT)),
+            Route("/{token}/explorer.css", lambda request: Response(_own("explorer.css"), media_type=STYLE)),
+            Route("/{token}/export/{page}/{kind}", self._export),
+            WebSocketRoute("/{token}/socket", self._socket),
+        ]
+        self.app = Guard(Starlette(routes=routes), token, framed)
+
+    @property
+    def idle_seconds(self) -> float:
+        """How long no page has been open."""
+        return 0.0 if self._pages else time.monotonic() - self._closed
+
+    def stop(self) -> None:
+        """Ends all work."""
+        self._workers.stop()
+
+    async def _index(self, request: Request) -> Response:
+        page = _own("explorer.html").replace("{title}", text(self._source.name))
+        return Response(page, media_type="text/html; charset=utf-8")
+
+    async def _export(self, request: Request) -> Response:
+        page = self._pages.get(request.path_params["page"])
+        kind = request.path_params["kind"]
+        if page is None or page.fitted is None or kind not in KINDS:
+            return PlainTextResponse("There is no such file.", 404)
+        name, media_type = KINDS[kind]
+        try:
+            content = await asyncio.to_thread(exported, page.fitted, kind)
+        except ValueError as error:
+            return PlainTextResponse(str(error), 409)
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type=media_type, headers=headers)
+
+    async def _socket(self, socket: WebSocket) -> None:
+        await socket.accept()
+        page = Page(self._source, self._workers)
+        self._pages[page.key] = page
+        self.was_open = True
+        sending = asyncio.create_task(self._deliver(page, socket))
+        try:
+            await socket.send_json({"topic": "welcome", **self._welcome(page)})
+            while True:
+                request = await socket.receive_json()
+                if isinstance(request, dict):
+                    page.ask(request)
+        except (WebSocketDisconnect, ValueError):
+            pass
+        finally:
+            sending.cancel()
+            page.close()
+            del self._pages[page.key]
+            self._closed = time.monotonic()
+
+    def _welcome(self, page: Page) -> dict[str, Any]:
+        source = self._source
+        return {
+            "page": page.key,
+            "name": source.name,
+            "rows": len(source.rows),
+            "columns": list(source.columns),
+            "chosen": source.first_columns,
+            "notes": list(source.notes),
+        }
+
+    async def _deliver(self, page: Page, socket: WebSocket) -> None:
+        """Sends what workers answered."""
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+            while True:
+                await socket.send_text(await page.outbox.get())
+
+
+def _own(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")

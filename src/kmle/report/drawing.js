@@ -1,0 +1,101 @@
+"use strict";
+// How figures are drawn with Plotly: the colours of the light or the dark side, axes, legends. Reports and the explorer
+// use it. `content` has the palettes of components and lines, and lists that several traces share.
+const kmleDrawing = (() => {
+  const darkSide = window.matchMedia("(prefers-color-scheme: dark)");
+  const INKS = {
+    light: { ink: "#22262b", muted: "#5f6770", grid: "#e6e8eb", bars: "#d4d8dd", paper: "#ffffff", accent: "#0a6aa8" },
+    dark: { ink: "#e6e8eb", muted: "#9aa3ad", grid: "#333a42", bars: "#464e58", paper: "#1c2025", accent: "#62b6ec" },
+  };
+  const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+  const settings = (figure, width, more) => {
+    const bare = (figure.layout.xaxis || {}).visible === false;
+    const buttons = bare ? ["toImage"] : ["toImage", "zoom2d", "pan2d", ...more, "resetScale2d"];
+    return {
+      responsive: true, displaylogo: false, showTips: false, modeBarButtons: [buttons],
+      displayModeBar: width < NARROW ? false : "hover",
+    };
+  };
+  const NARROW = 480;
+  let wanted = null;
+
+  const side = () => wanted || (darkSide.matches ? "dark" : "light");
+
+  function transparent(colour, share) {
+    const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+    return `rgba(${parts.join(",")},${share})`;
+  }
+
+  // Black or white, whichever is read better on a colour.
+  function readableOn(ground) {
+    const [red, green, blue] = [1, 3, 5].map((at) => (parseInt(ground.slice(at, at + 2), 16) / 255) ** 2.2);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.36 ? "#1c2025" : "#ffffff";
+  }
+
+  function colour(mark, content) {
+    const [name, share] = mark.slice(1).split("/");
+    const on = /^on(\d+)$/.exec(name);
+    if (on) return readableOn(content.palettes[side()][Number(on[1])]);
+    const line = /^line(\d+)$/.exec(name);
+    const found = INKS[side()][name] || (line ? content.lines : content.palettes)[side()][Number(line ? line[1] : name)];
+    return share ? transparent(found, share) : found;
+  }
+
+  // Only what is a colour by its key is replaced: a column may be called "@ink".
+  function coloured(value, key, content) {
+    if (Array.isArray(value)) return value.map((item) => coloured(item, "", content));
+    if (value && typeof value === "object") {
+      if ("shared" in value) return content.shared[value.shared];
+      return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, coloured(item, name, content)]));
+    }
+    return typeof value === "string" && /color$/.test(key) && value[0] === "@" ? colour(value, content) : value;
+  }
+
+  function axis(given) {
+    const ink = INKS[side()];
+    const title = { ...(given.title || {}), standoff: 8 };
+    return {
+      gridcolor: ink.grid, linecolor: ink.grid, zerolinecolor: ink.grid, zeroline: false, automargin: true, separatethousands: true,
+      tickfont: { color: ink.muted }, exponentformat: "power", ...given, title,
+    };
+  }
+
+  function layout(given, width) {
+    const ink = INKS[side()];
+    const narrow = width < NARROW;
+    const below = { orientation: "h", y: -0.2, yanchor: "top", x: 0, title: { text: "" } };
+    const legend = narrow ? { ...given.legend, ...below } : { x: 1.01, y: 1, ...given.legend };
+    const { height, ...rest } = given;
+    const names = Object.keys(given).filter((name) => /^[xy]axis\d*$/.test(name));
+    const axes = Object.fromEntries((names.length ? names : ["xaxis", "yaxis"]).map((name) => [name, axis(given[name] || {})]));
+    return {
+      font: { family: FONT, size: 13, color: ink.ink }, paper_bgcolor: ink.paper, plot_bgcolor: ink.paper,
+      margin: { l: 56, r: 16, t: narrow ? 10 : 30, b: 48 }, hovermode: "closest", uirevision: "kept", dragmode: narrow ? false : "zoom",
+      ...rest, height: height || null, autosize: true, ...axes,
+      legend: { font: { color: ink.ink }, itemsizing: "constant", ...legend },
+      separators: ".\u202f",
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: ink.muted, activecolor: ink.ink },
+      hoverlabel: { bgcolor: ink.ink, bordercolor: ink.ink, font: { color: ink.paper } },
+    };
+  }
+
+  // Draws a figure in its place; what the reader zoomed or hid stays while `view` is the same. `more` changes the layout.
+  function draw(place, figure, content, view, more = {}, buttons = []) {
+    place.style.height = figure.layout.height ? `${figure.layout.height}px` : "";
+    const shape = { ...layout(figure.layout, place.clientWidth), uirevision: view, ...more };
+    const ready = settings(figure, place.clientWidth, buttons);
+    return Plotly.react(place, coloured(figure.data, "", content), coloured(shape, "", content), ready);
+  }
+
+  function badges(root, content) {
+    root.querySelectorAll("[data-component]").forEach((badge) => {
+      const own = content.palettes[side()][Number(badge.dataset.component)];
+      badge.style.setProperty("--own", own);
+      badge.style.color = readableOn(own);
+    });
+  }
+
+  const choose = (name) => { wanted = name; };
+  const chosenSide = () => wanted;
+  return { badges, choose, chosenSide, darkSide, draw, side };
+})();

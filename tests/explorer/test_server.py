@@ -1,0 +1,261 @@
+"""The server without a browser: who may speak to it, what it answers, and that it ends."""
+
+import json
+import threading
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette", reason="starlette is not installed")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+import kmle
+from explorer.serving import Talk, get, running
+from kmle import Mixture
+from kmle.explorer.source import from_array
+from kmle.explorer.worker import Superseded, Worker
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    return np.concatenate([rng.normal(0, 1, (300, 2)), rng.normal(6, 1, (200, 2))])
+
+
+@pytest.fixture(scope="module")
+def server(rows):
+    with running(from_array(rows, ["a", "b"])) as made:
+        yield made
+
+
+@pytest.fixture
+def talk(server):
+    with Talk(server.address) as opened:
+        yield opened
+
+
+# Who may speak to it -------------------------------------------------------------------------------------------------
+
+
+def test_the_page_and_its_scripts_are_served(server):
+    for name in ("", "plotly.js", "drawing.js", "explorer.js", "explorer.css", "report.css"):
+        status, headers, content = get(server.address + name)
+        assert (status, len(content) > 500) == (200, True), name
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+
+
+def test_it_listens_on_this_machine_only(server):
+    assert server._socket.getsockname()[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize("path", ["", "wrong/", "wrong/plotly.js", "wrong/export/x/model"])
+def test_a_request_without_the_token_is_refused(server, path):
+    base = "/".join(server.address.split("/")[:3]) + "/"
+    assert get(base + path)[0] == 403
+
+
+@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}])
+def test_another_host_or_origin_is_refused_even_with_the_token(server, headers):
+    assert get(server.address, **headers)[0] == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "https://127.0.0.1", None])
+def test_a_socket_from_another_origin_is_refused(server, origin):
+    with pytest.raises(InvalidStatus), connect(server.address.replace("http", "ws") + "socket", origin=origin):
+        pass
+
+
+def test_two_servers_have_different_tokens(server, rows):
+    with running(from_array(rows)) as other:
+        assert other.address.split("/")[3] != server.address.split("/")[3]
+        assert len(other.address.split("/")[3]) >= 20
+
+
+# What it answers ------------------------------------------------------------------------------------------------------
+
+
+def test_the_answer_is_the_fit_of_the_estimator(talk, rows):
+    answer = talk.fit(n_components=2)
+    model = kmle.ExponentialFamilyMixture(2, random_state=0).fit(rows)
+    assert answer["numbers"]["BIC"].replace("\N{NARROW NO-BREAK SPACE}", "") == f"{model.result_.criteria.bic:.1f}"
+    status, headers, content = get(export(talk, "model"))
+    assert (status, headers["content-disposition"]) == (200, 'attachment; filename="model.json"')
+    np.testing.assert_allclose(Mixture.from_json(content.decode()).natural, model.mixture_.natural, rtol=1e-6)
+
+
+def export(talk, kind):
+    address = talk.socket.request.path.replace("socket", f"export/{talk.welcome['page']}/{kind}")
+    host = talk.socket.request.headers["Host"]
+    return f"http://{host}{address}"
+
+
+def test_the_labels_are_those_of_the_estimator(talk, rows):
+    talk.fit(n_components=2, algorithm="k-mle", noise=True)
+    lines = get(export(talk, "labels"))[2].decode().splitlines()
+    model = kmle.KMLE(2, noise=True, random_state=0).fit(rows)
+    assert lines[0] == "row,label"
+    assert [int(line.split(",")[1]) for line in lines[1:]] == model.labels_.tolist()
+
+
+def test_the_report_is_a_page(talk):
+    talk.fit(n_components=2)
+    assert get(export(talk, "report"))[2].startswith(b"<!DOCTYPE html>")
+
+
+def test_a_file_that_is_not_there_is_not_found(talk):
+    talk.fit(n_components=2)
+    assert get(export(talk, "passwords"))[0] == 404
+
+
+def test_a_sample_comes_first_then_all_rows_then_details(talk):
+    number = talk.send("fit", settings={"columns": ["a", "b"], "n_components": 2})
+    stages = []
+    while "uncertain" not in (answer := talk.receive()):
+        if answer["topic"] == "fit":
+            assert answer["number"] == number
+            stages.append(answer["stage"])
+    assert stages[:3] == ["sample", "all", "details"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"columns": []}, "no column is chosen"),
+        ({"columns": ["z"]}, "no column 'z'"),
+        ({"n_components": 0}, "k must be a whole number"),
+        ({"n_components": "3"}, "k must be a whole number"),
+        ({"family": "cauchy"}, "unknown family"),
+        ({"family": "poisson"}, "poisson accepts whole numbers"),
+        ({"family": "weibull"}, "needs its shape"),
+        ({"algorithm": "magic"}, "algorithm must be one of"),
+        ({"prior_strength": -1}, "the prior must be a number"),
+        ({"labels": "z"}, "not a column of classes"),
+        ({"seed": 1.5}, "the seed must be a whole number"),
+    ],
+)
+def test_wrong_settings_are_one_sentence(talk, settings, words):
+    answer = talk.fit(**settings)
+    assert words in answer["wrong"]
+    # The page goes on.
+    assert talk.fit(n_components=2)["stage"] == "all"
+
+
+@pytest.mark.parametrize("content", ["[]", "{", "1", '{"topic": "fit"}', '{"topic": "rows", "number": 1}'])
+def test_nonsense_harms_nobody_else(server, talk, content):
+    with Talk(server.address) as other:
+        other.socket.send(content)
+        assert talk.fit(n_components=2)["stage"] == "all"
+
+
+def test_controls_offer_what_the_rows_allow(talk):
+    talk.send("fit", settings={"columns": ["a", "b"]}, describe=True)
+    controls = talk.until(lambda answer: answer["topic"] == "controls")
+    families = {family["name"]: family for family in controls["families"]}
+    assert families["gaussian"]["refused"] is None
+    assert "accepts" in families["gamma"]["refused"]
+    assert families["weibull"]["fixed"][0]["name"] == "shape"
+    assert controls["guess"] == {"name": "gaussian", "reason": "'a', 'b' hold real numbers"}
+    assert len(controls["structures"]) == 14
+
+
+def test_rows_are_found_by_box_point_component_and_number(talk, rows):
+    talk.fit(n_components=2)
+
+    def table(**asked):
+        number = talk.send("rows", rows=asked)
+        return talk.until(lambda answer: answer["topic"] == "rows" and answer["number"] == number)
+
+    inside = ((rows > 5) & (rows < 7)).all(axis=1).sum()
+    assert f"{inside} rows" in table(kind="box", columns=[0, 1], x=[5, 7], y=[7, 5])["table"]
+    assert ">17<" in table(kind="near", columns=[0, 1], x=rows[17, 0], y=rows[17, 1])["table"]
+    assert ">3<" in table(kind="row", row=3)["table"]
+    assert "300 rows" in table(kind="component", component=0)["table"]
+    assert "No rows there" in table(kind="box", columns=[0, None], x=[100, 101])["table"]
+    assert "no row 500" in table(kind="row", row=500)["wrong"]
+    assert "wrong" in table(kind="box", columns=[0, 7], x=[0, 1])
+
+
+def test_a_comparison_fills_in(talk, rows):
+    number = talk.send(
+        "compare",
+        settings={"columns": ["a", "b"]},
+        question={"families": "usual", "most": 3, "criterion": "bic"},
+    )
+    parts = []
+    while not parts or not parts[-1].get("ended"):
+        answer = talk.receive()
+        assert (answer["topic"], answer["number"]) == ("compare", number)
+        parts.append(answer)
+    assert parts[-1]["best"]["n_components"] == 2
+    assert parts[0]["done"] < parts[-1]["done"]
+
+
+# One worker -----------------------------------------------------------------------------------------------------------
+
+
+def test_fifty_rapid_changes_leave_the_last(talk):
+    for turn in range(50):
+        last = talk.send("fit", settings={"columns": ["a", "b"], "n_components": 2 + turn % 11})
+    answers = []
+    while not answers or answers[-1].get("stage") != "all" or answers[-1]["number"] != last:
+        answers.append(talk.receive())
+    fitted = [answer["number"] for answer in answers if answer["topic"] == "fit"]
+    assert fitted == sorted(fitted)
+    assert len([answer for answer in answers if answer.get("stage") == "all"]) <= 5
+
+
+def test_two_pages_have_their_own_fits(server):
+    with Talk(server.address) as first, Talk(server.address) as second:
+        one = first.send("fit", settings={"columns": ["a"], "n_components": 2})
+        two = second.send("fit", settings={"columns": ["a", "b"], "n_components": 3})
+        assert first.until(lambda answer: answer.get("stage") == "all")["number"] == one
+        assert second.until(lambda answer: answer.get("stage") == "all")["number"] == two
+        assert json.loads(get(export(first, "model"))[2])["columns"] == ["a"]
+        assert json.loads(get(export(second, "model"))[2])["columns"] == ["a", "b"]
+
+
+def test_a_newer_job_ends_the_one_that_runs():
+    worker, ended, began = Worker("test"), threading.Event(), threading.Event()
+
+    def long(job):
+        began.set()
+        try:
+            job.pause(20)
+        except Superseded:
+            ended.set()
+            raise
+
+    done = threading.Event()
+    worker.submit("page", long)
+    assert began.wait(5)
+    worker.submit("other", lambda job: None)
+    assert not ended.is_set()
+    worker.submit("page", lambda job: done.set())
+    assert ended.wait(5)
+    assert done.wait(5)
+    worker.stop()
+
+
+def test_a_long_fit_is_ended_in_its_search():
+    rng = np.random.default_rng(1)
+    with running(from_array(rng.normal(size=(60_000, 6)))) as server, Talk(server.address) as talk:
+        talk.send("fit", settings={"columns": talk.welcome["columns"], "n_components": 40})
+        talk.until(lambda answer: answer.get("stage") == "sample")
+        time.sleep(0.5)  # the fit to all rows has begun
+        assert talk.fit(columns=["column 0"], n_components=1)["stage"] == "all"
+
+
+# The end --------------------------------------------------------------------------------------------------------------
+
+
+def test_it_stops_some_time_after_the_last_page_is_closed(rows):
+    with running(from_array(rows), idle=0.3) as server:
+        with Talk(server.address):
+            assert not server.wait(1.0)
+        assert server.wait(10)
+        with pytest.raises(OSError):  # noqa: PT011 - refused, or reset
+            get(server.address)
