@@ -49,7 +49,7 @@ def sample_size(n_components: int) -> int:
 def at_hand(problem: LearningProblem, algorithm: str) -> "Problem":
     """A problem whose rows are in memory, for algorithms that examine them one by one."""
     if isinstance(problem, Problem):
-        if problem.expects:
+        if problem.expects and algorithm != "online":
             raise ValueError(
                 f"algorithm='{algorithm}' works row by row and needs complete rows, and entries are missing: use "
                 "'k-mle', 'hard-em', 'em' or 'sparse-em', or fill in values first"
