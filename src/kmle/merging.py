@@ -121,6 +121,11 @@ class Merges:
 
 def check_separate(family: ExponentialFamily, what: str) -> None:
     """Refuses families whose components are estimated together where pairs of components are merged."""
+    if not family.exponential:
+        raise ValueError(
+            f"{what} merges components by their mean statistics, which components of {family.name} do not have: "
+            "simplify a mixture of an exponential family"
+        )
     if family.joint:
         raise ValueError(
             f"{what} merges components by what each is worth alone, but components of {family.name} are estimated "

@@ -20,7 +20,7 @@ from benchmarks.results import Book, Result, Row  # noqa: E402
 from benchmarks.workloads import WORKLOADS  # noqa: E402
 
 from benchmarks import __main__ as command  # noqa: E402
-from benchmarks import ablation, command_line  # noqa: E402
+from benchmarks import ablation, command_line, using  # noqa: E402
 
 
 def lines_of(markdown):
@@ -206,3 +206,17 @@ def test_all_measured_results_can_be_read():
     books = [Book.read(path) for path in sorted(command.BOOKS.glob("*.json"))]
     assert books
     assert all(book.results for book in books)
+
+
+def test_conditionals_are_compared(capsys):
+    using.conditionals(2000, d=4, k=3)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    assert [line.split(" | ")[2] for line in lines[1:2]] == ["1.0"]
+    assert len(lines) == 6
+
+
+def test_contamination_is_what_it_says():
+    for kind in ("even", "cluster", "beside"):
+        X, outlier = using.contaminated(0, 200, 3, kind)
+        assert X.shape == (210, 3)
+        assert outlier.sum() == 10

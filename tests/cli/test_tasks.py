@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from cli.drawing import FAITHFUL, refusal, run
-from kmle import Mixture, MixtureClassifier, MixtureOutlierDetector, MixtureRegressor
+from kmle import Mixture, MixtureClassifier, MixtureImputer, MixtureOutlierDetector, MixtureRegressor
 
 IRIS = load_iris()
 NAMES = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
@@ -131,6 +131,40 @@ def test_rows_on_standard_output_are_alone():
     lines = run("outliers", FAITHFUL, "--out", "-").stdout.strip().splitlines()
     assert lines[0] == "outlier,log_density"
     assert len(lines) == len(GEYSER) + 1
+
+
+# impute ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def holed(tmp_path):
+    path = tmp_path / "holed.csv"
+    rows = np.array(IRIS.data)
+    rows[np.random.default_rng(0).random(rows.shape) < 0.1] = np.nan
+    pl.DataFrame(dict(zip(NAMES, rows.T, strict=True)) | {"species": SPECIES}, nan_to_null=True).write_csv(path)
+    return path, rows
+
+
+def test_imputed_values_are_those_of_the_imputer(holed, tmp_path):
+    path, rows = holed
+    out, model = tmp_path / "complete.csv", tmp_path / "model.json"
+    command = ["impute", path, "--ignore-text", "-k", 2, "--family", "gaussian"]
+    found = figures(run(*command, "--out", out, "--save", model, "--json"))
+    expected = MixtureImputer(2, random_state=0).fit_transform(rows)
+    table = pl.read_csv(out)
+    assert table.columns == NAMES
+    np.testing.assert_allclose(table.to_numpy(), expected, rtol=1e-9)
+    assert found["missing"] == np.isnan(rows).sum() == sum(found["missing_by_column"].values())
+    assert "mean of imputed" in run(*command).stdout
+    # Draws by the saved model, with all columns in their places.
+    draws = tmp_path / "draws.csv"
+    assert run("impute", path, "-m", model, "--sample", "--append", "--out", draws).exit_code == 0
+    drawn = pl.read_csv(draws)
+    assert drawn.columns == [*NAMES, "species"]
+    known = ~np.isnan(rows)
+    values = drawn.select(NAMES).to_numpy()
+    np.testing.assert_array_equal(values[known], rows[known])
+    assert 0.01 < np.abs(values[~known] - expected[~known]).mean() < 1
 
 
 # Refusals -------------------------------------------------------------------------------------------------------------

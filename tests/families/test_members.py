@@ -95,7 +95,7 @@ def test_the_ends_of_a_domain_are_legal(family, source):
         (lambda: f.Binomial(0), "trials is 0: binomial needs whole numbers 1, 2, 3, ..."),
         (lambda: f.Binomial(2.5), "trials is 2.5"),
         (lambda: f.Weibull(-1.0), "shape is -1.0: weibull needs numbers above 0"),
-        (lambda: f.NegativeBinomial(np.nan), "successes is nan"),
+        (lambda: f.NegativeBinomial(np.nan), "size is nan"),
         (lambda: f.Pareto(0.0), "minimum is 0.0: pareto needs numbers above 0"),
         (lambda: f.Poisson(n_features=2.0), "n_features is 2.0: poisson needs a whole number of columns, at least 1"),
         (lambda: f.Poisson(n_features=True), "n_features is True: poisson needs a whole number of columns, at least 1"),

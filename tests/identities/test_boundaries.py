@@ -24,7 +24,7 @@ IDENTICAL = [
     (f.Exponential(), [[0.0], [0.0]]),
     (f.HalfNormal(), [[0.0], [0.0]]),
     (f.Laplace(2.0), [[2.0], [2.0]]),
-    (f.GeneralizedGaussian(3.0), [[0.0], [0.0]]),
+    (f.GeneralizedGaussian(3.0, 0.0), [[0.0], [0.0]]),
     (f.Pareto(1.5), [[1.5], [1.5]]),
     (f.Rayleigh(), [[1e-200], [1e-200]]),
     (f.Maxwell(), [[1e-200], [1e-200]]),

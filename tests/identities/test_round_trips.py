@@ -47,7 +47,7 @@ EXTREMES = [
     (f.Exponential(), {"rate": [1e-140, 1e140]}),
     (f.Rayleigh(), {"scale": [1e-70, 1e70]}),
     (f.Weibull(0.2), {"scale": [1e-100, 1e100]}),
-    (f.GeneralizedGaussian(20.0), {"scale": [1e-7, 1e7]}),
+    (f.GeneralizedGaussian(20.0, 0.0), {"scale": [1e-7, 1e7]}),
     (f.Pareto(1e-3), {"shape": [1e-6, 1e6]}),
     (f.Gamma(), {"shape": [1e-6, 1e-3, 1e3, 1e6], "scale": [1e-30, 1e3, 1.0, 1e-3]}),  # 2 u shape |log x| above
     (f.InverseGamma(), {"shape": [1e-6, 1e-3, 1e3, 1e6], "scale": [1e-30, 1e3, 1.0, 1e3]}),

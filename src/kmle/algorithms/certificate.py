@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engines.statistics import ClusterStatistics
-from ..families.resolution import Asked
+from ..families.resolution import Asked, resolution_of
 from ..families.sparse import check_sparse
 from ..families.validation import check_sample_weight, issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Labels
+from ..problem.observed import ObservedRows
 from ..problem.problem import Parameters, Problem
+from ..problem.shaped import ShapedProblem
 from .judging import Moves, single_moves
 from .loop import LEFT, left, steps
 from .soft_em import SoftEM
@@ -27,6 +29,8 @@ SOFT_ALGORITHMS = ("em", "sparse-em")
 # Differences of objectives below this share of them are rounding, and so are those of single rows' scores.
 ROUNDING = 1e-11
 ROW_ROUNDING = 1e-9
+# Estimates of shapes end where they gain less than this, in nats.
+SHAPED_GAIN = 1e-6
 # Relative rounding error of a sum of a few products.
 UNIT_ROUNDING = 4 * np.finfo(float).eps
 # Plain EM steps whose gains tell how much is left.
@@ -73,22 +77,22 @@ def certificate(
     rows = check_sparse(mixture.family, X) if issparse(X) else mixture.family.check(X)
     weights = check_sample_weight(sample_weight, rows.shape[0])
     seen = slice(None) if weights is None or weights.all() else weights > 0
-    problem = Problem(
-        mixture.family,
-        rows[seen],
-        None if weights is None else weights[seen],
-        prior_strength,
-        mixture.weights if weights_held else None,
-        n_components=mixture.n_components,
-        resolution=resolution,
-    )
+    own, held = None if weights is None else weights[seen], mixture.weights if weights_held else None
+    problem: Problem | ShapedProblem
+    if mixture.family.exponential:
+        k = mixture.n_components
+        problem = Problem(mixture.family, rows[seen], own, prior_strength, held, n_components=k, resolution=resolution)
+    else:
+        known = ObservedRows.exactly(rows[seen].astype(float, copy=False))
+        steps_of_grid = resolution_of(known.X, resolution)
+        problem = ShapedProblem(mixture.family, known, own, prior_strength, held, steps_of_grid)
     parameters = problem.from_mixture(mixture)
     if algorithm in SOFT_ALGORITHMS:
         return _fixpoint(problem, parameters, n_responsibilities)
     return _stability(problem, parameters, optimum)
 
 
-def _fixpoint(problem: Problem, parameters: Parameters, n_responsibilities: int | None) -> Certificate:
+def _fixpoint(problem: Problem | ShapedProblem, parameters: Parameters, n_responsibilities: int | None) -> Certificate:
     algorithm = SoftEM(n_responsibilities, accelerated=False)
     first_state = algorithm.init(problem, parameters)
     states = [first_state, *steps(algorithm, problem, first_state, STEPS)]
@@ -105,7 +109,7 @@ def _fixpoint(problem: Problem, parameters: Parameters, n_responsibilities: int 
     return Certificate(NOT_STABLE, message, details)
 
 
-def _stability(problem: Problem, parameters: Parameters, optimum: float | None) -> Certificate:
+def _stability(problem: Problem | ShapedProblem, parameters: Parameters, optimum: float | None) -> Certificate:
     partition, statistics = problem.assign(parameters)
     objective = problem.complete_objective(parameters, statistics, partition)
     if optimum is not None and abs(objective - optimum) <= 1e-9 * max(1.0, abs(optimum)):
@@ -122,18 +126,20 @@ def _stability(problem: Problem, parameters: Parameters, optimum: float | None) 
             f"Not stable: {_rows(moving)} would change component and the parameters gain {max(0.0, gain):.1e} nats."
         )
         return Certificate(NOT_STABLE, message, details)
-    if problem.family.joint:
+    if problem.family.joint or isinstance(problem, ShapedProblem):
         return Certificate(
             LLOYD_STABLE,
             "Lloyd-stable: no label changes and the parameters are the best for their labels; moves of single rows are "
-            f"not examined, as components of {problem.family.name} are estimated together.",
+            f"not examined, as components of {problem.family.name} are not estimated one by one from sums.",
             details,
         )
     return _single_rows(single_moves(problem, State(updated, objective, after, again)), details)
 
 
-def _error_bound(problem: Problem, parameters: Parameters, statistics: ClusterStatistics) -> float:
+def _error_bound(problem: Problem | ShapedProblem, parameters: Parameters, statistics: ClusterStatistics) -> float:
     """How far rounding of the statistics may keep the objective below its best for these labels, in nats."""
+    if isinstance(problem, ShapedProblem):
+        return SHAPED_GAIN
     if problem.family.joint:
         occupied = statistics.counts > 0
         natural, counts = parameters.natural[occupied], statistics.counts[occupied]
@@ -170,7 +176,7 @@ def _rows(n: int) -> str:
     return "1 row" if n == 1 else f"{n} rows"
 
 
-def _moving(problem: Problem, updated: Parameters, before: Labels, after: Labels) -> int:
+def _moving(problem: Problem | ShapedProblem, updated: Parameters, before: Labels, after: Labels) -> int:
     """How many rows have another label by more than rounding."""
     changed = np.flatnonzero(before != after)
     if len(changed) == 0:

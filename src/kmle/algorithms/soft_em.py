@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters
 from .acceleration import PLAIN_STEPS, Acceleration
 from .state import TOLERANCE_REACHED, HalfStep, State
@@ -81,7 +80,7 @@ class SoftEM:
     ) -> tuple[State | None, Acceleration]:
         """The state beyond the plain step, None where there is no legal one that gains enough; and what to carry on."""
         acceleration = acceleration.observed(problem, state.parameters, plain)
-        enough = state.objective + (sure := sure_gain(problem, state, plain))
+        enough = state.objective + (sure := problem.sure_gain(state.statistics, state.parameters, plain))
         for shorter in (False, True):
             acceleration = acceleration.with_shorter_reach() if shorter else acceleration
             trial, promised = acceleration.anderson(problem, plain)
@@ -116,17 +115,3 @@ class SoftEM:
             n_responsibilities=self.n_responsibilities,
             softened=self.n_responsibilities is None,
         )
-
-
-def sure_gain(problem: LearningProblem, state: State, plain: Parameters) -> float:
-    """A lower bound on the gain of the plain step: that of the expected complete log-likelihood (Dempster et al.)."""
-
-    def expected(parameters: Parameters) -> Array:
-        with np.errstate(invalid="ignore"):
-            score = np.einsum("kd,kd->k", state.statistics.sums, parameters.natural)
-            score += state.statistics.counts * problem.bias(parameters)
-        return score[active]
-
-    active = plain.active & state.parameters.active
-    gain = float((expected(plain) - expected(state.parameters)).sum())
-    return max(0.0, gain + problem.penalty(plain) - problem.penalty(state.parameters))

@@ -24,7 +24,7 @@ OPTIONS = {
     "raise max_iter above": "raise --max-iter above",
     "prior_strength is not": "--prior is not",
     "ExponentialFamilyMixture removes that bias.": "A fit without --hard or --algorithm removes that bias.",
-    "the negative binomial family, kmle.families.NegativeBinomial.": "--family negative-binomial:successes=5, say.",
+    "the negative binomial family, kmle.families.NegativeBinomial.": "--family negative-binomial.",
     "predict computes them batch by batch": "`kmle predict --stream` writes them",
     "The sample weights": "The weights",
     "is the largest that was tried: try more.": "is the largest that was tried: try more with `kmle select -k 1-20`.",

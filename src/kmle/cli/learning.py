@@ -191,7 +191,7 @@ def learn(
             terminal.detail(f"iteration {iteration}: objective {objective:.6f}")
             return not interruption.requested
 
-        with watched(progress):
+        with watched(progress, lambda: interruption.requested):
             try:
                 fit = library.learn(
                     rows,

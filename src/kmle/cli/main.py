@@ -8,6 +8,7 @@ from . import (  # noqa: I001
     classify,  # noqa: F401
     regress,  # noqa: F401
     outliers,  # noqa: F401
+    impute,  # noqa: F401
     reporting,  # noqa: F401
     models,  # noqa: F401
     comparing,  # noqa: F401

@@ -87,7 +87,7 @@ def _single(words: str) -> ExponentialFamily:
             raise ValueError(
                 f"--family {words}: {name} has the fixed parameters {', '.join(known)}; write {name}:{known[-1]}=..."
             )
-        fixed[name_given.strip()] = _number(words, value)
+        fixed[name_given.strip()] = _value(words, value)
     needed = _needed(kind, fixed)
     if needed:
         raise ValueError(f"--family {name} needs its {needed[0]}: write {name}:{needed[0]}=...")
@@ -100,7 +100,11 @@ def _needed(kind: type[ExponentialFamily], fixed: dict[str, Any]) -> list[str]:
     return [field.name for field in fields(kind) if field.default is MISSING and field.name not in fixed]
 
 
-def _number(words: str, text: str) -> int | float:
+def _value(words: str, text: str) -> int | float | str:
+    from ..families.shaped import SHARED
+
+    if text.strip() == SHARED:
+        return SHARED
     try:
         value = float(text)
     except ValueError:

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from ..presentation.cells import MOST_COLUMNS, MOST_COMPONENTS, component_cells, line_names, number, shown_components
+from ..families import ComponentFamilies, Member
+from ..presentation.cells import (
+    MOST_COLUMNS,
+    MOST_COMPONENTS,
+    Cells,
+    component_cells,
+    line_names,
+    number,
+    shown_components,
+)
 from .tables import counted
 from .terminal import printable
 
@@ -40,7 +50,7 @@ def component_list(mixture: Mixture, columns: Sequence[str] | None, sizes: Seque
     lines = []
     members = mixture.members
     for j in shown_components(mixture):
-        own = component_cells(members[j], j, {})
+        own = _cells(mixture, members[j], j, {})
         rows = "" if sizes is None else f", {counted(round(float(sizes[j])), 'row')}"
         lines.append(f"{j}: weight {number(mixture.weights[j])}{rows}")
         for place, name in enumerate(names[:MOST_COLUMNS]):
@@ -60,7 +70,7 @@ def mixture_table(
     lines = _printable_names(mixture, columns)
     spread = {} if errors is None else errors.source
     members = mixture.members
-    cells = {j: component_cells(members[j], j, spread) for j in shown_components(mixture)}
+    cells = {j: _cells(mixture, members[j], j, spread) for j in shown_components(mixture)}
     headings = list(dict.fromkeys(heading for own in cells.values() for _, heading in own))
     headings = [heading for heading in headings if correlations or heading != "correlation"]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
@@ -97,13 +107,26 @@ def left_out(mixture: Mixture) -> str | None:
     return f"The table omits {left}; --json prints everything." if left else None
 
 
+def _cells(mixture: Mixture, member: Member, j: int, spread: Mapping[str, Array]) -> Cells:
+    """The cells of a component; where families differ its own stands before them."""
+    first: Cells = {(0, "family"): member.family.name} if isinstance(mixture.family, ComponentFamilies) else {}
+    return first | component_cells(member, j, spread)
+
+
 def _printable_names(mixture: Mixture, columns: Sequence[str] | None) -> list[str]:
     return [printable(name) for name in line_names(mixture.family, columns)]
 
 
 def plain(source: Mapping[str, Array]) -> dict[str, Any]:
     """Parameters as lists, for JSON."""
-    return {name: value.tolist() for name, value in source.items()}
+    return {name: _known(value) for name, value in source.items()}
+
+
+def _known(values: Array) -> Any:
+    """Nested lists of numbers, None for parameters of other families."""
+    known: Any = values.astype(object)
+    known[~np.isfinite(values)] = None
+    return known.tolist()
 
 
 def details_table(rows: Mapping[str, str]) -> Table:

@@ -97,6 +97,7 @@ class Task:
     out: str | None
     append: bool
     json: bool
+    keep_missing: bool = False
 
     def check(self, force: bool) -> None:
         """Refuses options that contradict each other, and outputs that cannot be written."""
@@ -133,7 +134,8 @@ class Task:
         if self.new is None:
             return like
         own = replace(self.asked, path=self.new, columns=None, categorical=None, weights=None)
-        return read(self.terminal, own, columns=list(like.columns), levels=like.categories)
+        columns, levels = list(like.columns), like.categories
+        return read(self.terminal, own, keep_missing=self.keep_missing, columns=columns, levels=levels)
 
     def content(self) -> Model:
         """The model of --model."""
@@ -145,16 +147,17 @@ class Task:
     def rows_for(self, content: Model, columns: list[str] | None) -> Table:
         """The rows of DATA for some columns of a model."""
         levels = {name: content.categories[name] for name in columns or () if name in content.categories}
-        return read(self.terminal, self.asked, columns=columns, levels=levels)
+        return read(self.terminal, self.asked, keep_missing=self.keep_missing, columns=columns, levels=levels)
 
-    def write(self, table: Table, columns: Columns) -> None:
-        """The new columns of each row, where they are to go."""
+    def write(self, table: Table, columns: Columns, in_place: bool = False) -> None:
+        """The new columns of each row, where they are to go; columns `in_place` are the whole table."""
         if self.out is None:
             return
         from ..io.writing import write_table
 
         numbered = row_column(table, self.asked.drop_missing)
-        write_table(self.out, appended(table, columns) if self.append else numbered | columns)
+        longer = self.append and not in_place
+        write_table(self.out, appended(table, columns) if longer else numbered | columns)
         if self.out != "-":
             self.terminal.note(f"wrote {self.out}")
 

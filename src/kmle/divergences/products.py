@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..families.custom import CustomFamily
+from ..families.numeric_divergences import NumericDivergences
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from .shared import active_part, centered, check_one_family, over_pairs
@@ -41,7 +42,8 @@ def cauchy_schwarz(p: Mixture, q: Mixture) -> float:
     """
     check_one_family(p, q)
     p, q = centered(active_part(p), active_part(q))
-    carrier = linear_carrier(p, q)
+    numeric = isinstance(p.family, NumericDivergences)
+    carrier = None if numeric else linear_carrier(p, q)
     if carrier is None:
         raise ValueError(
             f"cauchy_schwarz has no closed form for {p.family.name}: its carrier k(x) is not known to be linear in "

@@ -8,10 +8,12 @@ from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..engines.dense import SparseEngine
 from ..families import Gaussian
+from ..families.low_rank_gaussian import LowRankGaussian
 from .base import Engine
 from .bounds.engine import BoundsEngine
 from .boxes.engine import ORDER_FROM_WORK, BoxesEngine
 from .dense import DenseEngine
+from .low_rank.engine import LowRankEngine
 from .panels.coordinates import PANELS_FROM_COLUMNS
 from .panels.engine import PanelsEngine
 from .patterns.engine import PatternsEngine
@@ -44,6 +46,7 @@ ENGINES: dict[str, Callable[[Rows], Engine]] = {
     "dense": DenseEngine,
     "sorted": SortedEngine,
     "panels": PanelsEngine,
+    "low-rank": LowRankEngine,
     "bounds": BoundsEngine,
     "boxes": BoxesEngine,
     "ball-tree": partial(BoxesEngine, structure="ball-tree"),
@@ -59,6 +62,11 @@ def can_sort(rows: Rows) -> bool:
 def fits_panels(rows: Rows) -> bool:
     """Whether these rows are scored by a mean and a full covariance."""
     return isinstance(rows.family, Gaussian)
+
+
+def wide_engine(rows: Rows) -> Engine:
+    """The engine for Gaussians on many columns."""
+    return LowRankEngine(rows) if isinstance(rows.family, LowRankGaussian) else PanelsEngine(rows)
 
 
 def choose(rows: Rows, n_components: int, engine: str, hard: bool = False) -> Engine:
@@ -83,7 +91,7 @@ def choose(rows: Rows, n_components: int, engine: str, hard: bool = False) -> En
     ):
         return SortedEngine(rows)
     if fits_panels(rows) and rows.X.shape[1] >= PANELS_FROM_COLUMNS:
-        return PanelsEngine(rows)
+        return wide_engine(rows)
     columns, features = rows.kernel_columns(slice(0, 1))
     narrow = features == "identity"
     few_statistics = rows.n_statistics <= PRUNE_UP_TO_STATISTICS and len(rows) >= PRUNE_FROM_ROWS
@@ -117,7 +125,7 @@ def passing_engine(rows: Rows | SparseRows) -> Engine:
     if rows.by_pattern:
         return PatternsEngine(rows)
     wide = fits_panels(rows) and rows.X.shape[1] >= PANELS_FROM_COLUMNS
-    return PanelsEngine(rows) if wide else DenseEngine(rows)
+    return wide_engine(rows) if wide else DenseEngine(rows)
 
 
 def plain_engine(rows: Rows | SparseRows) -> Engine:

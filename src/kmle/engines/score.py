@@ -1,6 +1,6 @@
 """Components ready to score rows of any kind."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,14 +8,16 @@ from numpy.typing import NDArray
 
 from .._kernels import CompressedRows, RowScores
 from ..families import ExponentialFamily
+from ..families.low_rank_gaussian import LowRankGaussian
 from ..families.validation import issparse
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
 from ..numerics.threads import for_each
-from .packed_scorer import PackedScorer
+from .low_rank.form import LowRankForm
+from .packed_scorer import ROW_SCORE_ERROR, PackedScorer
 from .panels.coordinates import Coordinates, uses_panels
 from .panels.kernel import PanelsRows
-from .scorer import ROWS_A_PIECE, Check, DenseScorer, Scorer, slices
+from .scorer import ROWS_A_PIECE, Check, DenseScorer, Scorer, slices, unchecked
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -28,10 +30,37 @@ def scorer_of(
     family: ExponentialFamily, natural: Array, log_weights: Array, X: "Array | csr_array", n_threads: int = 1
 ) -> Scorer:
     """A scorer of these components for rows such as these."""
+    if not family.exponential:
+        return DirectScorer(family, natural, log_weights, n_threads)
     if issparse(X):
         return SparseScorer(family, natural, log_weights, n_threads)
-    kind = PanelsScorer if uses_panels(family, X.shape[1]) else PackedScorer
+    kind: type[DenseScorer] = PackedScorer
+    if uses_panels(family, X.shape[1]):
+        kind = LowRankScorer if isinstance(family, LowRankGaussian) else PanelsScorer
     return kind(family, natural, log_weights, X, n_threads)
+
+
+class DirectScorer(Scorer):
+    """Families that are no exponential families, by their own densities."""
+
+    def __init__(self, family: ExponentialFamily, natural: Array, log_weights: Array, n_threads: int = 1) -> None:
+        self.n_components, self.n_threads = len(natural), n_threads
+        self._family, self._natural, self._log_weights = family, natural, log_weights
+
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        return slices(n_rows, ROWS_A_PIECE * 4)
+
+    def _scores(self, X: Array, check: Check) -> Array:
+        check(X, None)
+        density = self._family.direct_log_density(X.astype(float, copy=False), self._natural)
+        assert density is not None  # such families have no others
+        return density + self._log_weights
+
+    def label(self, X: Array, labels: NDArray[np.int32], check: Check) -> None:
+        labels[...] = self._scores(X, check).argmax(axis=1)
+
+    def score(self, X: Array, out: RowScores, check: Check) -> None:
+        out.put(slice(None), self._scores(X, check))
 
 
 class SparseScorer(Scorer):
@@ -93,3 +122,37 @@ class PanelsScorer(DenseScorer):
                 1,
             )
         return values
+
+
+class LowRankScorer(PanelsScorer):
+    """Low-rank Gaussians of many columns, as products of matrices; by panels where those round too much."""
+
+    def __init__(
+        self, family: ExponentialFamily, natural: Array, log_weights: Array, X: Array, n_threads: int = 1
+    ) -> None:
+        super().__init__(family, natural, log_weights, X, n_threads)
+        assert isinstance(family, LowRankGaussian)
+        self._low_rank = LowRankForm(family, self.natural, self.bias)
+
+    def label(self, X: Array, labels: NDArray[np.int32], check: Check) -> None:
+        check(X, None)
+        if not self._by_blocks(X, lambda block, scores: _write_labels(labels[block], scores)):
+            super().label(X, labels, unchecked)
+
+    def score(self, X: Array, out: RowScores, check: Check) -> None:
+        check(X, None)
+        if not self._by_blocks(X, lambda block, scores: out.part(block).put(slice(None), scores)):
+            super().score(X, out, unchecked)
+
+    def _by_blocks(self, X: Array, work: Callable[[slice, Array], None]) -> bool:
+        """Calls work(block, scores) for all rows; False, and nothing is done, where scores would round too much."""
+        seen = self.seen(X).astype(float, copy=False)
+        if not self._low_rank.rounding(float(np.einsum("nd,nd->n", seen, seen).max(initial=0.0))) <= ROW_SCORE_ERROR:
+            return False
+        with blas_on_one_thread():
+            self._low_rank.for_blocks(len(X), lambda block: seen[block], work, self._n_threads)
+        return True
+
+
+def _write_labels(labels: NDArray[np.int32], scores: Array) -> None:
+    labels[:] = scores.argmax(axis=1)

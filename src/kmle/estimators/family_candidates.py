@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import Fit
 from ..algorithms.state import ITERATION_LIMIT
+from ..data.intervals import Intervals
 from ..families import ComponentFamilies, ExponentialFamily, resolve
 from ..families.component_lists import with_components
 from ..families.measures import check_comparable
@@ -21,6 +22,7 @@ from ..selection.candidates import Candidate
 from ..selection.redundancy import allows_fewer_columns, redundant_columns
 from .plan import Plan
 from .prepare import CheckedRows, Prepared, check_rows, prepare_rows
+from .prepare_shapes import PreparedShapes, prepare_known_shapes
 from .usual import usual_families
 
 # The name of all covariance models together.
@@ -51,12 +53,15 @@ class FamilyCandidate:
         """The family, which knows the data's columns."""
         return self.checked.family
 
-    def prepared(self, n_components: int, n_threads: int, sampling: np.random.Generator) -> Prepared:
+    def prepared(self, n_components: int, n_threads: int, sampling: np.random.Generator) -> Prepared | PreparedShapes:
         """The learning problem, made once for all numbers of components up to this where they are of one family."""
         plan = self.plan_for(n_components)
         checked = self.checked
         if self.families:
             checked = replace(checked, family=resolve(plan.family).for_data(checked.X))
+        if not checked.family.exponential:
+            rows = Intervals(checked.X, checked.X)
+            return prepare_known_shapes(checked.family, rows, checked.weights, checked.weight_factor, plan)
         return prepare_rows(checked, plan, sampling, n_threads)
 
     def candidate(self, fit: Fit, n_components: int, seconds: float) -> Candidate:

@@ -25,7 +25,9 @@ from .online import learn_once
 from .plan import Plan
 from .prepare import AnyPrepared, prepare, start_of
 from .prepare_parts import PreparedParts
+from .prepare_shapes import PreparedShapes
 from .start_parts import start_of_parts
+from .start_shapes import start_of_shapes
 
 # Settings that two fits must share for one to go on where the other was.
 SHARED = ("n_components", "n_init", "prior_strength")
@@ -141,6 +143,8 @@ def best_fit(
             with problem.undisturbed():
                 if isinstance(prepared, PreparedParts):
                     found = start_of_parts(prepared, plan, rng, restart)
+                elif isinstance(prepared, PreparedShapes):
+                    found = start_of_shapes(prepared, plan, rng)
                 else:
                     found = start_of(problem, plan, rng, prepared.used, restart)
             algorithm = plan.make_algorithm(rng)

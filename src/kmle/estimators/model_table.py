@@ -59,6 +59,7 @@ def fitted_models(
     began = time.perf_counter()
     rng = np.random.default_rng(seed_again(seed))
     full = _full(family_candidates[0]).prepared(sizes[-1], n_threads, rng)
+    assert isinstance(full, Prepared)  # Gaussians are an exponential family
     structures = {structure_of(one.family) or "": one for one in family_candidates}
     hard = family_candidates[0].plan.hard
     found = search_models(full.problem, list(structures), sizes, rng, hard=hard)

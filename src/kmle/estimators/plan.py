@@ -174,13 +174,25 @@ class Plan:
 
     def _check_family(self, family: ExponentialFamily) -> None:
         """Refuses algorithms that value clusters one by one where components are estimated together."""
+        if not family.exponential:
+            self._check_coordinates(family)
         if family.joint and self.algorithm_name in SINGLE_CLUSTERS:
             raise ValueError(
                 f"algorithm={self.algorithm_name!r} values clusters one by one, but components of {family.name} are "
                 "estimated together: use 'k-mle', 'hard-em', 'em' or 'sparse-em'"
             )
-        if family.joint and self.frozen_parts is not None:
+        if family.joint and family.exponential and self.frozen_parts is not None:
             raise ValueError(f"components of {family.name} are estimated together: none of them can be frozen")
+
+    def _check_coordinates(self, family: ExponentialFamily) -> None:
+        """Refuses what needs sums of statistics, for families that have none."""
+        if self.algorithm_name not in MAY_FREEZE:
+            raise ValueError(
+                f"algorithm is {self.algorithm_name!r}, which cannot estimate {family.name}: use one of "
+                f"{', '.join(MAY_FREEZE)}, or fix its shape"
+            )
+        if self.empty_components == "reseed":
+            raise ValueError(f"empty_components='reseed' cannot be combined with {family.name}: use 'drop'")
 
     def _check_names(self) -> None:
         if self.empty_components not in ("drop", "reseed"):

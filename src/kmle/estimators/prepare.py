@@ -20,7 +20,7 @@ from ..families.sparse import check_sparse
 from ..families.validation import as_rows, check_entries, check_learnable, check_sample_weight, issparse
 from ..families.validation import check_rows as check_values_of
 from ..mixture import Mixture
-from ..numerics.arrays import Array
+from ..numerics.arrays import Array, Labels
 from ..numerics.digest import digest
 from ..problem.problem import LearningProblem, Parameters, Problem
 from ..search import Found, search
@@ -31,6 +31,7 @@ from .chunks import PreparedChunks, check_chunks, prepare_chunks
 from .notes import overfit_notes
 from .plan import Plan
 from .prepare_parts import PreparedParts, prepare_parts
+from .prepare_shapes import PreparedShapes, prepare_shapes
 
 # Which rows a fit learns from: all, or those of positive weight.
 Used: TypeAlias = slice | NDArray[np.bool_]
@@ -151,7 +152,7 @@ def prepare_rows(checked: CheckedRows, plan: Plan, sampling: np.random.Generator
 
 # Rows anywhere --------------------------------------------------------------------------------------------------------
 
-AnyPrepared: TypeAlias = Prepared | PreparedChunks | PreparedParts
+AnyPrepared: TypeAlias = Prepared | PreparedChunks | PreparedParts | PreparedShapes
 
 
 def prepare(
@@ -164,6 +165,9 @@ def prepare(
     groups: Any = None,
 ) -> tuple[AnyPrepared, list[np.random.Generator]]:
     """The learning problem of the data, wherever it is, and a generator for each start."""
+    if not resolve(plan.family).exponential:
+        prepared = prepare_shapes(X, plan, sample_weight, columns, labels, groups)
+        return prepared, generators_of(plan, rng)[0]
     chunked = is_dask(X) or is_streamed(X)
     if chunked and (labels is not None or groups is not None):
         raise ValueError("labels and groups need the rows in memory: give an array or a table")
@@ -197,7 +201,7 @@ def start_of(
     """Where to begin: what was given, a start of the kind asked for, or the best that a search finds."""
     given = plan.init if plan.start is None else plan.start
     if isinstance(given, Mixture):
-        return _given(_from_mixture(problem, plan, given))
+        return _given(from_mixture(problem, plan, given))
     if not isinstance(given, str):
         assert isinstance(problem, Problem)  # labels are refused for rows in chunks
         return _given(from_labels(problem, plan, np.asarray(given), used))
@@ -214,7 +218,7 @@ def _given(parameters: Parameters) -> Found:
     return Found(parameters, Starts({"given": 1}, agreeing=1))
 
 
-def _from_mixture(problem: LearningProblem, plan: Plan, mixture: Mixture) -> Parameters:
+def from_mixture(problem: LearningProblem, plan: Plan, mixture: Mixture) -> Parameters:
     family = problem.family.complete if isinstance(problem.family, Incomplete) else problem.family
     if mixture.family.name != family.name or mixture.natural.shape[1] != family.n_statistics:
         raise ValueError(
@@ -231,8 +235,14 @@ def _from_mixture(problem: LearningProblem, plan: Plan, mixture: Mixture) -> Par
 def from_labels(problem: Problem, plan: Plan, labels: NDArray[Any], used: Used) -> Parameters:
     """Parameters from one label per row of the data."""
     n = len(problem.rows) if isinstance(used, slice) else len(used)
-    if labels.shape != (n,) or not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"labels as init must be one whole number per row, shape ({n},)")
-    if labels.min() < 0 or labels.max() >= plan.n_components:
-        raise ValueError(f"labels as init must be from 0 to {plan.n_components - 1}")
-    return problem.first_parameters(problem.gather(labels[used].astype(np.int32), plan.n_components))
+    known = checked_labels(labels, n, plan.n_components)[used]
+    return problem.first_parameters(problem.gather(known, plan.n_components))
+
+
+def checked_labels(labels: NDArray[Any], n_rows: int, n_components: int) -> Labels:
+    """One label per row, or one sentence on what is wrong with them."""
+    if labels.shape != (n_rows,) or not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"labels as init must be one whole number per row, shape ({n_rows},)")
+    if labels.min() < 0 or labels.max() >= n_components:
+        raise ValueError(f"labels as init must be from 0 to {n_components - 1}")
+    return labels.astype(np.int32)

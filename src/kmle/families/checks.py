@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array
 from ..numerics.differentiation import gradient, natural_steps
+from .coordinate_checks import NotCheckableError, coordinate_checks
+from .coordinates import CoordinateFamily
 from .custom import CustomFamily
 from .derived import ExponentialFamily
 from .expectations import SLACK, total_and_mean
@@ -63,7 +65,7 @@ class FamilyReport:
 
 
 def check_family(family: ExponentialFamily, natural: ArrayLike | None = None, *, random_state: int = 0) -> FamilyReport:
-    """Checks the identities that hold for every exponential family.
+    """Checks the identities that hold for every exponential family, or for every family with estimated shapes.
 
     Parameters
     ----------
@@ -90,8 +92,11 @@ def check_family(family: ExponentialFamily, natural: ArrayLike | None = None, *,
         return _report(family, _points(family, natural), np.random.default_rng(random_state))
 
 
-def _report(family: ExponentialFamily, points: Array, rng: np.random.Generator) -> FamilyReport:
-    checks: dict[str, Callable[[], str | None]] = {
+def _checks(family: ExponentialFamily, points: Array, rng: np.random.Generator) -> dict[str, Callable[[], str | None]]:
+    """Each check by its name: it says what is wrong, or None."""
+    if isinstance(family, CoordinateFamily):
+        return coordinate_checks(family, points, rng)
+    return {
         "shapes": lambda: _shapes(family, points),
         "F is convex": lambda: _convex(family, points),
         "the moment is the gradient of F": lambda: _gradient(family, points),
@@ -103,22 +108,21 @@ def _report(family: ExponentialFamily, points: Array, rng: np.random.Generator) 
         "samples are legal and have the right mean": lambda: _samples(family, points, rng),
         "usual parameters -> natural -> usual parameters is the identity": lambda: _source(family, points),
     }
+
+
+def _report(family: ExponentialFamily, points: Array, rng: np.random.Generator) -> FamilyReport:
     results: list[CheckResult] = []
-    for name, check in checks.items():
+    for name, check in _checks(family, points, rng).items():
         try:
             if results and results[0].holds is False:
-                raise _NotCheckableError("the shapes are wrong")
+                raise NotCheckableError("the shapes are wrong")
             fault = check()
             results.append(CheckResult(name, fault is None, fault or "at every parameter tried"))
-        except _NotCheckableError as reason:
+        except NotCheckableError as reason:
             results.append(CheckResult(name, None, str(reason)))
         except (ValueError, TypeError, IndexError, FloatingPointError, np.linalg.LinAlgError) as error:
             results.append(CheckResult(name, False, f"it raised {type(error).__name__}: {error}"))
     return FamilyReport(family.name, tuple(results))
-
-
-class _NotCheckableError(Exception):
-    """Why an identity cannot be tried on this family."""
 
 
 def _points(family: ExponentialFamily, natural: ArrayLike | None) -> Array:
@@ -189,7 +193,7 @@ def _fenchel(family: ExponentialFamily, points: Array) -> str | None:
 
 def _integrals(family: ExponentialFamily, points: Array) -> tuple[Array, Array]:
     if family.n_features not in (None, 1) or not isinstance(family.support, Interval | Integers):
-        raise _NotCheckableError("quadrature needs one column of numbers")
+        raise NotCheckableError("quadrature needs one column of numbers")
     found = [total_and_mean(family, theta) for theta in points]
     return np.stack([value for value, _ in found]), np.stack([slack for _, slack in found])
 
@@ -218,7 +222,7 @@ def _samples(family: ExponentialFamily, points: Array, rng: np.random.Generator)
         try:
             rows = family.sample(theta, SAMPLES, rng)
         except ValueError as reason:
-            raise _NotCheckableError(str(reason)) from None
+            raise NotCheckableError(str(reason)) from None
         family.check(rows)
         gap = family.mean_statistic(rows) - family.moment_from_natural(theta[None])[0]
         inverse = np.linalg.pinv(family.fisher_information(theta)[0], rcond=1e-10, hermitian=True)

@@ -15,6 +15,7 @@ from .._kernels import ColumnSummary
 from ..numerics.arrays import Array
 from .derived import ExponentialFamily
 from .measures import check_one_measure
+from .numeric_divergences import NumericDivergences
 from .outside import without_outside
 from .parameterless import Parameterless
 from .resolution import Resolution
@@ -22,7 +23,7 @@ from .support import AnyOf, Support
 
 
 @dataclass(frozen=True)
-class ComponentBlocks(ExponentialFamily):
+class ComponentBlocks(NumericDivergences):
     """Blocks of natural parameters and statistics, one for each of the different families."""
 
     families: tuple[ExponentialFamily, ...]
@@ -58,6 +59,10 @@ class ComponentBlocks(ExponentialFamily):
     @property
     def joint(self) -> bool:
         return True
+
+    @property
+    def exponential(self) -> bool:
+        return all(kind.exponential for kind in self.kinds)
 
     @property
     def has_places(self) -> bool:
@@ -109,6 +114,10 @@ class ComponentBlocks(ExponentialFamily):
         places = self._places
         return [(self.kinds[g], theta[places[g]]) for g, theta in zip(self.kind_of(natural), natural, strict=True)]
 
+    def family_of(self, natural: Array) -> tuple[ExponentialFamily, Array]:
+        family, theta = self.members(natural[None])[0]
+        return family.family_of(theta) if isinstance(family, NumericDivergences) else (family, theta)
+
     def natural_of(self, members: Sequence[tuple[ExponentialFamily, Array]]) -> Array:
         """The natural parameters (k, D) of components of these families: the inverse of `members`."""
         natural = np.zeros((len(members), self.n_statistics))
@@ -156,7 +165,7 @@ class ComponentBlocks(ExponentialFamily):
     def n_parameters_for(self, n_components: int) -> int:
         if n_components != len(self.families):
             raise ValueError(f"{self.name} has {len(self.families)} components, not {n_components}")
-        return sum(family.n_parameters for family in self.families)
+        return sum(kind.n_parameters_for(self.families.count(kind)) for kind in self.kinds)
 
     def fixed_from_data(self, X: Array) -> dict[str, Any]:
         return {"families": tuple(family.for_data(X) for family in self.families), "n_features": X.shape[1]}

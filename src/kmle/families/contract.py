@@ -72,6 +72,11 @@ class FamilyContract(ABC):
     def n_statistics_for(self, n_features: int) -> int:
         """D, the length of t(x), for rows of this many columns."""
 
+    @property
+    def exponential(self) -> bool:
+        """False for families with estimated shapes and others that are no exponential families (`coordinates.py`)."""
+        return True
+
     # The formulas -------------------------------------------------------------------------------------------------
 
     @abstractmethod

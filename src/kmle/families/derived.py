@@ -124,10 +124,16 @@ class ExponentialFamily(Divergences):
         family = self.for_data(X)
         rows, summary = check_rows(family, X)
         weights = check_sample_weight(sample_weight, len(rows))
+        if not family.exponential:
+            return Member(family, family._estimated_alone(rows.astype(float, copy=False), weights))
         center = family.data_center(rows, weights, summary)
         moment = family.mean_statistic(rows, weights, center)
         natural = family.natural_from_moment(moment[None])
         return Member(family, natural if center is None else family.natural_at_center(natural, center))
+
+    def _estimated_alone(self, rows: Array, weights: Array | None) -> Array:
+        """The most likely distribution (1, D) of legal rows, for families that are no exponential families."""
+        raise NotImplementedError(f"{self.name} is estimated from its sufficient statistic")
 
     @final
     def log_density(self, X: ArrayLike, natural: ArrayLike) -> Array:

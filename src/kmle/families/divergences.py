@@ -112,7 +112,6 @@ class Divergences(Expectations):
         volume = 0.0 if center is None else self.log_volume(center)
         return np.asarray(volume - mean - self.mean_log_carrier(natural))
 
-    @final
     def chernoff_coefficient(self, natural: Array, other: Array, alpha: float = 0.5) -> Array:
         """The integral of p^alpha q^(1 - alpha): one for equal distributions, zero for disjoint ones."""
         natural, other = self.centered(self.locations(other), natural, other)
@@ -124,7 +123,6 @@ class Divergences(Expectations):
         """The integral of sqrt(p q)."""
         return self.chernoff_coefficient(natural, other, 0.5)
 
-    @final
     def chernoff_information(self, natural: Array, other: Array) -> Array:
         """-log of the smallest Chernoff coefficient over alpha: the best error exponent for telling p from q."""
         natural, other = self.centered(self.locations(other), natural, other)

@@ -8,12 +8,18 @@ from numpy.typing import NDArray
 
 from .._kernels import (
     Centered,
+    GaussianLimits,
+    Mixtures,
     MixtureStep,
+    Pace,
+    PackedRows,
+    Progress,
     StepSetting,
     gaussian_has_spread,
     gaussian_log_normalizer,
     gaussian_natural,
     gaussian_step,
+    gaussian_steps,
 )
 from .._kernels.columns import ColumnSummary, center_of_columns
 from ..numerics.arrays import Array
@@ -48,6 +54,8 @@ RESOLUTION = 1024 * EPSILON
 CLEARLY_RESOLVABLE = SMALLEST_CORRELATION / (10 * EPSILON)
 # A covariance at its bound may miss it by this share: rounding of the conversions.
 ROUNDING = 1e-6
+# Estimates beyond these are left to the formulas below.
+LIMITS = GaussianLimits(10 * SMALLEST_CORRELATION, ROUNDING_VARIANCE, ROUNDING, CLEARLY_RESOLVABLE)
 # Rows are whitened in blocks that stay in the cache, but never so few at a time that products of matrices get slow.
 CACHED_NUMBERS, SMALLEST_BLOCK = 1 << 17, 64
 
@@ -62,29 +70,39 @@ class Gaussian(ExponentialFamily):
 
     `structure` makes covariances share volume, shape or orientation, by mclust's names: "EII", "VII", "EEI", "VEI",
     "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV" and "VVV", which shares nothing; "E" and "V" in one
-    column. The family is then one of `structured_gaussian`, or one that has independent columns or is round.
+    column. The family is then one of `structured_gaussian`, or one that has independent columns or is round. With a
+    `rank` covariances have so many directions of their own (`low_rank_gaussian`).
 
     >>> Gaussian().mle([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]]).source["mean"]
     array([[1., 1.]])
     >>> Gaussian(structure="VEV").name
     'gaussian-vev'
+    >>> Gaussian(rank=3)
+    LowRankGaussian(n_features=None, rank=3)
     """
 
     structure: InitVar[str] = "VVV"
+    rank: InitVar[int | None] = None
 
     name: ClassVar = "gaussian"
     ordered_cells: ClassVar = True
     support: ClassVar = REALS
     parameters: ClassVar = {"mean": REALS, "covariance": PositiveDefinite()}
 
-    def __new__(cls, *, structure: str = "VVV", n_features: int | None = None) -> Self:
-        if cls is not Gaussian or structure == "VVV":
+    def __new__(cls, *, structure: str = "VVV", rank: int | None = None, n_features: int | None = None) -> Self:
+        if cls is not Gaussian or (structure == "VVV" and rank is None):
             return super().__new__(cls)
-        from .structured_gaussian import structured  # it is made of this family
+        # They are made of this family.
+        from .low_rank_gaussian import LowRankGaussian
+        from .structured_gaussian import structured
 
-        return cast(Self, structured(structure, n_features))
+        if rank is None:
+            return cast(Self, structured(structure, n_features))
+        if structure != "VVV":
+            raise ValueError(f"structure is {structure!r} and rank is {rank}: a Gaussian has one or the other")
+        return cast(Self, LowRankGaussian(rank=rank, n_features=n_features))
 
-    def __post_init__(self, structure: str) -> None:
+    def __post_init__(self, structure: str, rank: int | None) -> None:
         super().__post_init__()
 
     def n_statistics_for(self, n_features: int) -> int:
@@ -177,18 +195,12 @@ class Gaussian(ExponentialFamily):
     def mixture_step(
         self, counts: Array, sums: Array, before: Array, weights_before: Array, factors: Array, setting: StepSetting
     ) -> MixtureStep | None:
-        return gaussian_step(
-            counts,
-            sums,
-            before,
-            weights_before,
-            factors,
-            setting,
-            smallest=10 * SMALLEST_CORRELATION,
-            rounding=ROUNDING_VARIANCE,
-            spread_rounding=ROUNDING,
-            far=CLEARLY_RESOLVABLE,
-        )
+        return gaussian_step(counts, sums, before, weights_before, factors, setting, LIMITS)
+
+    def mixture_steps(
+        self, rows: PackedRows, mixtures: Mixtures, setting: StepSetting, pace: Pace, work: float
+    ) -> Progress | None:
+        return gaussian_steps(rows, mixtures, setting, LIMITS, pace, work)
 
     def locations(self, natural: Array) -> Array:
         return _mean_factors(natural)[0]

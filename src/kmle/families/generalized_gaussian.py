@@ -1,34 +1,53 @@
-"""Errors with tails of a known power."""
+"""Errors with tails of a power that is given or estimated."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
-from .scale_family import ScaleFamily
+from ..numerics.line_search import maximize
+from .derived import ExponentialFamily
+from .diagonal_gaussian import DiagonalGaussian
+from .laplace import weighted_medians
+from .resolution import Resolution
+from .scale_family import SMALLEST_MOMENT, ScaleFamily
+from .shaped import Shaped, Values, is_estimated, shares_shape
 from .shapes import as_columns
-from .support import POSITIVE, REALS
+from .support import POSITIVE, REALS, Interval
 
 
 @dataclass(frozen=True)
 class GeneralizedGaussian(ScaleFamily):
     """Errors with tails exp(-|(x - location) / scale|^shape): shape 2 is Gaussian, shape 1 is Laplace.
 
-    Location and shape are fixed parameters; the scale is learned.
+    What is left out of shape and location is estimated; shape="shared" is one for all components.
 
-    >>> GeneralizedGaussian(shape=4.0).mle([[-1.0], [1.0]])
+    >>> GeneralizedGaussian(shape=4.0, location=0.0).mle([[-1.0], [1.0]])
     generalized-gaussian(scale=1.41421)
     """
 
-    shape: float
-    location: float = 0.0
+    shape: float = None  # type: ignore[assignment]
+    location: float = None  # type: ignore[assignment]
 
     name: ClassVar = "generalized-gaussian"
     support: ClassVar = REALS
     parameters: ClassVar = {"scale": POSITIVE}
     fixed: ClassVar = {"shape": POSITIVE, "location": REALS}
+
+    def __new__(
+        cls, shape: float | str | None = None, location: float | None = None, *, n_features: int | None = None
+    ) -> Self:
+        if not is_estimated(shape) and location is not None:
+            return super().__new__(cls)
+        fixed = None if is_estimated(shape) else float(shape)  # type: ignore[arg-type]
+        shared = is_estimated(shape) and shares_shape("shape", shape)
+        own = ShapedGeneralizedGaussian(fixed, location, shared=shared, n_features=n_features)
+        return cast(Self, own)
+
+    def __getnewargs__(self) -> tuple[float, float]:
+        return self.shape, self.location
 
     @property
     def statistic_shape(self) -> float:
@@ -55,3 +74,119 @@ class GeneralizedGaussian(ScaleFamily):
         return self.location + rng.choice([-1.0, 1.0], (size, natural.size)) * self.sample_statistic(
             natural, size, rng
         ) ** (1 / self.shape)
+
+
+SMALLEST_SHAPE, LARGEST_SHAPE = 0.25, 50.0
+# Turns in which location and shape are improved, for a first estimate and for a better one.
+FIRST_TURNS, TURNS = 12, 2
+
+
+@dataclass(frozen=True)
+class ShapedGeneralizedGaussian(Shaped):
+    """Errors with an estimated location, shape or both, in turns."""
+
+    fixed_shape: float | None = None
+    fixed_location: float | None = None
+
+    name: ClassVar = "generalized-gaussian"
+    support: ClassVar = REALS
+    smooth: ClassVar = False
+    fixed: ClassVar = {"fixed_shape": POSITIVE, "fixed_location": REALS}
+
+    @property
+    def parameters(self) -> dict[str, Interval]:
+        """Those that are estimated."""
+        kept = {"shape": self.fixed_shape is None, "location": self.fixed_location is None, "scale": True}
+        domains = {"location": REALS, "scale": POSITIVE, "shape": POSITIVE}
+        return {name: domain for name, domain in domains.items() if kept[name]}
+
+    @property
+    def shapes(self) -> dict[str, tuple[float, float]]:  # type: ignore[override]
+        """Those of the exponential family that are estimated."""
+        bounds = {"shape": (SMALLEST_SHAPE, LARGEST_SHAPE), "location": (-np.inf, np.inf)}
+        return {name: ends for name, ends in bounds.items() if name in self.parameters}
+
+    def given(self, **shapes: float) -> ExponentialFamily:
+        return GeneralizedGaussian(shapes.get("shape", self.fixed_shape), shapes.get("location", self.fixed_location))  # type: ignore[arg-type]
+
+    @property
+    def stand_in(self) -> ExponentialFamily:
+        return DiagonalGaussian()
+
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array:
+        return resolution.spread
+
+    def deviations(self, source: Values) -> Array:
+        return source["scale"]
+
+    def fixed_parameters(self) -> dict[str, Any]:
+        fixed = {"shape": self.fixed_shape, "location": self.fixed_location}
+        return {**{name: value for name, value in fixed.items() if value is not None}, **super().fixed_parameters()}
+
+    def _all(self, values: Values) -> Values:
+        """Values with the fixed ones among them."""
+        known = {"shape": self.fixed_shape, "location": self.fixed_location}
+        size = len(values["scale"])
+        return {**{name: np.full(size, value) for name, value in known.items() if value is not None}, **values}
+
+    def column_log_density(self, x: Array, values: Values) -> Array:
+        own = self._all(values)
+        gap = np.abs(x[:, None] - own["location"]) / own["scale"]
+        constant = np.log(2.0) + scipy.special.gammaln(1 + 1 / own["shape"]) + np.log(own["scale"])
+        return -(gap ** own["shape"]) - constant
+
+    def column_estimate(self, x: Array, shares: Array, before: Values | None, spread: float) -> Values:
+        k, turns = shares.shape[1], TURNS
+        if before is None:
+            before = {"shape": np.full(k, 1.5), "location": weighted_medians(x, shares), "scale": np.ones(k)}
+            before = {name: before[name] for name in self.parameters}
+            turns = FIRST_TURNS
+        shape, location = self._all(before)["shape"], self._all(before)["location"]
+        for _ in range(turns):
+            if self.fixed_location is None:
+                location = _best_location(x, shares, location, shape)
+            if self.fixed_shape is None:
+                shape = self._best_shape(x, shares, location, shape, spread)
+        scale, _ = _best_scale(x, shares, location, shape, spread)
+        found = {"location": location, "scale": scale, "shape": shape}
+        return {name: found[name] for name in self.parameters}
+
+    def _best_shape(self, x: Array, shares: Array, location: Array, shape: Array, spread: float) -> Array:
+        log_gaps = [np.log(np.maximum(np.abs(x - place), SMALLEST_MOMENT)) for place in location]
+
+        def value(at: Array) -> Array:
+            found = _fit(log_gaps, shares, np.broadcast_to(np.exp(at), shape.shape), spread)
+            return np.atleast_1d(found.sum()) if self.shared else found
+
+        start = np.log(shape)
+        first = np.atleast_1d(start.mean()) if self.shared else start
+        best = maximize(value, first, np.log(SMALLEST_SHAPE), np.log(LARGEST_SHAPE), 0.1)
+        return np.array(np.broadcast_to(np.exp(best), shape.shape))
+
+
+def _fit(log_gaps: list[Array], shares: Array, shape: Array, spread: float) -> Array:
+    """The log-likelihood (k,) at the best scales, for the logarithms of the distances from the locations."""
+    counts = shares.sum(axis=0)
+    powers = np.array([own @ np.exp(p * gap) for own, gap, p in zip(shares.T, log_gaps, shape, strict=True)]) / counts
+    log_scale = np.maximum(np.log(np.maximum(shape * powers, SMALLEST_MOMENT)) / shape, np.log(max(spread, 1e-150)))
+    with np.errstate(over="ignore"):
+        rest = powers * np.exp(-shape * log_scale)
+    return np.asarray(-counts * (np.log(2.0) + scipy.special.gammaln(1 + 1 / shape) + log_scale + rest))
+
+
+def _best_scale(x: Array, shares: Array, location: Array, shape: Array, spread: float) -> tuple[Array, Array]:
+    """Scales (k,) and the mean powers of the distances from the locations."""
+    gaps = [own @ np.abs(x - place) ** p for own, place, p in zip(shares.T, location, shape, strict=True)]
+    powers = np.array(gaps) / shares.sum(axis=0)
+    return np.maximum((shape * np.maximum(powers, SMALLEST_MOMENT)) ** (1 / shape), max(spread, 1e-150)), powers
+
+
+def _best_location(x: Array, shares: Array, location: Array, shape: Array) -> Array:
+    """Locations (k,) with the least mean power of the distances; one of several minima where the shape is below one."""
+    width = max(float(np.ptp(x)), SMALLEST_MOMENT)
+
+    def value(at: Array) -> Array:
+        found = [own @ np.abs(x - place) ** p for own, place, p in zip(shares.T, at, shape, strict=True)]
+        return -np.array(found)
+
+    return maximize(value, location, float(x.min()), float(x.max()), 0.05 * width, 1e-9 * width)

@@ -1,15 +1,19 @@
-"""Failures before a known number of successes."""
+"""Overdispersed counts whose size is given or estimated."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from ..numerics.line_search import increasing_root
 from ..numerics.saddle_point import LARGE, log_poisson
 from .derived import ExponentialFamily
 from .poisson import draw_counts
+from .resolution import Resolution
+from .shaped import Shaped, Values, is_estimated, shares_shape
 from .shapes import as_columns, over_columns
 from .sparse import row_sums
 from .support import COUNTS, POSITIVE, Interval
@@ -25,22 +29,33 @@ SMALL_ENOUGH = 1e15
 
 @dataclass(frozen=True)
 class NegativeBinomial(ExponentialFamily):
-    """Overdispersed counts: failures before the `successes`-th success, each try succeeding with `probability`.
+    """Overdispersed counts: failures before the `size`-th success, each try succeeding with `probability`.
 
-    The number of successes is a fixed parameter and may be any positive number.
+    The size may be any positive number. Without one each component has an estimated one, and with size="shared" they
+    have one together; the other parameter is then the mean, and the variance is mean + mean^2 / size.
 
-    >>> NegativeBinomial(successes=2.0).mle([[1], [3]])
+    >>> NegativeBinomial(size=2.0).mle([[1], [3]])
     negative-binomial(probability=0.5)
+    >>> NegativeBinomial().mle([[0], [1], [1], [2], [9]])
+    negative-binomial(mean=2.6, size=0.941974)
     """
 
-    successes: float
+    size: float = None  # type: ignore[assignment]
 
     name: ClassVar = "negative-binomial"
     independent_columns: ClassVar = True
     sparse: ClassVar = True
     support: ClassVar = COUNTS
     parameters: ClassVar = {"probability": Interval(0.0, 1.0, closed_lower=False)}
-    fixed: ClassVar = {"successes": POSITIVE}
+    fixed: ClassVar = {"size": POSITIVE}
+
+    def __new__(cls, size: float | str | None = None, *, n_features: int | None = None) -> Self:
+        if not is_estimated(size):
+            return super().__new__(cls)
+        return cast(Self, ShapedNegativeBinomial(shared=shares_shape("size", size), n_features=n_features))
+
+    def __getnewargs__(self) -> tuple[float]:
+        return (self.size,)
 
     def n_statistics_for(self, n_features: int) -> int:
         return n_features
@@ -50,19 +65,17 @@ class NegativeBinomial(ExponentialFamily):
 
     def log_carrier(self, X: Array) -> Array:
         return (
-            scipy.special.gammaln(X + self.successes)
-            - scipy.special.gammaln(self.successes)
-            - scipy.special.gammaln(X + 1)
+            scipy.special.gammaln(X + self.size) - scipy.special.gammaln(self.size) - scipy.special.gammaln(X + 1)
         ).sum(axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
-        return -self.successes * np.log(-np.expm1(natural)).sum(axis=-1)
+        return -self.size * np.log(-np.expm1(natural)).sum(axis=-1)
 
     def moment_from_natural(self, natural: Array) -> Array:
-        return self.successes / np.expm1(-natural)
+        return self.size / np.expm1(-natural)
 
     def natural_from_moment(self, moment: Array) -> Array:
-        return -np.log1p(self.successes / np.maximum(moment, SMALLEST_MEAN))
+        return -np.log1p(self.size / np.maximum(moment, SMALLEST_MEAN))
 
     def natural_from_source(self, *, probability: Array) -> Array:
         probability = as_columns(probability)
@@ -81,23 +94,136 @@ class NegativeBinomial(ExponentialFamily):
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         """Packed statistics, but for rows with counts so large that these would cancel."""
         density = self.packed_log_density(X, natural)
-        large = (X > LARGE).any(axis=-1) | (self.successes > LARGE)
+        large = (X > LARGE).any(axis=-1) | (self.size > LARGE)
         if large.any():
             density[large] = over_columns(self._log_density, X[large], -np.expm1(natural), np.exp(natural))
         return density
 
     def _log_density(self, x: Array, success: Array, failure: Array) -> Array:
         """Poisson probabilities of both kinds of tries given their number, the last try being a success."""
-        r, tries = self.successes, self.successes + x
+        r, tries = self.size, self.size + x
         given = log_poisson(np.array(r), tries * success) + log_poisson(x, tries * failure) - log_poisson(tries, tries)
         return np.log(r / tries) + given
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         success = -np.expm1(natural)
-        if self.successes < SMALL_ENOUGH * success.min():
-            return rng.negative_binomial(self.successes, success, (size, natural.size)).astype(float)
+        if self.size < SMALL_ENOUGH * success.min():
+            return rng.negative_binomial(self.size, success, (size, natural.size)).astype(float)
         # Poisson draws at gamma rates: NumPy's own stop at means of 1e18.
-        return draw_counts(rng.gamma(self.successes, np.exp(natural) / success, (size, natural.size)), rng)
+        return draw_counts(rng.gamma(self.size, np.exp(natural) / success, (size, natural.size)), rng)
 
     def sparse_log_carrier(self, X: "csr_array") -> Array:
         return row_sums(X, lambda x: self.log_carrier(x[:, np.newaxis]))  # that of zero is zero
+
+
+# Beyond the largest size counts are Poisson to seven digits of the variance, unless means are large too.
+SMALLEST_SIZE, LARGEST_SIZE = 1e-4, 1e7
+# The size with which starts are sought.
+SIZE_OF_STARTS = 4.0
+# Counts up to this are summed one by one.
+MOST_COUNTS = 4096
+
+
+@dataclass(frozen=True)
+class ShapedNegativeBinomial(Shaped):
+    """Overdispersed counts with an estimated size: a root, or the Poisson limit where counts vary too little."""
+
+    name: ClassVar = "negative-binomial"
+    support: ClassVar = COUNTS
+    parameters: ClassVar = {"mean": POSITIVE, "size": POSITIVE}
+    shapes: ClassVar = {"size": (SMALLEST_SIZE, LARGEST_SIZE)}
+
+    def given(self, **shapes: float) -> ExponentialFamily:
+        return NegativeBinomial(shapes["size"])
+
+    def to_given(self, family: ExponentialFamily, values: Mapping[str, float]) -> Array:
+        return np.array([[-np.log1p(values["size"] / values["mean"])]])
+
+    def from_given(self, family: ExponentialFamily, natural: Array, shapes: Mapping[str, float]) -> dict[str, float]:
+        return {"mean": float(family.moment_from_natural(natural).item())}
+
+    @property
+    def stand_in(self) -> ExponentialFamily:
+        return NegativeBinomial(SIZE_OF_STARTS)
+
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> None:
+        return None
+
+    def column_log_density(self, x: Array, values: Values) -> Array:
+        mean, size = values["mean"], values["size"]
+        column = x[:, None]
+        rise = scipy.special.gammaln(column + size) - scipy.special.gammaln(size) - scipy.special.gammaln(column + 1)
+        density = rise - size * np.log1p(mean / size) - column * np.log1p(size / mean)
+        large = (x > LARGE) | (size > LARGE).any()
+        if large.any():
+            theta = -np.log1p(size / mean)
+            own = [NegativeBinomial(float(s))._log_density for s in size]
+            success, failure = size / (size + mean), np.exp(theta)
+            parts = zip(own, success, failure, strict=True)
+            density[large] = np.concatenate([f(column[large], np.array([p]), np.array([q])) for f, p, q in parts], 1)
+        return density
+
+    def column_log_probability(self, lower: Array, upper: Array, values: Values) -> Array:
+        success = values["size"] / (values["size"] + values["mean"])
+        # Whichever tail is shorter keeps its digits.
+        below, above = np.ceil(lower)[:, None] - 1, np.floor(upper)[:, None]
+        left = [scipy.special.betainc(values["size"], np.maximum(end, 0) + 1, success) for end in (below, above)]
+        right = [scipy.special.betainc(np.maximum(end, 0) + 1, values["size"], 1 - success) for end in (below, above)]
+        left = [np.where(end < 0, 0.0, tail) for end, tail in zip((below, above), left, strict=True)]
+        right = [np.where(end < 0, 1.0, tail) for end, tail in zip((below, above), right, strict=True)]
+        left[1], right[1] = np.where(np.isinf(above), 1.0, left[1]), np.where(np.isinf(above), 0.0, right[1])
+        with np.errstate(divide="ignore"):
+            return np.log(np.where(left[0] < 0.5, left[1] - left[0], right[0] - right[1]))
+
+    def column_estimate(self, x: Array, shares: Array, before: Values | None, spread: float) -> Values:
+        counts = shares.sum(axis=0)
+        mean = np.maximum(shares.T @ x / counts, SMALLEST_MEAN)
+        variance = shares.T @ (x * x) / counts - mean**2
+        poisson = variance <= mean * (1 + 1e-9)
+        with np.errstate(all="ignore"):
+            by_moments = np.where(poisson, LARGEST_SIZE, mean**2 / (variance - mean))
+        start = by_moments if before is None else before["size"]
+        bounds = np.log(SMALLEST_SIZE), np.log(LARGEST_SIZE)
+        # psi(x + s) - psi(s) is the sum of 1 / (s + m) over m below x.
+        above = _shares_above(x, shares)
+
+        def slope(log_size: Array) -> tuple[Array, Array]:
+            """Minus the derivative of the profile likelihood by log-size, and its own derivative."""
+            size = np.broadcast_to(np.exp(log_size), start.shape)
+            first, second = _polygamma_sums(x, shares, size, above)
+            gradient = first / counts + np.log1p(-mean / (size + mean))
+            bend = second / counts + 1 / size - 1 / (size + mean)
+            value, change = -size * gradient, -size * gradient - size**2 * bend
+            if not self.shared:
+                return value, change
+            total = counts.sum()
+            return np.atleast_1d(counts @ value / total), np.atleast_1d(counts @ change / total)
+
+        first = np.log(np.clip(start, SMALLEST_SIZE, LARGEST_SIZE))
+        start_at = np.atleast_1d(first.mean()) if self.shared else first
+        root = increasing_root(slope, start_at, *bounds, 1e-10 if before is None else 1e-7)
+        size = np.array(np.broadcast_to(np.exp(root), start.shape))
+        return {"mean": mean, "size": size if self.shared else np.where(poisson, LARGEST_SIZE, size)}
+
+
+def _polygamma_sums(x: Array, shares: Array, size: Array, above: Array | None) -> tuple[Array, Array]:
+    """Sums (k,) over rows of shares times psi(x + size) - psi(size), and of its derivative."""
+    if above is not None:
+        inverse = 1 / (size[:, None] + np.arange(above.shape[1]))
+        first = np.einsum("km,km->k", above, inverse)
+        inverse *= inverse
+        return first, -np.einsum("km,km->k", above, inverse)
+    moved = x[:, None] + size
+    first = np.einsum("nk,nk->k", shares, scipy.special.digamma(moved) - scipy.special.digamma(size))
+    second = np.einsum("nk,nk->k", shares, scipy.special.polygamma(1, moved) - scipy.special.polygamma(1, size))
+    return first, second
+
+
+def _shares_above(x: Array, shares: Array) -> Array | None:
+    """The shares (k, m) of counts above 0, 1, ..., m - 1; None where counts are so large that these are many."""
+    largest = int(x.max())
+    if largest > max(MOST_COUNTS, len(x)):
+        return None
+    places = x.astype(np.intp)
+    by_count = np.stack([np.bincount(places, own, largest + 1) for own in shares.T])
+    return np.asarray(np.cumsum(by_count[:, :0:-1], axis=1)[:, ::-1], dtype=float)

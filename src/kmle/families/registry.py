@@ -32,6 +32,7 @@ from .inverse_gaussian import InverseGaussian
 from .inverse_wishart import InverseWishart
 from .laplace import Laplace
 from .log_normal import LogNormal
+from .low_rank_gaussian import LowRankGaussian
 from .maxwell import Maxwell
 from .multinomial import Multinomial
 from .negative_binomial import NegativeBinomial
@@ -97,10 +98,15 @@ FAMILIES: dict[str, type[ExponentialFamily]] = {
 
 # The covariance models of Gaussians, by their short names.
 STRUCTURED: dict[str, str] = {f"gaussian-{structure.lower()}": structure for structure in MODELS}
+# Gaussians with a fixed number of directions.
+LOW_RANK: dict[str, type[ExponentialFamily]] = {str(LowRankGaussian.name): LowRankGaussian}
 # Families without parameters, which serve as components beside others.
 PARAMETERLESS: dict[str, type[Parameterless]] = {str(family.name): family for family in (PointMass, Uniform)}
 # Short names of mixtures of two families.
-SHORT_NAMES: dict[str, tuple[str, ...]] = {"zero-inflated-poisson": ("point-mass", "poisson")}
+SHORT_NAMES: dict[str, tuple[str, ...]] = {
+    "zero-inflated-negative-binomial": ("point-mass", "negative-binomial"),
+    "zero-inflated-poisson": ("point-mass", "poisson"),
+}
 
 
 def kind_of(name: str) -> type[ExponentialFamily] | None:
@@ -109,12 +115,14 @@ def kind_of(name: str) -> type[ExponentialFamily] | None:
     >>> kind_of("gaussian-vvi").__name__
     'DiagonalGaussian'
     """
-    return MODELS[STRUCTURED[name]] if name in STRUCTURED else (FAMILIES.get(name) or PARAMETERLESS.get(name))
+    if name in STRUCTURED:
+        return MODELS[STRUCTURED[name]]
+    return FAMILIES.get(name) or LOW_RANK.get(name) or PARAMETERLESS.get(name)
 
 
 def short_names() -> list[str]:
     """All names that `resolve` knows."""
-    return [*FAMILIES, *STRUCTURED, *PARAMETERLESS, *SHORT_NAMES]
+    return [*FAMILIES, *STRUCTURED, *LOW_RANK, *PARAMETERLESS, *SHORT_NAMES]
 
 
 def resolve(family: FamilyLike, **fixed: Any) -> ExponentialFamily:

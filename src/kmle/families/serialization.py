@@ -5,12 +5,15 @@ from dataclasses import fields
 from typing import Any
 
 from .components import ComponentFamilies
+from .coordinates import CoordinateFamily
 from .derived import ExponentialFamily
 from .product import Product
 from .registry import kind_of, resolve
 
 # What components of different families are called in a file.
 COMPONENTS = "components"
+# Fixed parameters of families that older files call otherwise.
+FORMER_NAMES = {("negative-binomial", "successes"): "size"}
 
 
 def family_to_dict(family: ExponentialFamily) -> dict[str, Any]:
@@ -22,11 +25,18 @@ def family_to_dict(family: ExponentialFamily) -> dict[str, Any]:
     """
     if isinstance(family, ComponentFamilies):
         return {"name": COMPONENTS, "families": [family_to_dict(own) for own in family.families]}
+    if isinstance(family, CoordinateFamily) and type(_estimated(family)) is type(family):
+        return {"name": family.name, "facts": family.fixed_parameters()}
     if kind_of(family.name) is not type(family):
         raise ValueError(f"{family.name} is a custom family, which cannot be written to a file")
     if isinstance(family, Product):
         return {"name": family.name, "families": [family_to_dict(block) for block in family.families]}
     return {"name": family.name, "facts": {field.name: getattr(family, field.name) for field in fields(family)}}
+
+
+def _estimated(family: CoordinateFamily) -> ExponentialFamily | None:
+    """The family of the same name with the same parameters estimated; None for custom families."""
+    return resolve(family.name, **family.fixed_parameters()) if kind_of(family.name) is not None else None
 
 
 def family_from_dict(content: Any) -> ExponentialFamily:
@@ -42,6 +52,8 @@ def family_from_dict(content: Any) -> ExponentialFamily:
     if name == Product.name:
         return Product(tuple(family_from_dict(block) for block in _listed(content, name)))
     fixed = content.get("facts")
+    if isinstance(fixed, Mapping):
+        fixed = {FORMER_NAMES.get((name, key), key): value for key, value in fixed.items()}
     known = {field.name for field in fields(kind)}
     if not isinstance(fixed, Mapping) or not set(fixed) <= known:
         raise ValueError(

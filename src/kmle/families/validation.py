@@ -229,7 +229,7 @@ def _check_size(
 ) -> None:
     extremes = family.support.extremes(_with_ends(family, summary))
     with np.errstate(all="ignore"):
-        statistics = np.abs(family.sufficient_statistic(extremes))
+        statistics = np.abs(family.sufficient_statistic(extremes) if family.exponential else extremes)
         if np.all(statistics <= largest_statistic) and np.all(np.abs(extremes) <= largest):
             return
         sizes = np.log(np.abs(extremes))

@@ -1,32 +1,46 @@
-"""Lifetimes with a known shape."""
+"""Lifetimes whose shape is given or estimated."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
 from ..numerics.arrays import Array
+from ..numerics.line_search import increasing_root
+from .derived import ExponentialFamily
+from .gamma import Gamma
 from .scale_family import ScaleFamily
+from .shaped import Shaped, Values, is_estimated, shares_shape
 from .shapes import as_columns
 from .support import POSITIVE
 
 
 @dataclass(frozen=True)
 class Weibull(ScaleFamily):
-    """Lifetimes whose shape c is known: density (c/s) (x/s)^(c-1) exp(-(x/s)^c), s being the scale, on x > 0.
+    """Lifetimes: density (c/s) (x/s)^(c-1) exp(-(x/s)^c), c being the shape and s the scale, on x > 0.
 
-    With the shape free the Weibull distributions are no exponential family; `shape` is a fixed parameter of this one.
+    Without a shape each component has an estimated one, and with shape="shared" they have one together.
 
     >>> Weibull(shape=2.0).mle([[1.0], [2.0], [3.0]])
     weibull(scale=2.16025)
+    >>> Weibull().mle([[1.0], [2.0], [3.0]])
+    weibull(scale=2.25859, shape=2.73857)
     """
 
-    shape: float
+    shape: float = None  # type: ignore[assignment]
 
     name: ClassVar = "weibull"
     support: ClassVar = POSITIVE
     parameters: ClassVar = {"scale": POSITIVE}
     fixed: ClassVar = {"shape": POSITIVE}
+
+    def __new__(cls, shape: float | str | None = None, *, n_features: int | None = None) -> Self:
+        if not is_estimated(shape):
+            return super().__new__(cls)
+        return cast(Self, ShapedWeibull(shared=shares_shape("shape", shape), n_features=n_features))
+
+    def __getnewargs__(self) -> tuple[float]:
+        return (self.shape,)
 
     @property
     def statistic_shape(self) -> float:
@@ -53,3 +67,96 @@ class Weibull(ScaleFamily):
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         return self.sample_statistic(natural, size, rng) ** (1 / self.shape)
+
+
+# A component of one value has no bound on its shape.
+SMALLEST_SHAPE, LARGEST_SHAPE = 0.02, 1e4
+# The standard deviation is the scale times this, over the shape, where that is large.
+SPREAD_TIMES_SHAPE = float(np.pi / np.sqrt(6))
+
+
+@dataclass(frozen=True)
+class ShapedWeibull(Shaped):
+    """Lifetimes with an estimated shape: the root of an increasing function, by Newton's method."""
+
+    name: ClassVar = "weibull"
+    support: ClassVar = POSITIVE
+    parameters: ClassVar = {"scale": POSITIVE, "shape": POSITIVE}
+    shapes: ClassVar = {"shape": (SMALLEST_SHAPE, LARGEST_SHAPE)}
+
+    def given(self, **shapes: float) -> ExponentialFamily:
+        return Weibull(shapes["shape"])
+
+    @property
+    def stand_in(self) -> ExponentialFamily:
+        return Gamma()
+
+    def deviations(self, source: Values) -> Array:
+        wide = SPREAD_TIMES_SHAPE * source["scale"] / source["shape"]
+        return np.where(source["shape"] <= 1, np.inf, wide)
+
+    def column_log_density(self, x: Array, values: Values) -> Array:
+        scale, shape = values["scale"], values["shape"]
+        power = np.log(x)[:, None] - np.log(scale)
+        power *= shape
+        density = power + (np.log(shape) - np.log(x)[:, None])
+        with np.errstate(over="ignore"):
+            density -= np.exp(power, out=power)
+        return density
+
+    def column_log_probability(self, lower: Array, upper: Array, values: Values) -> Array:
+        with np.errstate(divide="ignore", over="ignore"):
+            low, high = ((end[:, None] / values["scale"]) ** values["shape"] for end in (np.maximum(lower, 0), upper))
+            return -low + np.log(-np.expm1(low - high))
+
+    def column_estimate(self, x: Array, shares: Array, before: Values | None, spread: float) -> Values:
+        log_x = np.log(x)
+        top = float(log_x.max())
+        y = log_x - top
+        counts = shares.sum(axis=0)
+        mean = shares.T @ y / counts
+        if before is None:
+            deviation = np.sqrt(np.maximum(shares.T @ (y * y) / counts - mean**2, 1e-300))
+            start = np.clip(SPREAD_TIMES_SHAPE / deviation, SMALLEST_SHAPE, LARGEST_SHAPE)
+        else:
+            start = before["shape"]
+
+        def slope(shape: Array) -> tuple[Array, Array]:
+            """Minus the derivative of the mean profile likelihood by the shape, and its own derivative."""
+            sums = _tilted_sums(y, shares, np.broadcast_to(shape, start.shape))
+            tilted = sums[1] / sums[0]
+            value = tilted - 1 / shape - mean
+            change = sums[2] / sums[0] - tilted**2 + 1 / shape**2
+            if not self.shared:
+                return value, change
+            return np.atleast_1d(counts @ value), np.atleast_1d(counts @ change)
+
+        first = np.atleast_1d(start.mean()) if self.shared else start
+        root = increasing_root(slope, first, SMALLEST_SHAPE, LARGEST_SHAPE, 1e-12 if before is None else 1e-9)
+        shape = np.array(np.broadcast_to(root, start.shape))
+        log_scale = self._log_scale(y, shares, counts, shape)
+        if spread > 0:
+            widest = SPREAD_TIMES_SHAPE * np.exp(top + log_scale) / spread
+            narrow = shape > np.maximum(widest, 1.0)
+            if narrow.any():
+                shape = np.where(narrow, np.maximum(widest, 1.0), shape)
+                shape = np.full(shape.shape, shape.min()) if self.shared else shape
+                log_scale = self._log_scale(y, shares, counts, shape)
+        return {"scale": np.exp(top + log_scale), "shape": shape}
+
+    def _log_scale(self, y: Array, shares: Array, counts: Array, shape: Array) -> Array:
+        powers = np.array([own @ np.exp(c * y) for own, c in zip(shares.T, shape, strict=True)])
+        return np.log(powers / counts) / shape
+
+
+def _tilted_sums(y: Array, shares: Array, shape: Array) -> Array:
+    """Sums (3, k) of shares times exp(shape y), times that and y, and times that and y squared; y is at most zero."""
+    sums = np.empty((3, len(shape)))
+    for j, c in enumerate(shape):
+        tilted = np.exp(c * y)
+        tilted *= shares[:, j]
+        sums[0, j] = tilted.sum()
+        sums[1, j] = tilted @ y
+        tilted *= y
+        sums[2, j] = tilted @ y
+    return sums

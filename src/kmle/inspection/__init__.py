@@ -4,6 +4,7 @@ from .bootstrap import Bootstrap, bootstrap
 from .diagnostics import Diagnostics, diagnose
 from .distribution import cdf, quantiles
 from .goodness import QuantilePairs, kolmogorov_smirnov, pit, quantile_pairs
+from .likelihood_ratio import LikelihoodRatios, bootstrap_lrt
 from .outliers import OutlierScores, outlier_scores
 from .overfitting import overfitting
 from .separation import Separation, overlap, posterior_entropy, separation
@@ -13,6 +14,7 @@ from .uncertainty import StandardErrors, standard_errors
 __all__ = [
     "Bootstrap",
     "Diagnostics",
+    "LikelihoodRatios",
     "OutlierScores",
     "ProductLimit",
     "QuantilePairs",
@@ -20,6 +22,7 @@ __all__ = [
     "StandardErrors",
     "Survival",
     "bootstrap",
+    "bootstrap_lrt",
     "cdf",
     "diagnose",
     "kolmogorov_smirnov",

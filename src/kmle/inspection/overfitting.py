@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import has_missing
+from ..families import ComponentFamilies
 from ..merging import Likelihood
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -57,7 +58,7 @@ def overfitting(mixture: Mixture, rows: Array, labels: NDArray[np.integer]) -> s
         return f"{_listed(few)} have fewer than {needed} rows"
     if mixture.n_parameters * ROWS_PER_PARAMETER > n:
         return f"there are {mixture.n_parameters} free parameters for {n} rows"
-    if mixture.family.joint or k * k * mixture.family.n_statistics > MOST_COMPARED:
+    if mixture.family.joint or not mixture.family.exponential or k * k * mixture.family.n_statistics > MOST_COMPARED:
         return None
     return _merge_that_pays(mixture, rows, labels, counts.astype(float))
 
@@ -65,6 +66,8 @@ def overfitting(mixture: Mixture, rows: Array, labels: NDArray[np.integer]) -> s
 def _needed_rows(mixture: Mixture) -> int:
     """One more than the parameters of a component, or of a column of it where columns are independent."""
     family, k = mixture.family, mixture.n_components
+    if isinstance(family, ComponentFamilies):
+        return 1 + max(own.n_statistics_for(1) if own.independent_columns else own.n_statistics for own in family.kinds)
     if family.joint:
         return 1 + family.n_parameters_for(k) - family.n_parameters_for(k - 1)
     return 1 + (family.n_statistics_for(1) if family.independent_columns else family.n_statistics)

@@ -17,6 +17,7 @@ from ..data.intervals import Intervals, as_intervals
 from ..families.support import Integers
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..queries.distribution import log_probabilities
 from .rows import mixture_of
 
 # Steps of Turnbull's algorithm, the change at which it ends, and the most points of its curve.
@@ -131,7 +132,7 @@ def component_survival(mixture: Mixture, times: Array) -> Array:
     inside = (start > low) & (start < high)
     found = np.where(start <= low, 1.0, 0.0)[:, None] * np.ones(mixture.n_components)
     if inside.any():
-        log_p, _ = family.interval_expectations(start[inside], np.full(inside.sum(), high), mixture.natural)
+        log_p = log_probabilities(family, start[inside], np.full(inside.sum(), high), mixture.natural)
         found[inside] = np.exp(np.minimum(log_p, 0.0))
     return found
 

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._kernels import has_missing
-from ..data.intervals import Intervals, as_intervals
+from ..data.intervals import Intervals, as_intervals, within_support
 from ..families.validation import check_sample_weight, issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.differentiation import jacobian, natural_steps
+from .member_information import MemberInformation, by_members, takes_intervals
 from .partial_information import incomplete_information, interval_information
 from .rows import dense, legal_rows, mixture_of, row_blocks
 from .sources import SourceLayout
@@ -78,6 +79,9 @@ def standard_errors(
         raise ValueError(f"method is {method!r}: it must be one of {', '.join(METHODS)}")
     mixture = mixture_of(model)
     intervals = as_intervals(X)
+    if by_members(mixture):
+        known = _rows_of_members(mixture, X, intervals, method)
+        return _of_members(mixture, known, check_sample_weight(sample_weight, len(known)), method, weights_held)
     if intervals is not None:
         return _of_intervals(mixture, intervals, sample_weight, method, weights_held)
     rows = legal_rows(mixture, X)
@@ -112,6 +116,33 @@ def _of_information(mixture: Mixture, natural: Array, information: Array, weight
     if weights_held:
         information = information[mixture.n_components :, mixture.n_components :]
     return _delta(mixture, natural, _inverse(information, mixture, weights_held), "observed", weights_held)
+
+
+def _rows_of_members(mixture: Mixture, X: ArrayLike, intervals: Intervals | None, method: str) -> Array | Intervals:
+    if intervals is None:
+        return dense(legal_rows(mixture, X)).astype(float, copy=False)
+    if not takes_intervals(mixture):
+        raise ValueError(f"{mixture.family.name} cannot have intervals: give exact values")
+    if method != "observed":
+        raise ValueError(f"method is {method!r}: on intervals it must be 'observed'")
+    return within_support(mixture.family, intervals)
+
+
+def _of_members(
+    mixture: Mixture, rows: Array | Intervals, weights: Array | None, method: str, weights_held: bool
+) -> StandardErrors:
+    """The same for components of different families, and of families that are not exponential."""
+    found, k = MemberInformation(mixture, rows, weights), mixture.n_components
+    embedding = found.embedding
+    if weights_held:
+        embedding = embedding[:, k:]
+    information = embedding.T @ found.information(method) @ embedding
+    inverse = inverted(information, found.redundancy + (not weights_held))
+    covariance = embedding @ inverse @ embedding.T
+    w = mixture.weights
+    slopes = np.diag(w) - np.outer(w, w)
+    errors = np.sqrt(np.maximum(np.einsum("ij,jl,il->i", slopes, covariance[:k, :k], slopes), 0.0))
+    return StandardErrors(np.zeros(k) if weights_held else errors, found.errors(covariance), method)
 
 
 class _Scores:
@@ -185,7 +216,11 @@ class _Scores:
 
 def _inverse(information: Array, mixture: Mixture, weights_held: bool) -> Array:
     """The inverse on what can be told apart: redundant directions, whose number is known, are left out."""
-    redundant = mixture.n_components * mixture.family.redundancy + (not weights_held)
+    return inverted(information, mixture.n_components * mixture.family.redundancy + (not weights_held))
+
+
+def inverted(information: Array, redundant: int) -> Array:
+    """The inverse, so many directions left out."""
     diagonal = np.diagonal(information)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(scale[:, None] * information * scale)

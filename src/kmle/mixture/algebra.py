@@ -137,6 +137,8 @@ class Algebra(Densities):
         """
         places, values, single = self._known(known)
         found = self._conditioned(places, values)
+        if isinstance(found.given.family, GAUSSIANS):
+            return found[0] if single else found  # positive everywhere
         log_density = found.given.log_density(found.rows)
         if not np.isfinite(log_density).all():
             row = "" if single else f" of row {int(np.argmax(~np.isfinite(log_density)))}"
@@ -155,20 +157,20 @@ class Algebra(Densities):
         if len(given) == width:
             raise ValueError("all columns are known: leave at least one open")
         try:
-            arrays = [np.asarray(known[column], dtype=float) for column in columns]
+            arrays = [np.asarray(known[columns[place]], dtype=float) for place in np.argsort(given)]
             table = np.stack(np.broadcast_arrays(*arrays), axis=-1)
         except (TypeError, ValueError):
             raise ValueError("the known values must be numbers, one or equally many for each column") from None
         if table.ndim > 2 or table.size == 0:
             raise ValueError("the known values must be numbers, one or equally many for each column")
-        order = np.argsort(given)
-        return sorted(given), np.atleast_2d(table)[:, order], table.ndim == 1
+        return sorted(given), np.atleast_2d(table), table.ndim == 1
 
     def _conditioned(self, places: list[int], values: Array) -> ConditionalMixtures:
         """The mixtures given values (n, q) of these columns, in ascending order, whose density is not looked at."""
-        missing = np.argwhere(np.isnan(values))
-        if len(missing):
-            row, place = missing[0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = np.isnan(values.sum())
+        if suspicious and np.isnan(values).any():
+            row, place = np.argwhere(np.isnan(values))[0]
             column = places[place] if self.columns is None else repr(self.columns[places[place]])
             raise ValueError(f"row {row}, column {column} is missing (NaN): condition on columns that are known")
         family, natural = marginal(self.family, self.natural, places)

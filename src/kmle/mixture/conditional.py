@@ -13,7 +13,7 @@ from ..families.validation import as_rows
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
 from ..numerics.special import log_sum_exp
-from ..queries.conditionals import Conditional
+from ..queries.conditionals import Conditional, mixed
 from ..queries.distribution import BISECTIONS, bounds, halfway
 from ..queries.regions import line_nodes
 
@@ -87,8 +87,8 @@ class ConditionalMixtures:
     def mean(self) -> Array:
         """Returns the means (n, r)."""
         found = np.empty((len(self), self.components.family.n_features or 1))
-        for at, weights, means in self._blocks():
-            found[at] = _mixed(weights, means)
+        for at, weights in self._weight_blocks():
+            found[at] = self.components.mixed_means(self.values[at], weights)
         return found
 
     def std(self) -> Array:
@@ -104,8 +104,8 @@ class ConditionalMixtures:
         within = np.diagonal(self.components.covariances(), axis1=-2, axis2=-1)
         mean, variance = np.empty((2, len(self), within.shape[-1]))
         for at, weights, means in self._blocks():
-            mean[at] = _mixed(weights, means)
-            variance[at] = weights @ within + _mixed(weights, (means - mean[at][:, None]) ** 2)
+            mean[at] = mixed(weights, means)
+            variance[at] = weights @ within + mixed(weights, (means - mean[at][:, None]) ** 2)
         return mean, variance
 
     def covariance(self) -> Array:
@@ -113,7 +113,7 @@ class ConditionalMixtures:
         within = self.components.covariances()
         found = np.empty((len(self), *within.shape[1:]))
         for at, weights, means in self._blocks():
-            offset = means - _mixed(weights, means)[:, None]
+            offset = means - mixed(weights, means)[:, None]
             found[at] = np.einsum("nk,kij->nij", weights, within)
             found[at] += np.einsum("nki,nkj->nij", weights[:, :, None] * offset, offset)
         return found
@@ -205,12 +205,3 @@ class ConditionalMixtures:
             labels = (rng.random((len(weights), 1)) * reached[:, -1:] >= reached).sum(axis=1)
             found[at] = self.components.sample(self.values[at], labels, rng)
         return found
-
-
-def _mixed(weights: Array, means: Array) -> Array:
-    """sum_j weights_ij means_ij, (n, r), for means (n or 1, k, r)."""
-    if len(means) == 1:
-        return weights @ means[0]
-    if means.shape[2] == 1:
-        return np.einsum("nk,nk->n", weights, means[:, :, 0])[:, None]
-    return np.einsum("nk,nkr->nr", weights, means)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..data.intervals import Intervals, within_support
 from ..data.partly_known import PartlyKnownRows
 from ..families import ExponentialFamily
+from ..families.shaped import Shaped
 from ..numerics.arrays import Array
 
 
@@ -24,13 +25,27 @@ def interval_scores(
     if exact.any():
         family.check(rows.lower[exact], columns)
         scores[exact] = family.log_density(rows.lower[exact], natural)
-    if not exact.all():
+    if not exact.all() and isinstance(family, Shaped):
+        scores[~exact] = shaped_scores(family, natural, rows[~exact])
+    elif not exact.all():
         places = np.flatnonzero(~exact)
         table = PartlyKnownRows(family, rows.lower[places], rows.upper[places], None, with_carrier=True)
         for place, part in enumerate(table.slices()):
             scores[places[part]] = table.scored(place, natural)[0]
     with np.errstate(divide="ignore"):
         return scores + np.log(weights)
+
+
+def shaped_scores(family: Shaped, natural: Array, rows: Intervals) -> Array:
+    """log p_j or log P_j (n, k) of rows some of whose values are intervals."""
+    scores = np.zeros((len(rows), len(natural)))
+    for column in range(rows.shape[1]):
+        values, exact = family.column_values(natural, column), rows.exact[:, column]
+        lower, upper = rows.lower[:, column], rows.upper[:, column]
+        scores[exact] += family.column_log_density(lower[exact], values)
+        if not exact.all():
+            scores[~exact] += family.column_log_probability(lower[~exact], upper[~exact], values)
+    return scores
 
 
 def reported(scores: Array, name: str) -> NDArray[Any]:

@@ -100,3 +100,20 @@ def floor_eigenvalues(matrices: Array, scales: Array, relative: float) -> Array:
         return matrices
     lifted = (vectors * np.maximum(values, relative)[..., None, :]) @ np.swapaxes(vectors, -1, -2) * outer
     return np.where(np.asarray(low)[..., None, None], lifted, matrices)
+
+
+def largest_eigenpairs(matrices: Array, count: int) -> tuple[Array, Array]:
+    """The largest eigenvalues (..., count) of symmetric matrices (..., p, p), descending, and vectors (..., p, count).
+
+    >>> largest_eigenpairs(np.diag([1.0, 5.0, 3.0]), 2)[0]
+    array([5., 3.])
+    """
+    p = matrices.shape[-1]
+    if p < LARGE:
+        values, vectors = np.linalg.eigh(matrices)
+        return values[..., : -count - 1 : -1], vectors[..., : -count - 1 : -1]
+    values, vectors = np.empty((*matrices.shape[:-2], count)), np.empty((*matrices.shape[:-1], count))
+    for index in np.ndindex(matrices.shape[:-2]):
+        found = scipy.linalg.eigh(matrices[index], subset_by_index=(p - count, p - 1), check_finite=False)
+        values[index], vectors[index] = found[0][::-1], found[1][:, ::-1]
+    return values, vectors

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..families import Categorical, Product
+from ..families.numeric_divergences import NumericDivergences
 from ..families.support import Integers, Interval
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -137,6 +138,10 @@ def scores(mixture: Mixture, points: Array) -> Array:
         log_weights = np.log(mixture.weights)
     if gaussian_parts(family, natural) is not None and not isinstance(family, Product):
         return mixture.log_joint(points)
+    if isinstance(family, NumericDivergences):
+        density = family.direct_log_density(points, natural)
+        assert density is not None  # such families have no others
+        return density + log_weights
     center = family.center(natural)
     (natural,) = family.centered(center, natural)
     points = points if center is None else family.centered_rows(points, center)

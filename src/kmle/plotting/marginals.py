@@ -17,6 +17,7 @@ from ..families import (
     SphericalGaussian,
     VonMises,
 )
+from ..families.numeric_divergences import NumericDivergences
 from ..families.support import Blocks, Integers, Interval, Support
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -138,6 +139,8 @@ def _quadrature_means(mixture: Mixture) -> Array:
 
 def weighted_nodes(family: ExponentialFamily, natural: Array) -> tuple[Array, Array]:
     """Points and the probability each stands for, of one univariate distribution (D,)."""
+    if isinstance(family, NumericDivergences):
+        family, natural = family.family_of(natural)
     x, weight = family.nodes(natural)
     log_density = family.sufficient_statistic(x[:, None]) @ natural + family.log_carrier(x[:, None])
     mass = weight * np.exp(log_density - log_density.max())

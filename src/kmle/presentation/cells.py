@@ -77,7 +77,8 @@ def component_cells(member: Member, j: int, errors: Mapping[str, Array]) -> Cell
     family = member.family
     source = {name: value[0] for name, value in member.source.items()}
     # A list of families has its parameters under the names of both.
-    own_errors = {name: errors.get(name, errors.get(f"{family.name}_{name}")) for name in source}
+    prefix = family.name.replace("-", "_")
+    own_errors = {name: errors.get(name, errors.get(f"{prefix}_{name}")) for name in source}
     spread = {name: value[j] for name, value in own_errors.items() if value is not None}
     if not isinstance(family, Product):
         return _block_cells(family, source, spread, 0)

@@ -62,7 +62,7 @@ class Known(NamedTuple):
     """<prior_moment, theta> - F(theta): how well the prior's observations fit, each."""
 
 
-def _smallest_spread(family: ExponentialFamily, resolution: Resolution | None, center: Array | None) -> Array | None:
+def smallest_spread(family: ExponentialFamily, resolution: Resolution | None, center: Array | None) -> Array | None:
     """How narrow components may be in each column; None where nothing bounds them."""
     known = unknown_resolution(family.n_features or 1) if resolution is None else resolution
     spread = family.smallest_spread(known, center)
@@ -100,7 +100,7 @@ class Model:
         self.family = family
         self.total = total
         self.resolution = resolution
-        self.spread = _smallest_spread(family, resolution, center)
+        self.spread = smallest_spread(family, resolution, center)
         self.center = center
         self.n_statistics = len(mean_statistic)
         self.prior_strength = prior_strength

@@ -150,6 +150,22 @@ class LearningProblem(Model, ABC):
         """Log-likelihood from a soft pass made with these parameters, plus the penalty."""
         return statistics.score + self.sum_log_carrier + self.penalty(parameters)
 
+    def sure_gain(self, statistics: ClusterStatistics, before: Parameters, after: Parameters) -> float:
+        """A lower bound on the gain of the step from parameters with these soft statistics to better ones.
+
+        It is that of the expected complete log-likelihood (Dempster, Laird and Rubin, 1977).
+        """
+
+        def expected(parameters: Parameters) -> Array:
+            with np.errstate(invalid="ignore"):
+                score = np.einsum("kd,kd->k", statistics.sums, parameters.natural)
+                score += statistics.counts * self.bias(parameters)
+            return score[active]
+
+        active = after.active & before.active
+        gain = float((expected(after) - expected(before)).sum())
+        return max(0.0, gain + self.penalty(after) - self.penalty(before))
+
     def soft_summary_in(self, parameters: Parameters, softened: ClusterStatistics) -> SoftSummary:
         """The log-likelihood that a full soft pass with these parameters found."""
         active = parameters.active

@@ -210,7 +210,7 @@ class ScoredRows(RowKind):
             own = self._slice_units(rows)
             scores = self._unit_scores(found, rows, own, parameters.log_weights)
             weights = 1.0 if self.units.weights is None else self.units.weights[own]
-            shares, values = _shares(scores, n_responsibilities)
+            shares, values = shares_of(scores, n_responsibilities)
             chosen = np.argmax(scores, axis=1).astype(np.int32)
             if given is not None:
                 values = np.take_along_axis(scores, given[own][:, None], axis=1)[:, 0]
@@ -260,7 +260,7 @@ class ScoredRows(RowKind):
         return other
 
 
-def _shares(scores: Array, n_responsibilities: int | None) -> tuple[Array, Array]:
+def shares_of(scores: Array, n_responsibilities: int | None) -> tuple[Array, Array]:
     """Responsibilities (u, k) of the largest scores, and the logarithms of the sums they are shares of (u,)."""
     top = scores.max(axis=1)
     shares = np.exp(scores - top[:, None])

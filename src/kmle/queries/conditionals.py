@@ -45,6 +45,10 @@ class Conditional(ABC):
     def means(self, values: Array) -> Array:
         """Means (n, k, r), or (1, k, r) where they do not depend on the values."""
 
+    def mixed_means(self, values: Array, weights: Array) -> Array:
+        """The means (n, r) of mixtures with weights (n, k)."""
+        return mixed(weights, self.means(values))
+
     @abstractmethod
     def covariances(self) -> Array:
         """Covariances (k, r, r)."""
@@ -119,6 +123,20 @@ class Linear(Conditional):
         products += self.intercept.ravel()
         return products.reshape(-1, k, r)
 
+    def mixed_means(self, values: Array, weights: Array) -> Array:
+        offset = values - self.center
+        k, r, q = self.slope.shape
+        found = weights @ self.intercept
+        if q < r:
+            spread = (weights[:, :, None] * offset[:, None]).reshape(-1, k * q)
+            found += spread @ np.swapaxes(self.slope, 1, 2).reshape(k * q, r)
+            return found
+        # Column by column: the components of one lie side by side.
+        moved = offset @ np.swapaxes(self.slope, 0, 1).reshape(r * k, q).T
+        for column in range(r):
+            found[:, column] += np.einsum("nk,nk->n", weights, moved[:, column * k : (column + 1) * k])
+        return found
+
     def covariances(self) -> Array:
         return self.covariance
 
@@ -177,6 +195,15 @@ class Blocks(Conditional):
 def _beside(parts: list[Array]) -> Array:
     shape = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
     return np.concatenate([np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts], axis=-1)
+
+
+def mixed(weights: Array, means: Array) -> Array:
+    """sum_j weights_ij means_ij, (n, r), for means (n or 1, k, r)."""
+    if len(means) == 1:
+        return weights @ means[0]
+    if means.shape[2] == 1:
+        return np.einsum("nk,nk->n", weights, means[:, :, 0])[:, None]
+    return np.einsum("nk,nkr->nr", weights, means)
 
 
 @singledispatch

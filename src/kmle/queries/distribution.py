@@ -41,7 +41,9 @@ from ..families import (
     VonMises,
     Wishart,
 )
+from ..families.parameterless import Parameterless
 from ..families.scale_family import ScaleFamily
+from ..families.shaped import Shaped
 from ..families.support import Angles, Integers, Interval
 from ..numerics.arrays import Array
 from .marginals import marginal, product_parts
@@ -87,6 +89,9 @@ def component_cdf(family: ExponentialFamily, natural: Array, x: Array) -> Array:
         raise ValueError(f"a distribution function needs data of one column; this mixture has {family.n_features}")
     if isinstance(family, ComponentFamilies):
         return np.concatenate([component_cdf(own, theta[None], x) for own, theta in family.members(natural)], axis=1)
+    if isinstance(family, Shaped):
+        columns = [component_cdf(*component[0], x) for component in family.members(natural)]
+        return np.concatenate(columns, axis=1)
     low, high = bounds(family)
     if isinstance(family.support, Angles):
         x = np.mod(x + np.pi, 2 * np.pi) - np.pi
@@ -95,6 +100,20 @@ def component_cdf(family: ExponentialFamily, natural: Array, x: Array) -> Array:
         values = _closed_or_summed(family, natural, column)
     below, above = (x < low)[:, None], (x >= high)[:, None]
     return np.where(below, 0.0, np.where(above, 1.0, np.clip(values, 0.0, 1.0)))
+
+
+def log_probabilities(family: ExponentialFamily, lower: Array, upper: Array, natural: Array) -> Array:
+    """log P(lower < X < upper) (m, k) under each component of one column."""
+    if isinstance(family, ComponentFamilies):
+        members = family.members(natural)
+        return np.concatenate([log_probabilities(own, lower, upper, theta[None]) for own, theta in members], axis=1)
+    if isinstance(family, Shaped):
+        return family.column_log_probability(lower, upper, family.column_values(natural, 0))
+    if isinstance(family, Parameterless) or not family.exponential:
+        below = np.nextafter(lower, -np.inf) if is_discrete(family) else lower
+        with np.errstate(divide="ignore"):
+            return np.log(component_cdf(family, natural, upper) - component_cdf(family, natural, below))
+    return family.interval_expectations(lower, upper, natural)[0]
 
 
 def bounds(family: ExponentialFamily) -> tuple[float, float]:
@@ -203,7 +222,7 @@ _FORMULAS: dict[type, _Formula] = {
     Categorical: _categorical,
     Poisson: lambda family, s, natural, x: scipy.special.pdtr(x, s["rate"]),
     Geometric: lambda family, s, natural, x: -np.expm1((x + 1) * natural[:, 0]),
-    NegativeBinomial: lambda family, s, natural, x: scipy.special.betainc(family.successes, x + 1, s["probability"]),
+    NegativeBinomial: lambda family, s, natural, x: scipy.special.betainc(family.size, x + 1, s["probability"]),
     Laplace: _symmetric,
     GeneralizedGaussian: _symmetric,
     ScaleFamily: _scale,

@@ -16,6 +16,7 @@ from ..families import (
     Beta,
     Binomial,
     Categorical,
+    ComponentFamilies,
     Dirichlet,
     ExponentialFamily,
     FixedCovarianceGaussian,
@@ -23,6 +24,7 @@ from ..families import (
     Multinomial,
     Product,
     SphericalGaussian,
+    Uniform,
 )
 from ..numerics.arrays import Array
 
@@ -46,6 +48,21 @@ def _(family: Gaussian, natural: Array, columns: Sequence[int]) -> Distributions
     part = Gaussian(n_features=len(columns))
     covariance = source["covariance"][..., list(columns), :][..., list(columns)]
     return part, part.natural_from_source(mean=source["mean"][..., list(columns)], covariance=covariance)
+
+
+@marginal.register
+def _(family: ComponentFamilies, natural: Array, columns: Sequence[int]) -> Distributions:
+    members = [marginal(own, theta[None], columns) for own, theta in family.members(natural)]
+    part = ComponentFamilies(tuple(own for own, _ in members))
+    return part, part.natural_of([(own, theta[0]) for own, theta in members])
+
+
+@marginal.register
+def _(family: Uniform, natural: Array, columns: Sequence[int]) -> Distributions:
+    if family.low is None or family.high is None:
+        raise ValueError("uniform has no box yet: use family.for_data(X)")
+    low, high = (tuple(bounds[column] for column in columns) for bounds in (family.low, family.high))
+    return Uniform(low, high, family.everywhere), natural
 
 
 @marginal.register

@@ -16,6 +16,7 @@ from ..families import (
     Binomial,
     Categorical,
     ChiSquare,
+    ComponentFamilies,
     DiagonalGaussian,
     Dirichlet,
     Exponential,
@@ -36,25 +37,32 @@ from ..families import (
     Multinomial,
     NegativeBinomial,
     Pareto,
+    PointMass,
     Poisson,
     Product,
     Rayleigh,
     SphericalGaussian,
+    Uniform,
     VonMises,
     VonMisesFisher,
     Weibull,
     Wishart,
     ZeroTruncatedPoisson,
 )
+from ..families.numeric_divergences import NumericDivergences
+from ..families.shaped import Shaped
 from ..families.support import Integers
 from ..numerics.arrays import Array
+from ..numerics.ascent import ascend
 from ..numerics.special import log_sum_exp
 from .marginals import category_spans, product_parts
-from .moments import means
+from .moments import covariances, means
 from .twins import entry_for
 
 # Climbs end when no start moves by more than this share of its size, or after so many steps.
 CONVERGED, STEPS = 1e-12, 5000
+# Steps of Newton's method by differences.
+ASCENT = 60
 
 _Source = dict[str, Array]
 
@@ -97,9 +105,7 @@ _COLUMN_MODES: dict[type, Callable[[Any, _Source], Array]] = {
     Poisson: lambda family, s: np.floor(s["rate"]),
     ZeroTruncatedPoisson: lambda family, s: np.maximum(np.floor(s["rate"]), 1.0),
     Geometric: lambda family, s: np.zeros_like(s["probability"]),
-    NegativeBinomial: lambda family, s: np.floor(
-        max(family.successes - 1, 0) * (1 - s["probability"]) / s["probability"]
-    ),
+    NegativeBinomial: lambda family, s: np.floor(max(family.size - 1, 0) * (1 - s["probability"]) / s["probability"]),
     Exponential: lambda family, s: np.zeros_like(s["rate"]),
     Rayleigh: lambda family, s: s["scale"],
     Weibull: _weibull,
@@ -133,6 +139,15 @@ def component_modes(family: ExponentialFamily, natural: Array) -> Array:
         return _dirichlet(natural)
     if isinstance(family, Multinomial):
         return np.stack([_most_probable_counts(family, row) for row in family.moment_from_natural(natural)])
+    if isinstance(family, ComponentFamilies):
+        return np.concatenate([component_modes(own, theta[None]) for own, theta in family.members(natural)])
+    if isinstance(family, Shaped):
+        columns = [[component_modes(*own) for own in component] for component in family.members(natural)]
+        return np.concatenate([np.concatenate(component, axis=1) for component in columns])
+    if isinstance(family, Uniform):
+        return means(family, natural)
+    if isinstance(family, PointMass):
+        return np.full((len(natural), family.n_features or 1), float(family.value))
     if isinstance(family, Product):
         parts = zip(family.families, product_parts(family, natural), strict=True)
         return np.concatenate([component_modes(own, part) for own, part in parts], axis=1)
@@ -189,7 +204,10 @@ def highest_mode(family: ExponentialFamily, weights: Array, natural: Array) -> A
             return log_densities(family, theta, rows) + log_weights
 
     places = component_modes(family, theta)
-    for _ in range(STEPS):
+    # The mean of natural parameters is a distribution of the same family in exponential families only.
+    if isinstance(family, NumericDivergences):
+        places = _ascended(places, lambda rows: log_sum_exp(joint(rows)), covariances(family, theta), family)
+    for _ in range(0 if isinstance(family, NumericDivergences) else STEPS):
         terms = joint(places)
         moved = component_modes(family, np.exp(terms - log_sum_exp(terms)[:, None]) @ theta)
         change = np.abs(moved - places).max()
@@ -199,6 +217,22 @@ def highest_mode(family: ExponentialFamily, weights: Array, natural: Array) -> A
     if isinstance(family.support, Integers):
         places = np.stack([_climbed(place, family.support, lambda rows: log_sum_exp(joint(rows))) for place in places])
     return places[int(np.argmax(log_sum_exp(joint(places))))]
+
+
+def _ascended(places: Array, height: Callable[[Array], Array], spread: Array, family: ExponentialFamily) -> Array:
+    """Places (k, d) moved uphill, columns in units of the narrowest component's deviation."""
+    if isinstance(family.support, Integers):
+        return places
+    with np.errstate(invalid="ignore"):
+        scale = np.sqrt(np.nanmin(np.where(np.isfinite(spread), spread, np.nan), axis=0).diagonal())
+    scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)
+    with np.errstate(all="ignore"):
+        moved = ascend(lambda at: _known(height(at * scale)), places / scale, np.arange(len(scale)), ASCENT)
+    return moved * scale
+
+
+def _known(heights: Array) -> Array:
+    return np.where(np.isnan(heights), -np.inf, heights)
 
 
 def _climbed(place: Array, support: Integers, height: Callable[[Array], Array]) -> Array:

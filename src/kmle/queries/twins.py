@@ -57,7 +57,7 @@ _COLUMN_TWINS: dict[type, Callable[[Any, Any, _Source], Any]] = {
     Binomial: lambda stats, family, s: stats.binom(family.trials, s["probability"]),
     Poisson: lambda stats, family, s: stats.poisson(s["rate"]),
     Geometric: lambda stats, family, s: stats.geom(s["probability"], -1),
-    NegativeBinomial: lambda stats, family, s: stats.nbinom(family.successes, s["probability"]),
+    NegativeBinomial: lambda stats, family, s: stats.nbinom(family.size, s["probability"]),
     Exponential: lambda stats, family, s: stats.expon(0, 1 / s["rate"]),
     Rayleigh: lambda stats, family, s: stats.rayleigh(0, s["scale"]),
     Weibull: lambda stats, family, s: stats.weibull_min(family.shape, 0, s["scale"]),

@@ -1,13 +1,13 @@
 """The table of the components: weight, size and usual parameters with their standard errors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.certificate import SOFT_ALGORITHMS
-from ..families import Categorical, ExponentialFamily, Product
+from ..families import Categorical, ComponentFamilies, ExponentialFamily, Product
 from ..inspection import StandardErrors, standard_errors
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -70,21 +70,26 @@ def parameters_of(mixture: Mixture, errors: StandardErrors | None, columns: tupl
     """The parameters of all blocks, by the names of their columns; covariances as deviations and correlations."""
     found: list[Parameter] = []
     start = 0
+    mixed = isinstance(mixture.family, ComponentFamilies)
     for prefix, family, width in _blocks(mixture.family):
         own = columns[start : start + width]
-        start += width
+        start += 0 if mixed else width
         if isinstance(family, Categorical):
             levels = zip(own, category_counts(family), strict=True)
             own = tuple(f"{name}: {category}" for name, categories in levels for category in range(categories))
         for name in family.parameters:
             values = np.asarray(mixture.source[prefix + name])
             error = None if errors is None else np.asarray(errors.source[prefix + name])
-            found += _readable(Parameter(name.replace("_", " "), values, error, own))
+            for each in _readable(Parameter(name.replace("_", " "), values, error, own)):
+                found.append(replace(each, name=f"{family.name} {each.name}") if mixed else each)
     return found
 
 
 def _blocks(family: ExponentialFamily) -> list[tuple[str, ExponentialFamily, int]]:
     """What the parameters of each block begin with, its family and its number of columns."""
+    if isinstance(family, ComponentFamilies):
+        named = zip(family.kind_names, family.kinds, strict=True)
+        return [(f"{name}_", kind, family.n_features or 1) for name, kind in named]
     if not isinstance(family, Product):
         return [("", family, family.n_features or 1)]
     names = [f"{name}_" for name in family.block_names]
@@ -120,7 +125,8 @@ def errors_of(
         found = standard_errors(mixture, X, sample_weight, method, weights_held=weights_held)
     except ValueError as error:
         return f"There are no standard errors: {error}."
-    if not all(np.isfinite(value).all() for value in (found.weights, *found.source.values())):
+    known = [(mixture.weights, found.weights), *((mixture.source[name], own) for name, own in found.source.items())]
+    if not all(np.isfinite(errors[np.isfinite(values)]).all() for values, errors in known):
         return "There are no standard errors: they are not finite at these parameters."
     return found
 

@@ -8,18 +8,21 @@ from .kernel_density import kernel_density
 
 if TYPE_CHECKING:
     from .certificates import SeedingCertificate, certify, seeding_certificate
+    from .combining import Combination, combine
     from .merging import merge_path_from_fit, merge_path_from_labels, refit_path
     from .path import Level, MergePath, merge_path
     from .simplification import Simplification, simplify
 
 __all__ = [
     "Candidate",
+    "Combination",
     "Level",
     "MergePath",
     "SeedingCertificate",
     "Selection",
     "Simplification",
     "certify",
+    "combine",
     "kernel_density",
     "merge_path",
     "merge_path_from_fit",
@@ -31,6 +34,8 @@ __all__ = [
 
 # Where each name lives; fetched when first asked for, as certificates load SciPy, which comparing candidates does not.
 _MODULES = {
+    "Combination": "combining",
+    "combine": "combining",
     "Level": "path",
     "MergePath": "path",
     "SeedingCertificate": "certificates",

@@ -172,7 +172,7 @@ _CURVATURES: dict[type, _Curvature] = {
     Bernoulli: lambda family, eta: 1 / eta + 1 / (1 - eta),
     Binomial: lambda family, eta: 1 / eta + 1 / (family.trials - eta),
     Geometric: lambda family, eta: 1 / (eta * (1 + eta)),
-    NegativeBinomial: lambda family, eta: 1 / (eta * (family.successes + eta)),
+    NegativeBinomial: lambda family, eta: 1 / (eta * (family.size + eta)),
     ScaleFamily: lambda family, eta: 1 / eta**2,
     ChiSquare: lambda family, eta: 1 / polygamma(1, inverse_digamma(eta - np.log(2))),
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..families import ComponentFamilies, Member
 from ..merging import Merges, agglomerate, check_separate
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -77,6 +78,9 @@ def simplify(
     (Mixture of 2 poisson: weights=[0.5 0.5], rate=[[1.06], [20.0]], array([0, 0, 1]))
     """
     _check_arguments(n_components, tolerance, method, centroid, n_init)
+    if isinstance(mixture.family, ComponentFamilies):
+        settings = {"method": method, "centroid": centroid, "random_state": random_state, "n_init": n_init}
+        return _within_families(mixture, n_components, tolerance, settings)
     check_separate(mixture.family, "simplify")
     K = mixture.n_components
     unchanged = Simplification(mixture, np.arange(K), 0.0, None)
@@ -104,6 +108,56 @@ def simplify(
         assignment = ComponentRows(side, all_components).nearest(found.centers)
         assignment[active] = found.labels
     return Simplification(_mixture(mixture, center, assignment, active, found), assignment, found.loss, linkage)
+
+
+def _within_families(
+    mixture: Mixture, n_components: int | None, tolerance: float | None, settings: dict[str, Any]
+) -> Simplification:
+    """The same for components of different families: only those of one family are put together."""
+    family = mixture.family
+    assert isinstance(family, ComponentFamilies)
+    groups = [np.flatnonzero(family.kind_of(mixture.natural) == kind) for kind in range(len(family.kinds))]
+    members = mixture.members
+    parts = [Mixture.from_members(_shares(mixture.weights[own]), [members[j] for j in own]) for own in groups]
+    masses = [float(mixture.weights[own].sum()) for own in groups]
+    sizes = [len(own) for own in groups]
+
+    def simplified(kind: int, size: int) -> Simplification:
+        if size == len(groups[kind]):
+            return Simplification(parts[kind], np.arange(size), 0.0, None)
+        return simplify(parts[kind], size, **settings)
+
+    found = [simplified(kind, size) for kind, size in enumerate(sizes)]
+    loss = 0.0
+    while sum(sizes) > (n_components or 1):
+        # The family in which one component fewer costs least.
+        fewer = {kind: simplified(kind, size - 1) for kind, size in enumerate(sizes) if size > 1}
+        costs = {kind: masses[kind] * (fewer[kind].loss - found[kind].loss) for kind in fewer}
+        best = min(costs, key=costs.__getitem__, default=None)
+        if best is None or (tolerance is not None and loss + costs[best] > tolerance):
+            break
+        found[best], sizes[best], loss = fewer[best], sizes[best] - 1, loss + costs[best]
+    return _joined(mixture, groups, masses, found, loss)
+
+
+def _shares(weights: Array) -> Array:
+    return weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1 / len(weights))
+
+
+def _joined(
+    mixture: Mixture, groups: list[NDArray[np.intp]], masses: list[float], found: list[Simplification], loss: float
+) -> Simplification:
+    """One mixture of the simplified ones of each family, whose components come in the order of their first members."""
+    numbers, members = np.empty(mixture.n_components, dtype=np.intp), list[Member]()
+    weights: list[float] = []
+    for own, mass, part in zip(groups, masses, found, strict=True):
+        numbers[own] = part.assignment + len(members)
+        members += part.mixture.members
+        weights += [mass * weight for weight in part.mixture.weights]
+    _, firsts = np.unique(numbers, return_index=True)
+    order = np.argsort(firsts)
+    simpler = Mixture.from_members(_shares(np.array(weights)[order]), [members[place] for place in order])
+    return Simplification(simpler, np.argsort(order)[numbers], loss, None)
 
 
 def _found(

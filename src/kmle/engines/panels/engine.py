@@ -10,6 +10,8 @@ Scores are the direct engine's, from factors and residuals, never from products 
 where the two best scores of a row are closer than the rounding of either engine.
 """
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -29,6 +31,28 @@ from .products import product_sums
 ROWS_A_BLOCK = 1024
 
 
+class ScoredRows(Protocol):
+    """Rows that are scored with components (k, D) and biases (k,); labels only say where to begin."""
+
+    def hard_pass(self, natural: Array, bias: Array, labels: Labels) -> int:
+        """The labels by the highest scores, in place; returns how many changed."""
+        ...
+
+    def log_likelihood(self, natural: Array, bias: Array, labels: Labels) -> tuple[Array, Array]:
+        """Of every row log sum_j exp(score_j), and the entropy of its responsibilities."""
+        ...
+
+    def scores(self, natural: Array, bias: Array) -> Array:
+        """The scores (n, k) of all rows and components."""
+        ...
+
+    def soft_pass(
+        self, natural: Array, bias: Array, labels: Labels, n_responsibilities: int | None
+    ) -> tuple[Array, Array, float]:
+        """Counts, sums and score by responsibility; labels become those of the largest."""
+        ...
+
+
 class PanelsEngine:
     """The dense engine's passes for Gaussians of many columns."""
 
@@ -38,7 +62,7 @@ class PanelsEngine:
         if not isinstance(rows.family, Gaussian):
             raise ValueError(f"the panels engine needs Gaussians with full covariances, not {rows.family.name}")
         self.rows = rows
-        self._products = _Products(rows)
+        self._products = ProductSums(rows)
         self._tally = Tally(self._products)
         self._turned: _TurnedRows | None = None
         self._partition: Labelled | None = None
@@ -55,9 +79,7 @@ class PanelsEngine:
         before = clusters.labels.copy()
         if before.max(initial=-1) < 0 and self._likely.max(initial=-1) < len(natural):
             clusters.labels[:] = self._likely
-        if self._turned is None or self._tally.is_regular:
-            self._turned = _TurnedRows(self.rows, natural[np.isfinite(bias)])
-        changed = self._turned.hard_pass(natural, bias, clusters.labels)
+        changed = self._scored(natural, bias, self._tally.is_regular).hard_pass(natural, bias, clusters.labels)
         self._products.move(clusters, before)
         if changed or self._partition is None:
             self._partition = Labelled(clusters.labels.copy())
@@ -66,11 +88,9 @@ class PanelsEngine:
     def log_likelihood(self, natural: Array, bias: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
         with blas_on_one_thread():
-            if self._turned is None:
-                self._turned = _TurnedRows(self.rows, natural[np.isfinite(bias)])
             labels = self._tally.labels_of(len(natural))
             labels = np.full(len(self.rows), -1, dtype=np.int32) if labels is None else labels
-            log_likelihood, entropies = self._turned.log_likelihood(natural, bias, labels)
+            log_likelihood, entropies = self._scored(natural, bias).log_likelihood(natural, bias, labels)
         if self.rows.weights is None:
             return float(log_likelihood.sum()), float(entropies.sum())
         return float(self.rows.weights @ log_likelihood), float(self.rows.weights @ entropies)
@@ -84,9 +104,7 @@ class PanelsEngine:
     def scores(self, natural: Array, bias: Array) -> Array:
         """The scores (n, k) of all rows and components."""
         with blas_on_one_thread():
-            if self._turned is None:
-                self._turned = _TurnedRows(self.rows, natural[np.isfinite(bias)])
-            return self._turned.scores(natural, bias)
+            return self._scored(natural, bias).scores(natural, bias)
 
     def soft_passes(
         self, natural: Array, bias: Array, n_responsibilities: int | None = None
@@ -97,16 +115,21 @@ class PanelsEngine:
 
     def _soften(self, natural: Array, bias: Array, n_responsibilities: int | None, labels: Labels) -> ClusterStatistics:
         with blas_on_one_thread():
-            if self._turned is None:
-                self._turned = _TurnedRows(self.rows, natural[np.isfinite(bias)])
-            return ClusterStatistics(*self._turned.soft_pass(natural, bias, labels, n_responsibilities))
+            scored = self._scored(natural, bias)
+            return ClusterStatistics(*scored.soft_pass(natural, bias, labels, n_responsibilities))
+
+    def _scored(self, natural: Array, bias: Array, anew: bool = False) -> "ScoredRows":
+        """The rows as they are best scored with these components; coordinates are chosen once, or `anew`."""
+        if self._turned is None or anew:
+            self._turned = _TurnedRows(self.rows, natural[np.isfinite(bias)])
+        return self._turned
 
     def gather(self, labels: Labels, n_components: int) -> tuple[Array, Array]:
         """Counts (k,) and sums (k, D) of given labels; rows with a negative label count nowhere."""
         return self._products.label_sums(labels, n_components)
 
 
-class _Products:
+class ProductSums:
     """Rows whose statistics are added up by label without being formed."""
 
     def __init__(self, rows: Rows) -> None:
@@ -118,7 +141,7 @@ class _Products:
         """Counts and sums of given labels; rows labelled -1 are no one's."""
         labels = np.asarray(labels, dtype=np.int32)
         places = np.flatnonzero(labels >= 0)
-        return self._added(places, labels[places], np.ones(len(places)), n_labels)
+        return self.added(places, labels[places], np.ones(len(places)), n_labels)
 
     def move(self, clusters: Clusters, before: Labels) -> None:
         """Moves rows whose labels changed from the sums of their clusters before to those of their clusters now."""
@@ -129,13 +152,13 @@ class _Products:
         left = moved[before[moved] >= 0]
         owners = np.concatenate([clusters.labels[moved], before[left]])
         shares = np.concatenate([np.ones(len(moved)), -np.ones(len(left))])
-        counts, sums = self._added(np.concatenate([moved, left]), owners, shares, k)
+        counts, sums = self.added(np.concatenate([moved, left]), owners, shares, k)
         clusters.counts += counts
         clusters.sums += sums
         clusters.sizes[:] = np.bincount(clusters.labels, minlength=k)
         clusters.clear_empty()
 
-    def _added(self, places: NDArray[np.intp], clusters: Labels, shares: Array, k: int) -> tuple[Array, Array]:
+    def added(self, places: NDArray[np.intp], clusters: Labels, shares: Array, k: int) -> tuple[Array, Array]:
         """Counts and sums of these shares of rows in these clusters."""
         rows = self.rows
         if rows.weights is not None:

@@ -1,0 +1,155 @@
+"""From data and a plan to the learning problem of components that are no exponential families."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithms import Fit
+from ..data.batches import is_dask, is_streamed
+from ..data.distinct import Compressed, compressed
+from ..data.holes import Holes
+from ..data.intervals import Intervals, stand_ins
+from ..families import ExponentialFamily, resolve
+from ..families.resolution import resolution_of, unknown_resolution
+from ..families.shaped import Shaped
+from ..families.validation import check_sample_weight, issparse
+from ..numerics.arrays import Array
+from ..numerics.digest import digest
+from ..problem.observed import ObservedRows
+from ..problem.shaped import ShapedProblem
+from .arguments import weights_of
+from .notes import overfit_notes
+from .plan import Plan
+from .prepare_parts import checked_intervals
+
+
+@dataclass(frozen=True)
+class PreparedShapes:
+    """A learning problem with shapes, and the way back from its rows to those of the data."""
+
+    problem: ShapedProblem
+    order: NDArray[np.intp]
+    """Which of the distinct rows of positive weight each of the problem's rows is."""
+    used: slice | NDArray[np.bool_]
+    """The distinct rows of positive weight."""
+    few: Compressed | None
+    data: Any
+    """The distinct rows, or those of the data."""
+    weight_factor: float = 1.0
+    keeps_order: bool = False
+    holes: Holes | None = None
+
+    @property
+    def engine(self) -> str:
+        """What finds the labels, in words."""
+        name = self.problem.engine_name
+        return name if self.few is None else f"{name} on {len(self.data)} distinct rows"
+
+    @property
+    def content(self) -> str:
+        """A digest of the data."""
+        return digest(self.problem.rows.X, self.problem.row_weights)
+
+    def labels_of(self, own: NDArray[Any], fit: Fit) -> NDArray[Any]:
+        """The labels of the data's rows from those of the problem's rows."""
+        labels = np.empty(len(own), dtype=own.dtype)
+        labels[self.order] = own
+        if not isinstance(self.used, slice):
+            labels = fit.mixture.predict(self.data).astype(own.dtype)
+        return labels if self.few is None else self.few.spread(labels)
+
+    def completed(self, fit: Fit) -> Fit:
+        """The fit with a label for every row of the data."""
+        fit = replace(fit, labels=self.labels_of(fit.labels, fit), engine=self.engine)
+        return replace(fit, notes=(*self._notes(fit), *overfit_notes(fit, self.problem)))
+
+    def relabelled(self, fit: Fit) -> Fit:
+        """A fit whose labels were not kept, with a label for every row of the data."""
+        partition, _ = self.problem.assign(self.problem.from_mixture(fit.mixture))
+        return self.completed(replace(fit, labels=partition.labels))
+
+    def _notes(self, fit: Fit) -> list[str]:
+        inexact = int((self.problem.rows.lower != self.problem.rows.upper).sum())
+        notes = [f"{inexact} values are intervals; their probabilities count."] if inexact else []
+        for member, kind in _by_family(fit):
+            notes += [f"{found}: the bound of what is estimated." for found in kind.bounds_reached(member)]
+        return notes
+
+
+def _by_family(fit: Fit) -> list[tuple[Array, Shaped]]:
+    family = fit.mixture.family
+    return [(fit.mixture.natural, family)] if isinstance(family, Shaped) else []
+
+
+def prepare_shapes(
+    X: Any,
+    plan: Plan,
+    sample_weight: Any,
+    columns: Sequence[str] | None,
+    labels: Any = None,
+    groups: Any = None,
+) -> PreparedShapes:
+    """The problem of rows in memory."""
+    family = resolve(plan.family)
+    _check_data(family, X, labels, groups)
+    known, intervals = checked_intervals(X, family, columns)
+    plan.check(len(intervals))
+    given = weights_of(sample_weight, len(intervals))
+    weights = check_sample_weight(given, len(intervals))
+    factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
+    return prepare_known_shapes(known, intervals, weights, factor, plan)
+
+
+def prepare_known_shapes(
+    known: ExponentialFamily, intervals: Intervals, weights: Array | None, factor: float, plan: Plan
+) -> PreparedShapes:
+    """The problem of legal rows."""
+    exact = bool(intervals.exact.all())
+    _check_intervals(known, exact)
+    few = compressed(intervals.lower, weights, plan.n_threads) if exact and plan.may_compress else None
+    rows: Any = intervals if few is None else Intervals(few.X, few.X)
+    multiplicity = weights if few is None else few.weights
+    used: slice | NDArray[np.bool_] = slice(None) if multiplicity is None or multiplicity.all() else multiplicity > 0
+    own: Intervals = rows if isinstance(used, slice) else rows[used]
+    values = own.lower if exact else stand_ins(known, own)
+    # One column in order: medians are then found without sorting again.
+    order = np.argsort(values[:, 0], kind="stable") if values.shape[1] == 1 else np.arange(len(values))
+    observed = ObservedRows(values[order], own.lower[order], own.upper[order], plan.n_threads)
+    problem = ShapedProblem(
+        known,
+        observed,
+        None if multiplicity is None else multiplicity[used][order],
+        plan.strength,
+        plan.prescribed_weights,
+        _resolution(known, own, plan),
+    )
+    return PreparedShapes(problem, order, used, few, rows if not exact else rows.lower, factor)
+
+
+def _resolution(family: ExponentialFamily, rows: Intervals, plan: Plan) -> Any:
+    asked = plan.resolution_for(family)
+    exact = np.asarray(rows.exact.all(axis=1))
+    if isinstance(asked, str) and exact.sum() < 2:
+        return unknown_resolution(rows.shape[1])
+    return resolution_of(rows.lower[exact] if len(exact) else rows.lower, asked)
+
+
+def _check_data(family: ExponentialFamily, X: Any, labels: Any, groups: Any) -> None:
+    """Refuses what needs sums of statistics."""
+    name = family.name
+    if is_dask(X) or is_streamed(X) or issparse(X):
+        raise ValueError(f"{name} is estimated from rows in memory: give an array, or fix its shape")
+    if labels is not None or groups is not None:
+        raise ValueError(f"{name} cannot be combined with labels or groups: fix its shape")
+
+
+def _check_intervals(family: ExponentialFamily, exact: bool) -> None:
+    if exact:
+        return
+    if not isinstance(family, Shaped):
+        raise ValueError(f"{family.name} cannot have intervals: give exact values, or use another family")
+    if family.shared:
+        raise ValueError(f"components of {family.name} that share a shape cannot have intervals: leave 'shared' out")

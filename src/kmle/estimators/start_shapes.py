@@ -1,0 +1,206 @@
+"""Where fits with estimated shapes begin.
+
+Starts come from mixtures of exponential families that are like the ones wanted, from quantiles, from shells around the
+middle and from random rows. They are compared on a sample by a few steps of the fit itself, and the best one goes on to
+larger samples.
+"""
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..algorithms import SoftEM, Starts
+from ..algorithms.loop import after_steps
+from ..families import ComponentFamilies, ExponentialFamily
+from ..families.component_lists import component_families
+from ..families.coordinates import CoordinateFamily
+from ..families.parameterless import Parameterless
+from ..families.support import Integers
+from ..mixture import Mixture
+from ..numerics.arrays import Array
+from ..problem.problem import Parameters, Problem
+from ..problem.shaped import ShapedProblem
+from ..search import SAME, Found, search
+from .plan import Plan
+from .prepare import checked_labels, from_mixture
+from .prepare_shapes import PreparedShapes
+
+# Rows of the sample in which starts are compared, and by how much it grows until it is everything.
+SAMPLE_ROWS, GROWTH = 2000, 10
+# Random partitions, orders of clusters among different families, and steps: of all starts, of the best, of refining.
+RANDOM, ORDERS = 4, 4
+STEPS, MORE_STEPS, REFINING_STEPS = 8, 30, 60
+BEST = 3
+# The share of the rows that components without parameters begin with.
+NOISE = 0.1
+STAND_IN, QUANTILES, SHELLS, ROWS = "similar families", "quantiles", "shells", "random rows"
+
+
+def start_of_shapes(prepared: PreparedShapes, plan: Plan, rng: np.random.Generator) -> Found:
+    """Where to begin: what was given, or the best of several starts."""
+    problem = prepared.problem
+    given = plan.init if plan.start is None else plan.start
+    if isinstance(given, Mixture):
+        return Found(from_mixture(problem, plan, given), Starts({"given": 1}, agreeing=1))
+    if not isinstance(given, str):
+        n = len(prepared.order) if isinstance(prepared.used, slice) else len(prepared.used)
+        labels = checked_labels(np.asarray(given), n, plan.n_components)[prepared.used][prepared.order]
+        return Found(problem.first_parameters(problem.gather(labels, plan.n_components)), Starts({"given": 1}, 1))
+    k = plan.n_components
+    if k == 1:
+        shares = problem.row_weights[:, None]
+        return Found(problem.first_parameters(problem.of_shares(shares)), Starts({"all rows": 1}, agreeing=1))
+    sample = _smaller(problem, SAMPLE_ROWS, rng)
+    if not plan.searches:
+        return Found(_random_start(sample, k, rng), Starts({ROWS: 1}, agreeing=1))
+    found = _best(sample, _candidates(sample, k, plan, rng), plan, rng)
+    size = SAMPLE_ROWS * GROWTH
+    while 2 * size <= len(problem.rows):
+        parameters = _after(_smaller(problem, size, rng), found.parameters, plan, rng, REFINING_STEPS)[1]
+        found, size = Found(parameters, found.starts), size * GROWTH
+        if problem.rows.X.shape[1] == 1:
+            break  # neighbours that are taken together say nearly as much as all rows
+    return found
+
+
+def _smaller(problem: ShapedProblem, size: int, rng: np.random.Generator) -> ShapedProblem:
+    """The problem of about so many rows: of one column neighbours are taken together, of several some are drawn."""
+    n, rows = len(problem.rows), problem.rows
+    if n <= 2 * size:
+        return problem
+    if rows.X.shape[1] > 1 or not rows.all_exact:
+        return problem.on_rows(np.sort(rng.choice(n, size, replace=False)))
+    # Rows are in order. The outermost ones, which are far apart, stay alone; then more and more are taken together.
+    tail = np.unique(np.geomspace(1, n / 2, size // 4).astype(np.intp))
+    firsts = np.unique(np.concatenate([[0], tail, np.linspace(0, n - 1, size // 2).astype(np.intp), n - tail]))
+    weights = np.add.reduceat(problem.row_weights, firsts)
+    X = np.add.reduceat(problem.row_weights * rows.X[:, 0], firsts)[:, None] / weights[:, None]
+    if isinstance(problem.family.support, Integers):
+        X = np.round(X)
+    return problem.on_values(X, weights)
+
+
+def _best(
+    problem: ShapedProblem, candidates: list[tuple[str, Parameters]], plan: Plan, rng: np.random.Generator
+) -> Found:
+    """The start that leads furthest: all make a few steps, the best of them more."""
+    kinds = dict(Counter(kind for kind, _ in candidates))
+    ends = [_after(problem, parameters, plan, rng, STEPS) for _, parameters in candidates]
+    order = np.argsort([-objective for objective, _ in ends], kind="stable")
+    finals = [_after(problem, ends[place][1], plan, rng, MORE_STEPS) for place in order[:BEST]]
+    best = int(np.argmax([objective for objective, _ in finals]))
+    top = finals[best][0]
+    agreeing = sum(objective > top - SAME for objective, _ in [*finals, *(ends[place] for place in order[BEST:])])
+    return Found(finals[best][1], Starts(kinds, agreeing))
+
+
+def _after(
+    problem: ShapedProblem, parameters: Parameters, plan: Plan, rng: np.random.Generator, steps: int
+) -> tuple[float, Parameters]:
+    """The objective and the parameters after some steps; hard fits begin with soft steps."""
+    parameters = problem.with_prescribed(parameters)
+    if plan.hard:
+        soft = SoftEM()
+        parameters = after_steps(soft, problem, soft.init(problem, parameters), steps // 2).parameters
+    algorithm = plan.make_algorithm(rng)
+    state = after_steps(algorithm, problem, algorithm.init(problem, parameters), steps)
+    return state.objective, state.parameters
+
+
+# Candidates -----------------------------------------------------------------------------------------------------------
+
+
+def _candidates(problem: ShapedProblem, k: int, plan: Plan, rng: np.random.Generator) -> list[tuple[str, Parameters]]:
+    """Starts of several kinds."""
+    X, found = problem.rows.X, []
+    for shares, in_order in _similar(problem, k, plan, rng):
+        found += [(STAND_IN, each) for each in _ordered(problem, shares, rng, 1 if in_order else ORDERS)]
+    n_free = k - _n_parameterless(problem.family)
+    if X.shape[1] == 1:
+        ranks = np.cumsum(problem.row_weights[np.argsort(X[:, 0], kind="stable")])[_ranks(X[:, 0])]
+        found += [(QUANTILES, each) for each in _from_labels(problem, _cut(ranks, n_free), k, rng)]
+    away = _distances(X, np.median(X, axis=0)[None])[:, 0]
+    found += [(SHELLS, each) for each in _from_labels(problem, _cut(_ranks(away) + 1.0, n_free), k, rng)]
+    return found + [(ROWS, _random_start(problem, k, rng)) for _ in range(RANDOM)]
+
+
+def _random_start(problem: ShapedProblem, k: int, rng: np.random.Generator) -> Parameters:
+    """Components from the rows that are closest to random ones."""
+    X, n_free = problem.rows.X, k - _n_parameterless(problem.family)
+    seeds = X[rng.choice(len(X), n_free, replace=len(X) < n_free, p=problem.row_weights / problem.total)]
+    return _from_labels(problem, _distances(X, seeds).argmin(axis=1), k, rng)[0]
+
+
+def _n_parameterless(family: ExponentialFamily) -> int:
+    listed = family.families if isinstance(family, ComponentFamilies) else ()
+    return sum(isinstance(own, Parameterless) for own in listed)
+
+
+def _ranks(values: Array) -> NDArray[np.intp]:
+    ranks = np.empty(len(values), dtype=np.intp)
+    ranks[np.argsort(values, kind="stable")] = np.arange(len(values))
+    return ranks
+
+
+def _cut(ranks: Array, k: int) -> NDArray[np.intp]:
+    """Labels of k groups of about the same size."""
+    return np.minimum((k * (ranks - 0.5 * ranks.min()) / ranks.max()).astype(np.intp), k - 1)
+
+
+def _distances(X: Array, seeds: Array) -> Array:
+    """Squared distances (n, m), columns in units of their deviation."""
+    scale = np.maximum(X.std(axis=0), 1e-300)
+    return np.stack([(((X - seed) / scale) ** 2).sum(axis=1) for seed in seeds], axis=1)
+
+
+def _from_labels(
+    problem: ShapedProblem, labels: NDArray[np.intp], k: int, rng: np.random.Generator
+) -> list[Parameters]:
+    """Starts from labels of the components that have parameters."""
+    n_free = k - _n_parameterless(problem.family)
+    shares = np.zeros((n_free, len(labels))).T
+    shares[np.arange(len(labels)), labels] = problem.row_weights
+    if n_free == k:
+        return _ordered(problem, shares, rng, 1)
+    assert isinstance(problem.family, ComponentFamilies)
+    free = [not isinstance(own, Parameterless) for own in problem.family.families]
+    whole = np.tile(NOISE / (k - n_free) * problem.row_weights, (k, 1)).T
+    whole[:, free] = (1 - NOISE) * shares
+    return _ordered(problem, whole, rng, 1)
+
+
+def _ordered(problem: ShapedProblem, shares: Array, rng: np.random.Generator, n_orders: int) -> list[Parameters]:
+    """Parameters from shares (n, k); clusters come in several orders where components differ."""
+    places = isinstance(problem.family, ComponentFamilies)
+    orders = [np.arange(shares.shape[1])]
+    if places:
+        orders += [rng.permutation(shares.shape[1]) for _ in range(n_orders - 1)]
+    return [problem.first_parameters(problem.of_shares(shares[:, order])) for order in orders]
+
+
+# Similar families -----------------------------------------------------------------------------------------------------
+
+
+def _similar(problem: ShapedProblem, k: int, plan: Plan, rng: np.random.Generator) -> list[tuple[Array, bool]]:
+    """Shares of a mixture of similar exponential families, and whether its components are in the right order."""
+    family, X = similar_family(problem.family, problem.rows.X), problem.rows.X
+    plain = Problem(
+        family, X, problem.row_weights, max(1e-3, plan.strength), n_components=k, resolution=problem.resolution
+    )
+    found = search(plain, k, rng, hard=False).parameters
+    mixture = plain.to_mixture(found)
+    shares = np.zeros((k, len(X))).T
+    shares[:, : mixture.n_components] = mixture.posterior(X) * problem.row_weights[:, None]
+    return [(shares, isinstance(family, ComponentFamilies) or not isinstance(problem.family, ComponentFamilies))]
+
+
+def similar_family(family: ExponentialFamily, X: Array) -> ExponentialFamily:
+    """The exponential family that starts are sought with."""
+
+    def similar(own: ExponentialFamily) -> ExponentialFamily:
+        return own.stand_in.for_data(X) if isinstance(own, CoordinateFamily) else own
+
+    if not isinstance(family, ComponentFamilies):
+        return similar(family)
+    return component_families(similar(own) for own in family.families)

@@ -1,0 +1,131 @@
+"""Families that are no exponential families, by coordinates without bounds: logarithms of what is positive.
+
+What the rest of the library calls natural parameters are these coordinates. Densities are direct, and estimates are
+made from rows and their shares rather than from sums of statistics.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from .derived import ExponentialFamily
+from .numeric_divergences import NumericDivergences
+from .support import Interval, Support
+
+# Coordinates of positive numbers stay within these: their exponentials are finite in every product.
+LARGEST_LOGARITHM = 300.0
+
+
+@dataclass(frozen=True)
+class CoordinateFamily(NumericDivergences):
+    """A family whose distributions are held by coordinates (k, D)."""
+
+    exponential: ClassVar = False
+    takes_missing: ClassVar = False
+    smooth: ClassVar[bool] = True
+    """Whether log-densities have second derivatives by the coordinates; otherwise information is that of slopes."""
+
+    # What such a family writes ----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """log-densities (n, k)."""
+
+    @abstractmethod
+    def weighted_estimate(
+        self, X: Array, shares: Array, prior: Array | None, before: Array | None, spread: Array | None
+    ) -> Array:
+        """Coordinates (k, D) of components that have these shares (n, k) of the rows (n, d).
+
+        The log-likelihood sum_ij shares_ij log p_j(x_i), plus that of the prior, is as large as it can be, or larger
+        than at `before` (k, D). The prior has weights (n,) of its own on the rows, the same for every component. No
+        component is narrower than `spread` (d,).
+        """
+
+    def prior_log_density(self, X: Array, natural: Array) -> Array | None:
+        """How well the prior's observations fit (n, k); None: as other rows do."""
+        return None
+
+    @property
+    @abstractmethod
+    def stand_in(self) -> ExponentialFamily:
+        """An exponential family whose mixtures are like those of this one: starts are sought with it."""
+
+    def fixed_parameters(self) -> dict[str, Any]:
+        """What is fixed and what is estimated, as the constructor that users call takes it."""
+        return {"n_features": self.n_features}
+
+    def bounds_reached(self, natural: Array) -> list[str]:
+        """Sentences on components (k, D) that stand on a bound of their parameters."""
+        return []
+
+    @property
+    def n_shared(self) -> int:
+        """How many coordinates all components share."""
+        return 0
+
+    def shared_places(self) -> list[int]:
+        """Which coordinates all components share."""
+        return []
+
+    def coordinate_units(self, natural: Array) -> Array:
+        """By how much coordinates (D,) change a distribution about as much as its scale does when it is doubled."""
+        return np.ones(natural.shape)
+
+    # What follows -----------------------------------------------------------------------------------------------------
+
+    @final
+    def sufficient_statistic(self, X: Array) -> Array:
+        raise ValueError(f"{self.name} is no exponential family: it has no sufficient statistic")
+
+    @final
+    def log_normalizer(self, natural: Array) -> Array:
+        """Zero where coordinates are numbers: densities are direct."""
+        return np.where(np.isfinite(natural).all(axis=-1), 0.0, np.nan)
+
+    @final
+    def moment_from_natural(self, natural: Array) -> Array:
+        return natural
+
+    @final
+    def natural_from_moment(self, moment: Array) -> Array:
+        return moment
+
+    def family_of(self, natural: Array) -> tuple[ExponentialFamily, Array]:
+        return self, natural
+
+    @final
+    def n_parameters_for(self, n_components: int) -> int:
+        return n_components * self.n_parameters - (n_components - 1) * self.n_shared
+
+    @final
+    def _estimated_alone(self, rows: Array, weights: Array | None) -> Array:
+        shares = np.ones((len(rows), 1)) if weights is None else weights[:, None]
+        return self.weighted_estimate(rows, shares, None, None, None)
+
+
+# Numbers with bounds as coordinates without ---------------------------------------------------------------------------
+
+
+def coordinate_of(domain: Support, value: Array) -> Array:
+    """A number of a domain as a coordinate: itself, its logarithm, or its log-odds."""
+    if not isinstance(domain, Interval) or not np.isfinite(domain.lower):
+        return value
+    with np.errstate(divide="ignore"):
+        if not np.isfinite(domain.upper):
+            return np.clip(np.log(value - domain.lower), -LARGEST_LOGARITHM, LARGEST_LOGARITHM)
+        share = (value - domain.lower) / (domain.upper - domain.lower)
+        return np.clip(np.log(share) - np.log1p(-share), -LARGEST_LOGARITHM, LARGEST_LOGARITHM)
+
+
+def value_at(domain: Support, coordinate: Array) -> Array:
+    """The inverse of `coordinate_of`."""
+    if not isinstance(domain, Interval) or not np.isfinite(domain.lower):
+        return coordinate
+    bounded = np.clip(coordinate, -LARGEST_LOGARITHM, LARGEST_LOGARITHM)
+    if not np.isfinite(domain.upper):
+        return domain.lower + np.exp(bounded)
+    return domain.lower + (domain.upper - domain.lower) / (1 + np.exp(-bounded))

@@ -1,0 +1,120 @@
+"""Rows as components that are no exponential families see them: values, or intervals that they lie in."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..families import ExponentialFamily
+from ..families.coordinates import CoordinateFamily
+from ..families.shaped import Shaped
+from ..numerics.arrays import Array
+from ..numerics.ascent import ascend
+from ..numerics.threads import for_each
+
+# Rows that a thread scores at a time: their scores stay in the cache.
+ROWS_AT_ONCE = 1 << 14
+# Newton steps of an estimate from intervals, for a first estimate and for a better one.
+FIRST_STEPS, STEPS = 40, 2
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedRows:
+    """Rows (n, d) between bounds, which are equal where values are exact; X has a legal value for each."""
+
+    X: Array
+    lower: Array
+    upper: Array
+    n_threads: int = 1
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @classmethod
+    def exactly(cls, X: Array, n_threads: int = 1) -> "ObservedRows":
+        """Rows of exact values."""
+        return cls(X, X, X, n_threads)
+
+    def raw(self, places: NDArray[np.intp]) -> Array:
+        """The values of some rows."""
+        return self.X[places]
+
+    def inexact(self, column: int) -> NDArray[np.bool_]:
+        """Which rows have an interval in a column."""
+        return np.asarray(self.lower[:, column] != self.upper[:, column])
+
+    @property
+    def all_exact(self) -> bool:
+        """Whether no value is an interval."""
+        return bool((self.lower == self.upper).all())
+
+    def subset(self, places: NDArray[np.intp]) -> "ObservedRows":
+        """Some of the rows."""
+        return ObservedRows(self.X[places], self.lower[places], self.upper[places], self.n_threads)
+
+    def log_densities(self, family: ExponentialFamily, natural: Array) -> Array:
+        """log p_j or log P_j (n, k) of all rows, each component in one piece."""
+        density = np.empty((len(natural), len(self))).T
+        if not self.all_exact:
+            assert isinstance(family, Shaped)  # others refuse intervals
+            density[...] = 0.0
+            for column in range(self.X.shape[1]):
+                density += self.column_scores(family, column, natural)
+            return density
+
+        def score(rows: slice) -> None:
+            found = family.direct_log_density(self.X[rows], natural)
+            if found is None:
+                found = family.packed_log_density(self.X[rows], natural)
+            density[rows] = np.where(np.isnan(found), -np.inf, found)
+
+        for_each(score, blocks_of_rows(len(self)), self.n_threads, 1)
+        return density
+
+    def column_scores(self, family: Shaped, column: int, natural: Array) -> Array:
+        """log p_j or log P_j (n, k) of one column."""
+        values, between = family.column_values(natural, column), self.inexact(column)
+        scores = np.empty((len(self), len(natural)))
+        scores[~between] = family.column_log_density(self.X[~between, column], values)
+        if between.any():
+            bounds = np.column_stack([self.lower[between, column], self.upper[between, column]])
+            distinct, places = np.unique(bounds, axis=0, return_inverse=True)
+            found = family.column_log_probability(distinct[:, 0], distinct[:, 1], values)
+            scores[between] = found[places.ravel()]
+        return np.where(np.isnan(scores), -np.inf, scores)
+
+    def estimate(
+        self,
+        family: CoordinateFamily,
+        shares: Array,
+        prior: Array | None,
+        before: Array | None,
+        spread: Array | None,
+    ) -> Array:
+        """Coordinates (k, D) for shares (n, k) of the rows; see `CoordinateFamily.weighted_estimate`."""
+        if self.all_exact:
+            return family.weighted_estimate(self.X, shares, prior, before, spread)
+        assert isinstance(family, Shaped)
+        natural = family.weighted_estimate(self.X, shares, prior, None, spread) if before is None else before.copy()
+        own = shares if prior is None else shares + prior[:, None]
+        for column in range(self.X.shape[1]):
+            places = np.arange(column, natural.shape[1], self.X.shape[1])
+            natural = ascend(
+                lambda at, column=column: self._column_fit(family, column, own, at, spread),  # type: ignore[misc]
+                natural,
+                places,
+                FIRST_STEPS if before is None else STEPS,
+            )
+        return natural
+
+    def _column_fit(self, family: Shaped, column: int, shares: Array, natural: Array, spread: Array | None) -> Array:
+        """The log-likelihood (k,) of one column; minus infinity where coordinates are beyond their bounds."""
+        scores = self.column_scores(family, column, natural)
+        fit = np.einsum("nk,nk->k", shares, np.where(shares > 0, scores, 0.0))
+        return np.where(family.has_spread(natural, spread) & np.isfinite(fit), fit, -np.inf)
+
+
+def blocks_of_rows(n_rows: int) -> Iterator[slice]:
+    """Rows that are scored at a time."""
+    return (slice(start, start + ROWS_AT_ONCE) for start in range(0, n_rows, ROWS_AT_ONCE))

@@ -1,0 +1,149 @@
+"""Mixtures with estimated shapes: ascent, truth, intervals, standard errors and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kmle.families as f
+from kmle import KMLE, ExponentialFamilyMixture, Intervals, Mixture, select
+from kmle.estimators.learn import learn
+from kmle.estimators.plan import Plan
+from kmle.inspection import standard_errors
+
+POSITIVE_POOL = ["weibull", f.Weibull("shared"), "exponential", f.Weibull(2.0), "gamma"]
+REAL_POOL = ["laplace", "generalized-gaussian", "gaussian", f.Laplace(1.0), f.GeneralizedGaussian("shared")]
+COUNT_POOL = ["negative-binomial", "poisson", "point-mass", f.NegativeBinomial("shared"), f.NegativeBinomial(2.0)]
+
+
+def rows_of(pool, rng):
+    if pool is POSITIVE_POOL:
+        return np.concatenate([rng.weibull(1.5, 40), 8 * rng.weibull(4.0, 30)])[:, None]
+    if pool is REAL_POOL:
+        return np.concatenate([rng.laplace(0, 1, 40), rng.normal(7, 2, 30)])[:, None]
+    return np.concatenate([np.zeros(5), rng.negative_binomial(2, 0.3, 35), rng.poisson(20, 30)]).astype(float)[:, None]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from([POSITIVE_POOL, REAL_POOL, COUNT_POOL]),
+    st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=True),
+    st.sampled_from(["em", "k-mle", "hard-em", "sparse-em"]),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 1000),
+)
+def test_the_objective_never_falls(pool, places, algorithm, weighted, noise, seed):
+    rng = np.random.default_rng(seed)
+    X = rows_of(pool, rng)
+    weights = rng.exponential(size=len(X)) if weighted else None
+    families = [pool[place] for place in places]
+    families = families * 2 if len(families) == 1 and families[0] != "point-mass" else families
+    noise = noise and pool is not COUNT_POOL
+    plan = Plan(2, family=families, algorithm=algorithm, noise=noise, random_state=seed, n_init=1)
+    fit = learn(X, plan, sample_weight=weights)
+    objectives = np.array([step.objective for step in fit.history])
+    assert (np.diff(objectives) >= -1e-9 * np.abs(objectives[:-1])).all()
+    density = fit.mixture.log_density(X)
+    total = density.sum() if weights is None else weights * (len(X) / min(weights.sum(), len(X))) @ density
+    assert fit.log_likelihood == pytest.approx(total, rel=1e-9)
+    assert Mixture.from_json(fit.mixture.to_json()) == fit.mixture
+    np.testing.assert_array_equal(fit.labels, fit.mixture.predict(X))
+
+
+TRUTHS = {
+    "weibull": Mixture.from_source("weibull", [0.6, 0.4], scale=[2.0, 15.0], shape=[1.5, 4.0]),
+    "negative-binomial": Mixture.from_source("negative-binomial", [0.6, 0.4], mean=[3.0, 40.0], size=[2.0, 8.0]),
+    "laplace": Mixture.from_source("laplace", [0.6, 0.4], location=[0.0, 9.0], scale=[1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_parameters_are_within_four_standard_errors(name, seed):
+    truth = TRUTHS[name]
+    X = truth.sample(800, seed)
+    model = ExponentialFamilyMixture(2, family=name, random_state=seed).fit(X)
+    errors = standard_errors(model, X)
+    for key, value in truth.source.items():
+        assert (np.abs(model.mixture_.source[key] - value) < 4 * errors.source[key]).all()
+    assert (np.abs(model.weights_ - truth.weights) < 4 * errors.weights).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "families"),
+    [("weibull", ["weibull", "gamma", "exponential"]), ("negative-binomial", ["negative-binomial", "poisson"])],
+)
+def test_the_right_family_and_number_are_found_in_nine_of_ten(name, families):
+    right = 0
+    for seed in range(10):
+        chosen = select(TRUTHS[name].sample(1000, seed), families, range(1, 4), random_state=seed)
+        right += chosen.best.name == name and chosen.best.n_components == 2
+    assert right >= 9
+
+
+def test_a_hard_fit():
+    X = TRUTHS["weibull"].sample(400, 0)
+    model = KMLE(2, family="weibull", random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, model.predict(X))
+    assert model.result_.objective == pytest.approx(model.mixture_.complete_log_likelihood(X), abs=0.05)
+
+
+def test_shared_shapes_have_one_value_and_one_error():
+    X = TRUTHS["weibull"].sample(300, 0)
+    model = ExponentialFamilyMixture(2, family=f.Weibull("shared"), random_state=0).fit(X)
+    assert np.ptp(model.mixture_.source["shape"]) < 1e-9
+    assert model.mixture_.n_parameters == 4
+    errors = standard_errors(model, X).source["shape"]
+    assert errors[0] == pytest.approx(errors[1])
+
+
+def test_standard_errors_of_one_weibull_are_those_of_the_fisher_information():
+    X = Mixture.from_source("weibull", [1.0], scale=[2.0], shape=[1.5]).sample(5000, 0)
+    model = ExponentialFamilyMixture(1, family="weibull").fit(X)
+    shape = model.mixture_.source["shape"].item()
+    # The inverse information on the shape is 0.6079 shape^2 (Johnson, Kotz and Balakrishnan, 1994).
+    assert standard_errors(model, X).source["shape"].item() == pytest.approx(np.sqrt(0.6079 / 5000) * shape, rel=0.05)
+
+
+def test_censored_values_of_a_mixture():
+    rng = np.random.default_rng(0)
+    x = TRUTHS["weibull"].sample(300, 0)[:, 0]
+    limit = rng.uniform(2, 30, len(x))
+    X = Intervals.from_events(np.minimum(x, limit), (x <= limit).astype(int))
+    fit = learn(X, Plan(2, family="weibull", random_state=0))
+    objectives = np.array([step.objective for step in fit.history])
+    assert (np.diff(objectives) >= -1e-9 * np.abs(objectives[:-1])).all()
+    assert fit.log_likelihood == pytest.approx(fit.mixture.log_density(X).sum(), rel=1e-9)
+    errors = standard_errors(fit, X)
+    assert (np.abs(fit.mixture.source["scale"].ravel() - [2.0, 15.0]) < 4 * errors.source["scale"].ravel()).all()
+
+
+def test_grouped_counts():
+    counts = Mixture.from_source("negative-binomial", [1.0], mean=[6.0], size=[2.0]).sample(400, 0)[:, 0]
+    low = 3 * np.floor(counts / 3)
+    fit = learn(Intervals(low, low + 2), Plan(1, family="negative-binomial"))
+    assert fit.mixture.source["mean"].item() == pytest.approx(counts.mean(), rel=0.02)
+    assert fit.mixture.source["size"].item() == pytest.approx(2.0, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X: ExponentialFamilyMixture(2, family="weibull").fit(lambda: iter([X])), "rows in memory"),
+        (lambda X: ExponentialFamilyMixture(2, family="weibull").fit(X, labels=np.zeros(len(X), int)), "labels"),
+        (lambda X: KMLE(2, family="weibull", algorithm="hartigan").fit(X), "cannot estimate weibull"),
+        (lambda X: KMLE(2, family="weibull", empty_components="reseed").fit(X), "use 'drop'"),
+        (lambda X: ExponentialFamilyMixture(2, family="weibull").fit(-X), "weibull accepts numbers above 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(np.random.default_rng(0).weibull(1.5, (30, 1)))
+
+
+def test_bounds_are_noted():
+    counts = np.random.default_rng(0).binomial(10, 0.5, (200, 1)).astype(float)
+    fit = learn(counts, Plan(1, family="negative-binomial"))
+    assert any("size 1e+07" in note for note in fit.notes)
