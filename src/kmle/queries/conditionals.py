@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..families import (
     Categorical,
+    ComponentFamilies,
     Dirichlet,
     ExponentialFamily,
     FixedCovarianceGaussian,
@@ -24,6 +25,7 @@ from ..families import (
     Multinomial,
     Product,
     SphericalGaussian,
+    Uniform,
 )
 from ..numerics.arrays import Array
 from .columns import other_places
@@ -192,6 +194,46 @@ class Blocks(Conditional):
         return [part.family.n_features or 1 for part, _ in self.parts]
 
 
+@dataclass(frozen=True)
+class Listed(Conditional):
+    """Components of different families, one after the other."""
+
+    family: ComponentFamilies
+    parts: tuple[Conditional, ...]
+
+    def natural(self, values: Array) -> Array:
+        sizes = [(len(values), 1, part.family.n_statistics) for part in self.parts]
+        each = [np.broadcast_to(part.natural(values), size) for part, size in zip(self.parts, sizes, strict=True)]
+        families = [part.family for part in self.parts]
+        rows = [[theta[row, 0] for theta in each] for row in range(len(values))]
+        return np.stack([self.family.natural_of(list(zip(families, row, strict=True))) for row in rows])
+
+    def means(self, values: Array) -> Array:
+        return self._side_by_side([part.means(values) for part in self.parts])
+
+    def covariances(self) -> Array:
+        return np.concatenate([part.covariances() for part in self.parts])
+
+    def cdf(self, values: Array) -> Callable[[Array], Array]:
+        functions = [part.cdf(values) for part in self.parts]
+        return lambda y: np.concatenate([function(y) for function in functions], axis=1)
+
+    def log_density(self, values: Array, Y: Array) -> Array:
+        return np.concatenate([part.log_density(values, Y) for part in self.parts], axis=1)
+
+    def sample(self, values: Array, labels: NDArray[np.intp], rng: np.random.Generator) -> Array:
+        rows = np.empty((len(labels), self.family.n_features or 1))
+        for label, part in enumerate(self.parts):
+            own = labels == label
+            rows[own] = part.sample(values[own], np.zeros(own.sum(), dtype=np.intp), rng)
+        return rows
+
+    @staticmethod
+    def _side_by_side(parts: list[Array]) -> Array:
+        n = max(len(part) for part in parts)
+        return np.concatenate([np.broadcast_to(part, (n, *part.shape[1:])) for part in parts], axis=1)
+
+
 def _beside(parts: list[Array]) -> Array:
     shape = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
     return np.concatenate([np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts], axis=-1)
@@ -212,6 +254,17 @@ def conditional(family: ExponentialFamily, natural: Array, known: Sequence[int],
     if family.independent_columns:
         return Unchanged(*marginal(family, natural, other_places(known, family.n_features or 1)))
     raise ValueError(f"{family.name} has no closed form for some of its columns given the others")
+
+
+@conditional.register
+def _(family: ComponentFamilies, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    parts = [conditional(own, theta[None], known, values) for own, theta in family.members(natural)]
+    return Listed(ComponentFamilies(tuple(part.family for part in parts)), tuple(parts))
+
+
+@conditional.register
+def _(family: Uniform, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    return Unchanged(*marginal(family, natural, other_places(known, family.n_features or 1)))
 
 
 @conditional.register
