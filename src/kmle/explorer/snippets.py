@@ -58,13 +58,15 @@ def command(fitted: Fitted) -> str | None:
     settings = fitted.settings
     rows = fitted.source.provenance.command(settings.columns, settings.drop_missing)
     family = family_words(settings, fitted)
-    if rows is None or family is None or settings.labels is not None or fitted.chosen.complete is not None:
-        return None  # the command line knows neither classes nor missing values that are used
+    if rows is None or family is None or (settings.labels is not None and settings.drop_missing):
+        return None  # --labels-from does not go with --drop-missing
     arguments = ["kmle", "fit", *rows, "-k", str(settings.n_components), "--family", family]
     if settings.algorithm == "k-mle":
         arguments.append("--hard")
     if settings.noise:
         arguments.append("--noise")
+    if settings.labels is not None:
+        arguments += ["--labels-from", settings.labels]
     if settings.prior_strength != PRIOR:
         arguments += ["--prior", repr(settings.prior_strength)]
     if settings.seed:
