@@ -60,7 +60,6 @@ def read(
     *,
     loading: str = LEARNING,
     leaves_out: bool = False,
-    keep_missing: bool = False,
     columns: list[str] | None = None,
     levels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Table:
@@ -73,12 +72,12 @@ def read(
         from ..io.reading import read_table
 
     with terminal.working(f"reading {asked.path}"), _meanwhile(loading, asked.path):
-        table = read_table(asked.path, keep_missing=keep_missing, **asked.options(columns, levels))
+        table = read_table(asked.path, **asked.options(columns, levels))
     for note in table.notes:
         terminal.note(f"note: {note}")
     if leaves_out and asked.columns is None:
         left = _without_ids(terminal, table)
-        table = table if left is None else _with_columns(table, left)
+        table = table if left is None else with_columns(table, left)
     terminal.detail(f"{table.source}: {counted(len(table), 'row')} of {', '.join(table.columns)}")
     return table
 
@@ -121,7 +120,8 @@ def _without_ids(terminal: Terminal, table: Table) -> list[str] | None:
     return [name for name in table.columns if name not in ids]
 
 
-def _with_columns(table: Table, names: list[str]) -> Table:
+def with_columns(table: Table, names: list[str]) -> Table:
+    """The table with these of its columns only."""
     from dataclasses import replace
 
     import numpy as np
