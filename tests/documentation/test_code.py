@@ -65,7 +65,7 @@ def test_every_other_block_is_known():
             if language == "sh":
                 assert all(line.startswith(("kmle ", *NOT_RUN)) for line in code.splitlines() if line), (page, code)
             else:
-                assert language in ("python", "py", "text", "console", "yaml", ""), (page, language)
+                assert language in ("python", "py", "text", "console", "R", "yaml", ""), (page, language)
 
 
 @pytest.mark.parametrize("page", [page for page in pages() if commands(page)])
