@@ -29,8 +29,9 @@ SEARCH_ERROR = 1e-3
 EPSILON = float(np.finfo(float).eps)
 # An estimate of a parameter takes as long as so many products, which matters where rows are sparse.
 SPARSE_ESTIMATE = 40
-# Rows with missing entries are completed in NumPy: that takes as long as so many products for each one of a pass.
-EXPECTING = 8
+# Rows with missing entries are completed in NumPy: that takes as long as so many products for each one of a pass, and
+# however few rows there are, as long as so many.
+EXPECTING, FEW_EXPECTING = 8, 1000
 # A mixture whose last step gained less than this, in nats, waits until the others have arrived.
 CONVERGED = 1e-3
 # Products of a call that makes several steps: longer ones would keep Ctrl-C waiting.
@@ -84,7 +85,7 @@ class Learner:
         """Products of one step of one mixture."""
         order = self.problem.n_statistics
         if self.problem.expects:
-            return EXPECTING * 4.0 * n_components * order * len(self.problem.rows)
+            return EXPECTING * 4.0 * n_components * order * (len(self.problem.rows) + FEW_EXPECTING)
         if self.problem.row_values < order:
             return 4.0 * n_components * (len(self.problem.rows) * self.problem.row_values + SPARSE_ESTIMATE * order)
         return 4.0 * n_components * order * (len(self.problem.rows) + 4 * order**0.5)
