@@ -6,9 +6,10 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
-from kmle import KMLE, ExponentialFamilyMixture, select
+from kmle import KMLE, ExponentialFamilyMixture, Mixture, select
 from kmle.data.batches import Batches
 from kmle.families import Bernoulli, DiagonalGaussian, Gaussian, Product
+from kmle.problem import problem
 
 ROUNDED = np.round(np.random.default_rng(0).normal(size=(300, 2)) * [3.0, 10.0]) * [1.0, 0.1]
 
@@ -155,3 +156,20 @@ def test_one_extreme_value_widens_no_component(kind, prior_strength, chunked):
     np.testing.assert_allclose(np.sqrt(model.mixture_.source["covariance"].ravel()[near]), 3.0, atol=0.5)
     assert model.mixture_.n_components == 3
     assert model.result_.log_likelihood == pytest.approx(model.score(X) * len(X), rel=1e-9)
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_an_extreme_value_outside_of_the_sample_widens_no_component(chunked, monkeypatch):
+    monkeypatch.setattr(problem, "SAMPLE_ROWS", 200)
+    monkeypatch.setattr(problem, "SAMPLE_ROWS_EACH", 1)
+    rng = np.random.default_rng(1)
+    X = (0.1 * rng.normal(size=4000) + np.repeat([0.0, 20.0], 2000))[:, None]
+    start = Mixture.from_source("gaussian", [0.4, 0.4, 0.2], mean=[[0.0], [20.0], [1e6]], covariance=[[[1.0]]] * 3)
+    # No sample of 200 rows can hold all of these.
+    for place in range(0, 4000, 500):
+        Y = X.copy()
+        Y[place] = 1e6
+        data = Batches(lambda: iter(np.array_split(Y, 3))) if chunked else Y  # noqa: B023
+        model = ExponentialFamilyMixture(3, init=start, prior_strength=1.0, random_state=0).fit(data)
+        near = model.mixture_.source["mean"].ravel() < 100
+        assert np.sqrt(model.mixture_.source["covariance"].ravel()[near]).max() < 1.0

@@ -152,6 +152,43 @@ def members() -> Parts:
     return Parts(compiled.Members, {"places": places, "components": labels(), "shares": np.ones(N)})
 
 
+def step_setting() -> Parts:
+    arguments = with_threads(
+        prior_moment=np.zeros(STATISTICS),
+        largest=np.ones(STATISTICS),
+        spread=np.zeros(D),
+        center=np.zeros(D),
+        prior_strength=0.0,
+        prior_top=0.0,
+        smallest=1e-9,
+        rounding=1e-12,
+        spread_rounding=1e-6,
+        far=1.0,
+    )
+    return Parts(compiled.StepSetting, arguments)
+
+
+def mixture_step() -> Parts:
+    tables = {name: np.zeros((2, K)) for name in ("log_weights", "weights_beyond", "bias")}
+    naturals = {name: np.zeros((2 * K, STATISTICS)) for name in ("natural", "beyond")}
+    return Parts(compiled.MixtureStep, tables | naturals | {"penalty": np.zeros(2), "size": np.zeros(2)})
+
+
+def mixtures() -> Parts:
+    tables = {name: np.ones((2, K)) for name in ("log_weights", "counts", "weights_before")}
+    naturals = {name: np.tile([0.0, 0.0, -0.5, 0.0, -0.5], (2 * K, 1)) for name in ("natural", "before")}
+    sums = {"sums": np.tile([0.0, 0.0, 1.0, 0.1, 1.0], (2 * K, 1))}
+    numbers = {"objective": np.zeros(2), "gain": np.ones(2), "streak": np.zeros(2, np.int64)}
+    return Parts(compiled.Mixtures, tables | naturals | sums | numbers)
+
+
+def pace() -> Parts:
+    whole = {"steps": 2, "later": 0, "kept": K}
+    names = ("cost", "limit", "least", "converged", "patience", "delay", "largest_factor", "offset")
+    numbers = dict.fromkeys((*names, "most_rounding", "work_at_once"), 1.0)
+    return Parts(compiled.Pace, whole | numbers | {"limit": 1e9, "most_rounding": 1e9, "least": -1e9})
+
+
 def climb_setting() -> Parts:
     numbers = dict.fromkeys(("prior_strength", "prior_top", "sum_log_carrier"), 0.0)
     limits = {"smallest": 1e-9, "rounding": 1e-12, "score_error": 1e-3, "arrived": 1e-9, "recent": 4}
@@ -234,6 +271,10 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         "PackedRows64.soft_passes": (
             packed().soft_passes,
             {**model(), "mixtures": 1, "kept": K, "totals": totals(), "scores": np.zeros(1), "centered": form()},
+        ),
+        "PackedRows64.gaussian_steps": (
+            packed().gaussian_steps,
+            {"mixtures": mixtures(), "setting": step_setting(), "pace": pace(), "work": 0.0},
         ),
         "PackedRows64.climb": (
             packed().climb,
@@ -386,30 +427,15 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
             natural=np.zeros((2 * K, STATISTICS)),
             safe=np.zeros(2, np.uint8),
         ),
-        "gaussian_step": with_threads(
-            counts=np.ones((2, K)),
-            sums=np.tile([0.0, 0.0, 1.0, 0.1, 1.0], (2 * K, 1)),
-            before=np.tile([0.0, 0.0, -0.5, 0.0, -0.5], (2 * K, 1)),
-            weights_before=np.zeros((2, K)),
-            factors=np.zeros(2),
-            prior_moment=np.zeros(STATISTICS),
-            prior_strength=0.0,
-            prior_top=0.0,
-            largest=np.ones(STATISTICS),
-            spread=np.zeros(D),
-            center=np.zeros(D),
-            smallest=1e-9,
-            rounding=1e-12,
-            spread_rounding=1e-6,
-            far=1.0,
-            natural=np.zeros((2 * K, STATISTICS)),
-            log_weights=np.zeros((2, K)),
-            beyond=np.zeros((2 * K, STATISTICS)),
-            weights_beyond=np.zeros((2, K)),
-            bias=np.zeros((2, K)),
-            penalty=np.zeros(2),
-            size=np.zeros(2),
-        ),
+        "gaussian_step": {
+            "counts": np.ones((2, K)),
+            "sums": np.tile([0.0, 0.0, 1.0, 0.1, 1.0], (2 * K, 1)),
+            "before": np.tile([0.0, 0.0, -0.5, 0.0, -0.5], (2 * K, 1)),
+            "weights_before": np.zeros((2, K)),
+            "factors": np.zeros(2),
+            "setting": step_setting(),
+            "out": mixture_step(),
+        },
         "add_drift": with_threads(
             moved=np.zeros((STATISTICS, K)),
             lifted=np.zeros(K),
@@ -440,6 +466,10 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         "PanelsModel": panels_model(),
         "CenteredTable": table(),
         "Members": members(),
+        "StepSetting": step_setting(),
+        "MixtureStep": mixture_step(),
+        "Mixtures": mixtures(),
+        "Pace": pace(),
     }
     by_name = {name: (getattr(compiled, name), arguments) for name, arguments in functions.items()}
     return by_class | by_name | {name: (parts.make, parts.arguments) for name, parts in objects.items()}

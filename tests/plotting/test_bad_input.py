@@ -23,7 +23,7 @@ ROWS = PLANE.sample(20, 0)
     ("rows", "sentence"),
     [
         ([[1.0], [2.0]], "X has 1 columns but the mixture is of 2: give the columns it was fitted to"),
-        ([[1.0, 2.0], [np.nan, 3.0]], "row 1, column 'column 0' is missing"),
+        ([[1.0, 2.0], [np.inf, 3.0]], "row 1, column 'column 0' is infinite"),
         ([["a", 2.0]], "row 0, column 0 holds 'a'"),
         (np.empty((0, 2)), "there are no rows"),
     ],

@@ -1,7 +1,8 @@
 """Estimated shapes: log-likelihoods and parameters of R's MASS, survival and fitdistrplus.
 
 Days absent from school (Quine, 1978), lung cancer trial of the Veterans' Administration (Kalbfleisch and Prentice,
-1980), salinity tolerance of river animals (Kefford et al., 2007).
+1980), salinity tolerance of river animals (Kefford et al., 2007), copper in wholemeal flour (Analytical Methods
+Committee, 1989).
 """
 
 import numpy as np
@@ -14,6 +15,7 @@ QUINE = table("quine.csv", (4,))
 TIMES = table("veteran.csv", (2,))
 VETERAN = Intervals.from_events(*table("veteran.csv", (2, 3)).T)
 LEFT, RIGHT = table("salinity.csv").T
+CHEM = table("chem.csv")[:, -1:]
 SALINITY = Intervals(np.where(np.isnan(LEFT), -np.inf, LEFT), np.where(np.isnan(RIGHT), np.inf, RIGHT))
 
 
@@ -52,3 +54,13 @@ def test_zero_inflated_counts():
     model = ExponentialFamilyMixture(family=family, prior_strength=0, random_state=0).fit(QUINE)
     # It has the negative binomial in it, whose zeros are not too few.
     assert model.result_.log_likelihood >= -559.13348 - 1e-4
+
+
+def test_copper_in_wholemeal_flour():
+    """The chem data of MASS: fitdistr(chem, "t")."""
+    model = ExponentialFamilyMixture(family="student-t", prior_strength=0, resolution=None).fit(CHEM)
+    assert model.result_.log_likelihood == pytest.approx(-34.48599, abs=5e-6)
+    source = model.mixture_.source
+    assert source["location"].item() == pytest.approx(3.24848, abs=1e-5)
+    assert np.sqrt(source["scale"].item()) == pytest.approx(0.455274, abs=1e-5)
+    assert source["degrees"].item() == pytest.approx(1.36692, abs=1e-4)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cases import CASES, case_id
+from kmle.families import Gaussian
 from kmle.problem.problem import Parameters, Problem
 from kmle.search.batch import Learner
 
@@ -76,3 +77,45 @@ def test_soft_steps_of_hard_learning_end_with_labels():
     batch = hard.softly(hard.from_statistics(*starts(problem, 2, 3)), 4)
     alone = problem.soften(Parameters(batch.natural[0], batch.log_weights[0]), 1)
     np.testing.assert_allclose(batch.counts[0], alone.counts)
+
+
+@pytest.mark.parametrize("hard", [False, True], ids=["soft", "hard"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+@pytest.mark.parametrize("d", [1, 3])
+def test_steps_in_one_call_are_steps_one_by_one(d, weighted, hard):
+    rng = np.random.default_rng(d)
+    X = np.concatenate([rng.normal(0, 1, (90, d)), rng.normal(2, 2, (70, d))])
+    problem = Problem(Gaussian().for_data(X), X, rng.uniform(0.5, 2, 160) if weighted else None, 1e-3)
+    together, alone = Learner(problem, hard), Learner(problem, hard)
+    batch = together.from_statistics(*starts(problem, 3, 6))
+    alone.work = together.work
+    limit = 150 * 6 * together.cost(3)
+    found = together.run(batch, 60, 20, limit, -1e6)
+    expected = alone.run_by_steps(batch, 60, 20, limit, -1e6)
+    assert together.work == pytest.approx(alone.work)
+    for name, values in vars(expected).items():
+        np.testing.assert_allclose(getattr(found, name), values, rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+def test_a_long_run_is_made_in_several_calls(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    problem = Problem(Gaussian().for_data(X), X, None, 1e-3)
+    whole, pieces = Learner(problem), Learner(problem)
+    batch = whole.from_statistics(*starts(problem, 2, 3))
+    pieces.work = whole.work
+    expected = whole.run(batch, 40)
+    monkeypatch.setattr("kmle.search.batch.WORK_AT_ONCE", 2 * whole.cost(2))
+    found = pieces.run(batch, 40)
+    assert pieces.work == whole.work
+    np.testing.assert_array_equal(found.objective, expected.objective)
+
+
+def test_steps_that_are_not_safe_are_made_by_the_formulas():
+    # The third column is the sum of the others: covariances are singular.
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    X = np.column_stack([X, X.sum(axis=1)])
+    problem = Problem(Gaussian().for_data(X), X, None, 1e-3)
+    together, alone = Learner(problem), Learner(problem)
+    batch = together.from_statistics(*starts(problem, 2, 3))
+    found, expected = together.run(batch, 10), alone.run_by_steps(batch, 10, 0, np.inf, -np.inf)
+    np.testing.assert_allclose(found.objective, expected.objective)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from kmle import KMLE, ExponentialFamilyMixture
+from kmle.algorithms.loop import watched
+from kmle.algorithms.state import STOPPED
 from kmle.families import Gaussian, Poisson
 from kmle.problem.problem import Problem
 from kmle.search import search
@@ -127,3 +129,15 @@ def test_search_sees_the_prior_asked_for():
     rows = np.random.default_rng(6).poisson(4.0, size=(50, 1)).astype(float)
     found = search(Problem(Poisson(n_features=1), rows, None, 0.0), 2, np.random.default_rng(0))
     assert np.isfinite(found.parameters.natural).all()
+
+
+@pytest.mark.parametrize("model", [ExponentialFamilyMixture, KMLE])
+@pytest.mark.parametrize("family", ["gaussian", "diagonal-gaussian"])
+def test_a_search_ends_when_a_stop_is_requested(model, family):
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    whole = model(6, family=family, random_state=0).fit(X).result_
+    with watched(lambda iteration, objective: False, stop=lambda: True):
+        ended = model(6, family=family, random_state=0).fit(X).result_
+    assert ended.starts.moves == 0 < whole.starts.moves
+    assert ended.stop_reason == STOPPED
+    assert ended.work.passes < whole.work.passes / 3

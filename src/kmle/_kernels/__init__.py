@@ -9,13 +9,15 @@ from .centered import Centered, side_by_side
 from .columns import ColumnSummary, has_missing, locate, look_up, squares, summarize_columns, tabulate
 from .gaussian import (
     COVARIANCE_MODELS,
+    GaussianLimits,
     gaussian_has_spread,
     gaussian_log_normalizer,
     gaussian_natural,
     gaussian_step,
+    gaussian_steps,
     structured_natural,
 )
-from .mixture_step import MixtureStep, StepSetting
+from .mixture_step import DONE, NOT_SAFE, Mixtures, MixtureStep, Pace, Progress, StepSetting
 from .packed import PackedRows
 from .row_scores import RowScores
 from .sparse import CompressedRows
@@ -24,13 +26,19 @@ from .table import score_table
 
 __all__ = [
     "COVARIANCE_MODELS",
+    "DONE",
+    "NOT_SAFE",
     "Centered",
     "Clusters",
     "ColumnSummary",
     "CompressedRows",
+    "GaussianLimits",
     "Meter",
     "MixtureStep",
+    "Mixtures",
+    "Pace",
     "PackedRows",
+    "Progress",
     "RowScores",
     "StepSetting",
     "Work",
@@ -40,6 +48,7 @@ __all__ = [
     "gaussian_log_normalizer",
     "gaussian_natural",
     "gaussian_step",
+    "gaussian_steps",
     "has_missing",
     "instruction_set",
     "locate",

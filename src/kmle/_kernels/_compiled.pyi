@@ -65,6 +65,66 @@ class CenteredForm:
         carried: list[bool],
     ) -> None: ...
 
+class StepSetting:
+    def __init__(
+        self,
+        prior_moment: NDArray[float64],
+        largest: NDArray[float64],
+        spread: NDArray[float64],
+        center: NDArray[float64],
+        prior_strength: float,
+        prior_top: float,
+        smallest: float,
+        rounding: float,
+        spread_rounding: float,
+        far: float,
+        threads: int,
+    ) -> None: ...
+
+class MixtureStep:
+    def __init__(
+        self,
+        natural: NDArray[float64],
+        log_weights: NDArray[float64],
+        beyond: NDArray[float64],
+        weights_beyond: NDArray[float64],
+        bias: NDArray[float64],
+        penalty: NDArray[float64],
+        size: NDArray[float64],
+    ) -> None: ...
+
+class Mixtures:
+    def __init__(
+        self,
+        natural: NDArray[float64],
+        log_weights: NDArray[float64],
+        counts: NDArray[float64],
+        sums: NDArray[float64],
+        before: NDArray[float64],
+        weights_before: NDArray[float64],
+        objective: NDArray[float64],
+        gain: NDArray[float64],
+        streak: NDArray[int64],
+    ) -> None: ...
+
+class Pace:
+    def __init__(
+        self,
+        steps: int,
+        later: int,
+        kept: int,
+        cost: float,
+        limit: float,
+        least: float,
+        converged: float,
+        patience: float,
+        delay: float,
+        largest_factor: float,
+        offset: float,
+        most_rounding: float,
+        work_at_once: float,
+    ) -> None: ...
+
 class Balls:
     def __init__(
         self,
@@ -166,6 +226,9 @@ class PackedRows64:
         scores: NDArray[float64],
         centered: CenteredForm | None,
     ) -> None: ...
+    def gaussian_steps(
+        self, mixtures: Mixtures, setting: StepSetting, pace: Pace, work: float
+    ) -> tuple[int, float, int, list[float]]: ...
     def climb(
         self,
         setting: ClimbSetting,
@@ -417,24 +480,8 @@ def gaussian_step(
     before: NDArray[float64],
     weights_before: NDArray[float64],
     factors: NDArray[float64],
-    prior_moment: NDArray[float64],
-    prior_strength: float,
-    prior_top: float,
-    largest: NDArray[float64],
-    spread: NDArray[float64],
-    center: NDArray[float64],
-    smallest: float,
-    rounding: float,
-    spread_rounding: float,
-    far: float,
-    threads: int,
-    natural: NDArray[float64],
-    log_weights: NDArray[float64],
-    beyond: NDArray[float64],
-    weights_beyond: NDArray[float64],
-    bias: NDArray[float64],
-    penalty: NDArray[float64],
-    size: NDArray[float64],
+    setting: StepSetting,
+    out: MixtureStep,
 ) -> bool: ...
 def leaks() -> list[str] | None: ...
 def instruction_sets() -> list[str]: ...

@@ -1,12 +1,14 @@
 """Many small full Gaussians at once, compiled; where the module is missing the callers' NumPy formulas serve."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .backend import compiled_module
-from .mixture_step import MixtureStep, StepSetting
+from .mixture_step import Mixtures, MixtureStep, Pace, Progress, StepSetting
+from .packed import PackedRows
 
 Floats = NDArray[np.float64]
 
@@ -89,6 +91,25 @@ def _flat(table: NDArray[Any]) -> Floats:
     return np.ascontiguousarray(table, dtype=float).reshape(-1, table.shape[-1])
 
 
+@dataclass(frozen=True)
+class GaussianLimits:
+    """Where estimates of Gaussians are left to other formulas."""
+
+    smallest: float
+    rounding: float
+    """Both as in `gaussian_natural`."""
+    spread_rounding: float
+    """As in `gaussian_has_spread`."""
+    far: float
+    """An estimate divided by this must not be narrower than the center is far."""
+
+    def compiled(self, module: Any, setting: StepSetting) -> Any:
+        """These and a setting for compiled steps."""
+        given = setting.prior_moment, setting.largest, setting.spread, setting.center
+        limits = self.smallest, self.rounding, self.spread_rounding, self.far
+        return module.StepSetting(*given, setting.prior_strength, setting.prior_top, *limits, setting.n_threads)
+
+
 def gaussian_step(
     counts: NDArray[Any],
     sums: NDArray[Any],
@@ -96,17 +117,12 @@ def gaussian_step(
     weights_before: NDArray[Any],
     factors: NDArray[Any],
     setting: StepSetting,
-    *,
-    smallest: float,
-    rounding: float,
-    spread_rounding: float,
-    far: float,
+    limits: GaussianLimits,
 ) -> MixtureStep | None:
     """The step of mixtures with counts (S, k) and sums (S, k, D), and points by `factors` (S,) of its change beyond it.
 
-    `before` and `weights_before` are the estimates that the change is measured from. `smallest` and `rounding` are
-    those of `gaussian_natural`, `spread_rounding` that of `gaussian_has_spread`. None where there is no such kernel,
-    where an estimate is not safe, or where one divided by `far` is narrower than the center.
+    `before` and `weights_before` are the estimates that the change is measured from. None where there is no such
+    kernel, or where an estimate is not within the limits.
     """
     compiled = compiled_module(warn=False)
     mixtures, k, order = sums.shape
@@ -117,30 +133,27 @@ def gaussian_step(
     penalty, size = np.empty((2, mixtures))
     every = compiled.gaussian_step(
         np.ascontiguousarray(counts),
-        np.ascontiguousarray(sums).reshape(mixtures * k, order),
-        np.ascontiguousarray(before).reshape(mixtures * k, order),
+        _flat(sums),
+        _flat(before),
         np.ascontiguousarray(weights_before),
         factors,
-        setting.prior_moment,
-        setting.prior_strength,
-        setting.prior_top,
-        setting.largest,
-        setting.spread,
-        setting.center,
-        smallest,
-        rounding,
-        spread_rounding,
-        far,
-        setting.n_threads,
-        natural,
-        log_weights,
-        beyond,
-        weights_beyond,
-        bias,
-        penalty,
-        size,
+        limits.compiled(compiled, setting),
+        compiled.MixtureStep(natural, log_weights, beyond, weights_beyond, bias, penalty, size),
     )
     if not every:
         return None
     shape = mixtures, k, order
     return MixtureStep(natural.reshape(shape), log_weights, beyond.reshape(shape), weights_beyond, bias, penalty, size)
+
+
+def gaussian_steps(
+    rows: PackedRows, mixtures: Mixtures, setting: StepSetting, limits: GaussianLimits, pace: Pace, work: float
+) -> Progress | None:
+    """Several steps of mixtures, which change in place, in one call; None where there is no such kernel.
+
+    `work` is what was spent before.
+    """
+    compiled = compiled_module(warn=False)
+    if compiled is None or len(setting.spread) > MOST_COLUMNS or len(mixtures.objective) == 0:
+        return None
+    return rows.gaussian_steps(mixtures, limits.compiled(compiled, setting), pace, work)

@@ -11,6 +11,7 @@ from .backend import compiled_module
 from .centered import Centered
 from .columns import ColumnSummary
 from .margin_bounds import Balls, MarginBounds, Step
+from .mixture_step import Mixtures, Pace, Progress
 from .row_scores import RowScores
 from .statistics import FEATURES, Clusters, Meter, Totals, Work, bounds_on_statistics, n_statistics_of
 
@@ -219,6 +220,13 @@ class PackedRows:
         if none.any():
             counts[none], sums[none], scores[none] = 0.0, 0.0, -np.inf
         return counts, sums, scores
+
+    def gaussian_steps(self, mixtures: Mixtures, setting: Any, pace: Pace, work: float) -> Progress:
+        """Steps of Gaussian mixtures, which change in place, with a compiled setting; see `gaussian.gaussian_steps`."""
+        given = self._given(mixtures), setting, self._given(pace)
+        progress = Progress(*self.native.gaussian_steps(*given, work))
+        self.count(passes=round((progress.work - work) / pace.cost))
+        return progress
 
     def log_likelihood(
         self, natural: ArrayLike, bias: ArrayLike, centered: Centered | None = None

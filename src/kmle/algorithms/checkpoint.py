@@ -5,7 +5,7 @@ import os
 import time
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,11 @@ class Checkpoint:
         if isinstance(algorithm, Remembering):
             algorithm.restore(problem, self.run.state.parameters, self.memory)
         rng.bit_generator.state = self.generator
+        state = self.run.state
+        if problem.expects and state.partition is not None:
+            # Expected statistics do not tell what other parameters are worth: the labels are needed themselves.
+            partition, statistics = problem.assign(state.parameters)
+            return replace(self.run, state=replace(state, partition=partition, statistics=statistics))
         return self.run
 
     def check(self, about: Mapping[str, Any], content: str, problem: LearningProblem, path: Path) -> None:

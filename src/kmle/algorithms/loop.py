@@ -41,25 +41,27 @@ Progress = Callable[[int, float], bool | None]
 Keep = Callable[[Run, bool], None]
 
 _watcher: ContextVar[Progress | None] = ContextVar("watcher", default=None)
+_stop: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
+_interruption: ContextVar[Callable[[], None] | None] = ContextVar("interruption", default=None)
 
 
 @contextmanager
-def watched(progress: Progress) -> Iterator[None]:
+def watched(progress: Progress, stop: Callable[[], bool] | None = None) -> Iterator[None]:
     """Within it every fit of this thread calls `progress` after each step, whoever started the fit.
+
+    Searches for starts, which are no steps of the fit, end with the best found as soon as `stop` returns True.
 
     >>> from kmle import KMLE
     >>> with watched(lambda iteration, objective: iteration < 2):
     ...     KMLE(2, family="poisson", random_state=0).fit([[1], [2], [4], [5], [7], [9]]).result_.n_iter <= 2
     True
     """
-    token = _watcher.set(progress)
+    tokens = _watcher.set(progress), _stop.set(stop)
     try:
         yield
     finally:
-        _watcher.reset(token)
-
-
-_interruption: ContextVar[Callable[[], None] | None] = ContextVar("interruption", default=None)
+        _watcher.reset(tokens[0])
+        _stop.reset(tokens[1])
 
 
 @contextmanager
@@ -88,12 +90,18 @@ def check_interruption() -> None:
         check()
 
 
+def stop_requested() -> bool:
+    """Whether searches are to end with the best found so far; raises what `check_interruption` raises."""
+    check_interruption()
+    stop = _stop.get()
+    return stop is not None and stop()
+
+
 def steps(algorithm: Algorithm, problem: LearningProblem, state: State, most: int) -> Iterator[State]:
     """The states after each of up to `most` steps, for short runs; none comes after a finished one."""
     for _ in range(most):
-        if state.finished is not None:
+        if state.finished is not None or stop_requested():
             return
-        check_interruption()
         state = algorithm.step(problem, state)
         yield state
 

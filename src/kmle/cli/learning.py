@@ -191,7 +191,7 @@ def learn(
             terminal.detail(f"iteration {iteration}: objective {objective:.6f}")
             return not interruption.requested
 
-        with watched(progress):
+        with watched(progress, lambda: interruption.requested):
             try:
                 fit = library.learn(
                     rows,
@@ -214,6 +214,7 @@ def in_words_of(table: Data, family: ExponentialFamily, error: ValueError) -> st
     sentence = str(error)
     if sentence.startswith("row "):
         sentence = _with_names(table, family, sentence)
+    sentence = sentence.replace("drop the row or fill in a value first", "fill it in, or use --drop-missing")
     return sentence.replace("n_components is", "-k is").replace("n_samples = ", "").replace("sample_weight", "weight")
 
 
@@ -221,7 +222,7 @@ def _with_names(table: Data, family: ExponentialFamily, sentence: str) -> str:
     """A sentence about a row with the name of its column, found by looking once more, and the line of the row."""
     for part in table.parts():
         try:
-            family.for_data(part.rows).check(part.rows, list(part.columns))
+            family.for_data(part.rows).check(part.rows, list(part.columns), missing=True)
         except ValueError as named:
             return _with_line(part, str(named))
     return _with_line(table, sentence)

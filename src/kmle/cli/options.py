@@ -75,7 +75,12 @@ Weights = Annotated[
 ]
 IgnoreText = Annotated[bool, typer.Option("--ignore-text", help="Omit columns of text.", rich_help_panel=TABLE)]
 DropMissing = Annotated[
-    bool, typer.Option("--drop-missing", help="Drop rows with missing values.", rich_help_panel=TABLE)
+    bool,
+    typer.Option(
+        "--drop-missing",
+        help="Drop rows with missing values. By default they are used for what they have.",
+        rich_help_panel=TABLE,
+    ),
 ]
 Categorical = Annotated[
     str | None,

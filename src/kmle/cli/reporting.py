@@ -144,7 +144,7 @@ def _read(terminal: Terminal, model: str, asked: Asked) -> tuple[Model, Table]:
     assert isinstance(table, Table)  # it was not asked for as a stream
     family = content.mixture.family
     try:
-        family.check(table.rows, list(table.columns))
+        family.check(table.rows, list(table.columns), missing=True)
     except ValueError as error:
         raise ValueError(in_words_of(table, family, error)) from None
     return content, table

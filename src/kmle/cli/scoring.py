@@ -180,7 +180,7 @@ def _write_parts(
 
 def _legal(part: Table, family: ExponentialFamily) -> Table:
     try:
-        family.check(part.rows, list(part.columns))
+        family.check(part.rows, list(part.columns), missing=True)
     except ValueError as error:
         raise ValueError(in_words_of(part, family, error)) from None
     return part

@@ -190,7 +190,7 @@ def choose(
             return not interruption.requested
 
         try:
-            with watched(step):
+            with watched(step, lambda: interruption.requested):
                 found = compared(
                     table.rows,
                     families,

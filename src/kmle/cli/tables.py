@@ -48,6 +48,7 @@ class Asked:
             "weights": self.weights,
             "ignore_text": self.ignore_text,
             "drop_missing": self.drop_missing,
+            "keep_missing": not self.drop_missing,
             "categories": dict.fromkeys(named) | dict(levels or {}),
             "text": TextOptions(self.header, self.separator, self.encoding, self.thousands),
         }

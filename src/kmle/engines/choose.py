@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import cast
 
 from .._kernels import backend
 from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..engines.dense import SparseEngine
-from ..families import Gaussian
+from ..families import FixedCovarianceGaussian, Gaussian
 from ..families.low_rank_gaussian import LowRankGaussian
 from .base import Engine
 from .bounds.engine import BoundsEngine
@@ -18,6 +19,7 @@ from .panels.coordinates import PANELS_FROM_COLUMNS
 from .panels.engine import PanelsEngine
 from .patterns.engine import PatternsEngine
 from .sorted.engine import SortedEngine, repeats
+from .tied import LinearEngine, LinearPanelsEngine, is_tied
 
 # From here on putting a line in order is paid back. Pairs of components are examined one by one there: beyond the
 # first few there must be so many more rows for each, by the number of statistics: with two, scores may cross twice.
@@ -46,7 +48,6 @@ ENGINES: dict[str, Callable[[Rows], Engine]] = {
     "dense": DenseEngine,
     "sorted": SortedEngine,
     "panels": PanelsEngine,
-    "low-rank": LowRankEngine,
     "bounds": BoundsEngine,
     "boxes": BoxesEngine,
     "ball-tree": partial(BoxesEngine, structure="ball-tree"),
@@ -84,6 +85,22 @@ def choose(rows: Rows, n_components: int, engine: str, hard: bool = False) -> En
         raise ValueError(f"engine='panels' needs the full Gaussian family, not {rows.family.name}: use 'auto'")
     if engine != "auto":
         return ENGINES[engine](rows)
+    if is_tied(rows.family) and n_components > 1:
+        return linear_engine(rows, n_components, hard)
+    return _fastest(rows, n_components, hard)
+
+
+def linear_engine(rows: Rows, n_components: int, hard: bool) -> Engine:
+    """The engine for Gaussians that all have the same covariance."""
+    family = FixedCovarianceGaussian(n_features=rows.X.shape[1])
+    columns = Rows(family, rows.X, rows.weights, rows.center, rows.n_threads, meter=rows.meter)
+    wide = fits_panels(rows) and rows.X.shape[1] >= PANELS_FROM_COLUMNS
+    engine = LinearPanelsEngine(rows) if wide else LinearEngine(rows)
+    return cast(Engine, engine.with_linear(_fastest(columns, n_components, hard)))
+
+
+def _fastest(rows: Rows, n_components: int, hard: bool) -> Engine:
+    """The engine expected to be fastest, whatever components share."""
     if (
         can_sort(rows)
         and len(rows) >= fewest_rows_to_sort(rows.n_statistics, n_components, hard)

@@ -11,6 +11,7 @@ from ..algorithms import Fit
 from ..algorithms.online import absorbed, warmed_up
 from ..algorithms.state import DATA_USED_UP, HalfStep, State
 from ..data.batches import Batches, Chunk, chunks_of, with_large_first
+from ..data.holes import with_entries
 from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..families import ExponentialFamily, resolve
@@ -41,13 +42,14 @@ class OnlineFit:
     def first(batch: CheckedRows, plan: Plan) -> "OnlineFit":
         """The mixture that the first batch seeds; several starts are compared on it."""
         plan.check(batch.X.shape[0])
+        seen: Any = slice(None) if issparse(batch.X) else with_entries(batch.X)
         # Batches that follow cannot know what the weights of the first sum to.
         weights = None if batch.weights is None else batch.weights / batch.weight_factor
         rng = np.random.default_rng(entropy_of(plan.random_state))
         problem = Problem(
             batch.family,
-            batch.X,
-            weights,
+            batch.X if isinstance(seen, slice) else batch.X[seen],
+            weights if weights is None or isinstance(seen, slice) else weights[seen],
             plan.strength,
             plan.prescribed_weights,
             n_components=plan.n_components,
@@ -64,6 +66,12 @@ class OnlineFit:
         if issparse(rows):
             batch = SparseRows(self.family, rows, weights)
         else:
+            # Rows without any entry say nothing.
+            seen = with_entries(rows)
+            if not isinstance(seen, slice):
+                rows, weights = rows[seen], None if weights is None else weights[seen]
+            if len(rows) == 0:
+                return self
             batch = Rows(self.family, rows, weights, self.problem.rows.center)
         return OnlineFit(self.problem, absorbed(self.problem, batch, self.state), self.n_batches + 1)
 

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._kernels import has_missing
 from ..algorithms import Fit
-from ..data.holes import Holes
+from ..data.holes import Holes, holes_of
 from ..data.intervals import Intervals, as_intervals, stand_ins, within_support
 from ..data.partly_known import PartlyKnownRows
 from ..engines.choose import choose
 from ..families import ExponentialFamily, resolve
-from ..families.resolution import resolution_of, unknown_resolution
-from ..families.validation import check_sample_weight, issparse
+from ..families.resolution import Asked, resolution_of, unknown_resolution
+from ..families.validation import as_rows, check_entries, check_rows, check_sample_weight, issparse
 from ..numerics.arrays import Array
 from ..problem.composite import CompositeProblem
 from ..problem.problem import Problem
@@ -35,11 +36,13 @@ class PreparedParts:
     """A learning problem of rows of several kinds, and the way back from its rows to those of the data."""
 
     problem: CompositeProblem
-    intervals: Intervals
-    """All rows of the data."""
+    intervals: Intervals | Array
+    """All rows of the data; an array, with NaN for missing entries, where no value is an interval."""
     used: slice | NDArray[np.bool_]
     weight_factor: float
     knowledge: Knowledge
+    holes: Holes | None = None
+    """The missing entries, where they are not taken as intervals."""
 
     @property
     def keeps_order(self) -> bool:
@@ -47,9 +50,9 @@ class PreparedParts:
         return self.knowledge.codes is not None
 
     @property
-    def holes(self) -> Holes | None:
-        """Missing entries are not counted here."""
-        return None
+    def is_exact(self) -> bool:
+        """Whether no value is an interval."""
+        return not isinstance(self.intervals, Intervals) or bool(self.intervals.exact.all())
 
     @property
     def engine(self) -> str:
@@ -73,8 +76,8 @@ class PreparedParts:
 
     def _notes(self) -> list[str]:
         notes = []
-        inexact = int((~self.intervals.exact).sum())
-        if inexact:
+        if isinstance(self.intervals, Intervals) and not self.is_exact:
+            inexact = int((~self.intervals.exact).sum())
             notes.append(f"{inexact} of {self.intervals.exact.size} values are intervals; their probabilities count.")
         if self.knowledge.codes is not None:
             known = int((self.knowledge.codes >= 0).sum())
@@ -95,6 +98,10 @@ def prepare_parts(
 ) -> PreparedParts:
     """The problem of rows in memory of which more or less is known than their values."""
     _check_algorithm(plan)
+    if groups is None and as_intervals(X) is None and not issparse(X):
+        table = as_rows(resolve(plan.family), X)
+        if has_missing(table):
+            return _prepare_incomplete(table, plan, sample_weight, columns, sampling, labels)
     family, intervals = checked_intervals(X, resolve(plan.family), columns)
     plan.check(len(intervals))
     n_rows = len(intervals)
@@ -107,6 +114,54 @@ def prepare_parts(
     own = None if weights is None else weights[used]
     problem = composite_problem(family, rows, own, known, plan, sampling)
     return PreparedParts(problem, intervals, used, factor, known)
+
+
+def _prepare_incomplete(
+    X: Array,
+    plan: Plan,
+    sample_weight: Any,
+    columns: Sequence[str] | None,
+    sampling: np.random.Generator,
+    labels: Any,
+) -> PreparedParts:
+    """The problem of labelled rows with missing entries: those of one class are passed over by pattern."""
+    names = None if columns is None else list(columns)
+    rows, summary = check_rows(resolve(plan.family).for_data(X), X, names, missing=True)
+    check_entries(summary, names)
+    n_rows = len(rows)
+    plan.check(n_rows)
+    given = weights_of(sample_weight, n_rows)
+    weights = check_sample_weight(given, n_rows)
+    factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
+    knowledge = knowledge_of(labels, None, n_rows, plan)
+    has_part = ~np.isnan(rows).all(axis=1) & (np.ones(n_rows, bool) if weights is None else weights > 0)
+    used: slice | NDArray[np.bool_] = slice(None) if has_part.all() else has_part
+    known = knowledge.take(used)
+    family = resolve(plan.family).for_data(X)
+    all_rows = _all_rows(
+        family, rows[used], None if weights is None else weights[used], plan, sampling, plan.resolution_for(family)
+    )
+    kinds = _kinds_by_pattern(all_rows, known, plan)
+    problem = CompositeProblem(all_rows, kinds, all_rows.total)
+    return PreparedParts(problem, rows, used, factor, known, holes_of(rows, summary))
+
+
+def _kinds_by_pattern(all_rows: Problem, knowledge: Knowledge, plan: Plan) -> list[RowKind]:
+    """Rows with missing entries by what is known of them. Statistics are expectations, also where labels are known."""
+    assert knowledge.codes is not None
+    assert knowledge.patterns is not None
+    kinds: list[RowKind] = []
+    codes = np.unique(knowledge.codes)
+    if len(codes) > MOST_PATTERNS:
+        raise ValueError(
+            f"labels have {len(codes)} different rows of probabilities, and entries are missing: use at most "
+            f"{MOST_PATTERNS}, or fill in values first"
+        )
+    for code in codes:
+        places = np.flatnonzero(knowledge.codes == code)
+        offsets = None if code < 0 else knowledge.patterns[code]
+        kinds.append(EngineRows(_part(all_rows, places), places, offsets))
+    return kinds
 
 
 def _check_algorithm(plan: Plan) -> None:
@@ -164,18 +219,8 @@ def composite_problem(
         # Stand-ins are not on the grid of the data.
         few = exact.sum() < 2
         asked = unknown_resolution(intervals.shape[1]) if few else resolution_of(intervals.lower[exact], asked)
-    all_rows = Problem(
-        family,
-        intervals.lower if exact.all() else stand_ins(family, intervals),
-        weights,
-        plan.strength,
-        plan.prescribed_weights,
-        n_threads=plan.n_threads,
-        n_components=plan.n_components,
-        engine="auto",
-        sampling=sampling,
-        resolution=asked,
-    )
+    X = intervals.lower if exact.all() else stand_ins(family, intervals)
+    all_rows = _all_rows(family, X, weights, plan, sampling, asked)
     if knowledge.groups is not None:
         kinds: list[RowKind] = [_grouped(all_rows, intervals, weights, knowledge)]
         units = _grouped_weights(weights, knowledge.groups)
@@ -188,6 +233,29 @@ def composite_problem(
     if len(rest):
         kinds.append(_scored(all_rows, intervals[rest], None if weights is None else weights[rest], knowledge, rest))
     return CompositeProblem(all_rows, kinds, all_rows.total)
+
+
+def _all_rows(
+    family: ExponentialFamily,
+    X: Array,
+    weights: Array | None,
+    plan: Plan,
+    sampling: np.random.Generator,
+    resolution: Asked,
+) -> Problem:
+    """The problem of all rows as if nothing were known but their values."""
+    return Problem(
+        family,
+        X,
+        weights,
+        plan.strength,
+        plan.prescribed_weights,
+        n_threads=plan.n_threads,
+        n_components=plan.n_components,
+        engine="auto",
+        sampling=sampling,
+        resolution=resolution,
+    )
 
 
 def _exact_kinds(all_rows: Problem, exact: NDArray[np.intp], knowledge: Knowledge, plan: Plan) -> list[RowKind]:

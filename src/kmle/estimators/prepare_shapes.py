@@ -13,6 +13,7 @@ from ..data.distinct import Compressed, compressed
 from ..data.holes import Holes
 from ..data.intervals import Intervals, stand_ins
 from ..families import ExponentialFamily, resolve
+from ..families.coordinates import CoordinateFamily
 from ..families.resolution import resolution_of, unknown_resolution
 from ..families.shaped import Shaped
 from ..families.validation import check_sample_weight, issparse
@@ -74,14 +75,11 @@ class PreparedShapes:
     def _notes(self, fit: Fit) -> list[str]:
         inexact = int((self.problem.rows.lower != self.problem.rows.upper).sum())
         notes = [f"{inexact} values are intervals; their probabilities count."] if inexact else []
-        for member, kind in _by_family(fit):
-            notes += [f"{found}: the bound of what is estimated." for found in kind.bounds_reached(member)]
+        for j, member in enumerate(fit.mixture.members):
+            if isinstance(member.family, CoordinateFamily):
+                reached = member.family.bounds_reached(member.natural)
+                notes += [f"Component {j} has {found}, the bound of what is estimated." for found in reached]
         return notes
-
-
-def _by_family(fit: Fit) -> list[tuple[Array, Shaped]]:
-    family = fit.mixture.family
-    return [(fit.mixture.natural, family)] if isinstance(family, Shaped) else []
 
 
 def prepare_shapes(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..algorithms import Starts
 from ..algorithms.loop import after_steps
-from ..data.intervals import stand_ins
+from ..data.intervals import Intervals, stand_ins
 from ..data.table import Rows
 from ..engines.statistics import ClusterStatistics
 from ..mixture import Mixture
@@ -131,7 +131,7 @@ def _candidates(
         if named is not None:
             return [(named, SEEDINGS[named](rows, plan.n_components, rng))]
         return [single_start(rows, plan.n_components, rng, restart)]
-    exact = prepared.intervals.exact.all()
+    exact = prepared.is_exact
     tables = [problem.all_rows] + ([] if exact else [_table(prepared, rng) for _ in range(TABLES - 1)])
     kind = None if plan.init == "auto" else str(plan.init)
     found = [
@@ -150,6 +150,8 @@ def _table(prepared: PreparedParts, rng: np.random.Generator) -> Problem:
     """The problem of all rows with stand-ins that are drawn."""
     all_rows = prepared.problem.all_rows
     assert isinstance(all_rows.rows, Rows)  # sparse rows are refused
+    if not isinstance(prepared.intervals, Intervals):
+        return all_rows
     own = prepared.intervals if isinstance(prepared.used, slice) else prepared.intervals[prepared.used]
     X = stand_ins(all_rows.family, own, rng)
     return Problem.like(

@@ -22,6 +22,7 @@ from ..numerics.arrays import Array
 from ..problem.problem import Parameters, Problem
 from ..problem.shaped import ShapedProblem
 from ..search import SAME, Found, search
+from ..search.search import FEW_ROWS, FEW_ROWS_PENALTY
 from .plan import Plan
 from .prepare import checked_labels, from_mixture
 from .prepare_shapes import PreparedShapes
@@ -105,7 +106,9 @@ def _after(
         parameters = after_steps(soft, problem, soft.init(problem, parameters), steps // 2).parameters
     algorithm = plan.make_algorithm(rng)
     state = after_steps(algorithm, problem, algorithm.init(problem, parameters), steps)
-    return state.objective, state.parameters
+    # Components of very few rows fit noise, as in other searches.
+    few = state.parameters.active & (state.statistics.counts < FEW_ROWS)
+    return state.objective - FEW_ROWS_PENALTY * int(few.sum()), state.parameters
 
 
 # Candidates -----------------------------------------------------------------------------------------------------------

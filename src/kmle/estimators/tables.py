@@ -14,7 +14,7 @@ from ..numerics.arrays import Array
 
 def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
     """X as a table of floats, dense or sparse, with the estimator's columns; with `reset` it takes those of X."""
-    X = unmasked(X)
+    X = _without_na(unmasked(X))
     matrices = isinstance(family.support, PositiveDefinite)
     if matrices and np.ndim(X) == 3:
         X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
@@ -32,6 +32,14 @@ def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: boo
             as_rows(family, X)  # says which row and column is no number
         raise
     return table
+
+
+def _without_na(X: Any) -> Any:
+    """A pandas frame with NaN where a column of objects holds NA, which scikit-learn does not read."""
+    kinds: Any = getattr(X, "dtypes", None)
+    if not hasattr(X, "isna") or not hasattr(X, "where") or "object" not in {str(kind) for kind in np.ravel(kinds)}:
+        return X
+    return X.where(X.notna(), np.nan)
 
 
 def names_in(estimator: Any) -> list[str] | None:

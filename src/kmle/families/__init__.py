@@ -40,6 +40,7 @@ from .product import Product
 from .rayleigh import Rayleigh
 from .registry import FAMILIES, PARAMETERLESS, SHORT_NAMES, resolve
 from .spherical_gaussian import SphericalGaussian
+from .student_t import StudentT
 from .uniform import Uniform
 from .von_mises import VonMises
 from .von_mises_fisher import VonMisesFisher
@@ -88,6 +89,7 @@ __all__ = [
     "Product",
     "Rayleigh",
     "SphericalGaussian",
+    "StudentT",
     "Uniform",
     "VonMises",
     "VonMisesFisher",

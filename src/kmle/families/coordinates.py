@@ -49,6 +49,10 @@ class CoordinateFamily(NumericDivergences):
         """How well the prior's observations fit (n, k); None: as other rows do."""
         return None
 
+    def prior_peak(self, X: Array, prior: Array) -> Array | None:
+        """The coordinates (D,) at which those fit best; None: the estimate from all rows."""
+        return None
+
     @property
     @abstractmethod
     def stand_in(self) -> ExponentialFamily:
@@ -59,7 +63,7 @@ class CoordinateFamily(NumericDivergences):
         return {"n_features": self.n_features}
 
     def bounds_reached(self, natural: Array) -> list[str]:
-        """Sentences on components (k, D) that stand on a bound of their parameters."""
+        """The parameters of distributions (k, D) that stand on a bound, in words."""
         return []
 
     @property

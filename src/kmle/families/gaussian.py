@@ -8,12 +8,18 @@ from numpy.typing import NDArray
 
 from .._kernels import (
     Centered,
+    GaussianLimits,
+    Mixtures,
     MixtureStep,
+    Pace,
+    PackedRows,
+    Progress,
     StepSetting,
     gaussian_has_spread,
     gaussian_log_normalizer,
     gaussian_natural,
     gaussian_step,
+    gaussian_steps,
 )
 from .._kernels.columns import ColumnSummary, center_of_columns
 from ..numerics.arrays import Array
@@ -48,6 +54,8 @@ RESOLUTION = 1024 * EPSILON
 CLEARLY_RESOLVABLE = SMALLEST_CORRELATION / (10 * EPSILON)
 # A covariance at its bound may miss it by this share: rounding of the conversions.
 ROUNDING = 1e-6
+# Estimates beyond these are left to the formulas below.
+LIMITS = GaussianLimits(10 * SMALLEST_CORRELATION, ROUNDING_VARIANCE, ROUNDING, CLEARLY_RESOLVABLE)
 # Rows are whitened in blocks that stay in the cache, but never so few at a time that products of matrices get slow.
 CACHED_NUMBERS, SMALLEST_BLOCK = 1 << 17, 64
 
@@ -187,18 +195,12 @@ class Gaussian(ExponentialFamily):
     def mixture_step(
         self, counts: Array, sums: Array, before: Array, weights_before: Array, factors: Array, setting: StepSetting
     ) -> MixtureStep | None:
-        return gaussian_step(
-            counts,
-            sums,
-            before,
-            weights_before,
-            factors,
-            setting,
-            smallest=10 * SMALLEST_CORRELATION,
-            rounding=ROUNDING_VARIANCE,
-            spread_rounding=ROUNDING,
-            far=CLEARLY_RESOLVABLE,
-        )
+        return gaussian_step(counts, sums, before, weights_before, factors, setting, LIMITS)
+
+    def mixture_steps(
+        self, rows: PackedRows, mixtures: Mixtures, setting: StepSetting, pace: Pace, work: float
+    ) -> Progress | None:
+        return gaussian_steps(rows, mixtures, setting, LIMITS, pace, work)
 
     def locations(self, natural: Array) -> Array:
         return _mean_factors(natural)[0]

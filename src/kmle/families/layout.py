@@ -16,7 +16,7 @@ from ..numerics.arrays import Array
 from .contract import FamilyContract
 
 if TYPE_CHECKING:
-    from .._kernels import Centered, ColumnSummary, MixtureStep, StepSetting
+    from .._kernels import Centered, ColumnSummary, Mixtures, MixtureStep, Pace, PackedRows, Progress, StepSetting
 
 # Statistics are built in blocks of rows of about this many numbers, so wide families never hold all of t(X).
 BLOCK_NUMBERS = 1 << 21
@@ -107,6 +107,12 @@ class Layout(FamilyContract):
 
         The points beyond lie by `factors` (S,) of the change from `before` and `weights_before` beyond the estimates.
         """
+        return None
+
+    def mixture_steps(
+        self, rows: PackedRows, mixtures: Mixtures, setting: StepSetting, pace: Pace, work: float
+    ) -> Progress | None:
+        """Several steps of mixtures, which change in place, in one call; None to make them one by one."""
         return None
 
     # Passes in blocks -----------------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ from .product import Product
 from .rayleigh import Rayleigh
 from .spherical_gaussian import SphericalGaussian
 from .structured_gaussian import MODELS, structured
+from .student_t import StudentT
 from .uniform import Uniform
 from .von_mises import VonMises
 from .von_mises_fisher import VonMisesFisher
@@ -88,6 +89,7 @@ FAMILIES: dict[str, type[ExponentialFamily]] = {
         Product,
         Rayleigh,
         SphericalGaussian,
+        StudentT,
         VonMises,
         VonMisesFisher,
         Weibull,

@@ -116,19 +116,33 @@ def _varying(X: Array) -> NDArray[np.bool_]:
     return np.asarray(((first != X) & ~np.isnan(X)).any(axis=0))
 
 
-def typical_rows(X: Array) -> NDArray[np.bool_]:
-    """Which rows (n,) are within reach of the others: an extreme value says nothing of what components are like.
+@dataclass(frozen=True)
+class Reach:
+    """How far typical values of columns (d,) lie from their medians: an extreme value is no sign of what others are.
 
-    Missing entries are not extreme.
-
-    >>> np.flatnonzero(~typical_rows(np.append(np.arange(10.0), 1e9)[:, np.newaxis]))
+    >>> column = np.append(np.arange(10.0), 1e9)[:, np.newaxis]
+    >>> np.flatnonzero(~Reach.of(column).holds(column))
     array([10])
     """
-    some = X[:: max(1, len(X) // ENOUGH)].astype(float, copy=False)
-    quantile = np.nanquantile if np.isnan(some).any() else np.quantile
-    low, middle, high = quantile(some, (CENTRAL[0], 0.5, CENTRAL[1]), axis=0, method="inverted_cdf")
-    reach = np.where(high > low, REACH * (high - low), np.inf)
-    return np.asarray(~(np.abs(X - middle) > reach).any(axis=1))
+
+    middle: Array
+    reach: Array
+
+    @staticmethod
+    def of(X: Array) -> "Reach":
+        """The reach of the columns of some rows (n, d); missing entries do not count."""
+        some = X[:: max(1, len(X) // ENOUGH)].astype(float, copy=False)
+        quantile = np.nanquantile if np.isnan(some).any() else np.quantile
+        low, middle, high = quantile(some, (CENTRAL[0], 0.5, CENTRAL[1]), axis=0, method="inverted_cdf")
+        return Reach(middle, np.where(high > low, REACH * (high - low), np.inf))
+
+    def holds(self, X: Array) -> NDArray[np.bool_]:
+        """Which rows (n,) have no extreme value; missing entries are not extreme."""
+        return np.asarray(~(np.abs(X - self.middle) > self.reach).any(axis=1))
+
+    def may_hold(self, largest: Array) -> bool:
+        """Whether all values may be typical where the largest of each column have this size (d,)."""
+        return bool((largest <= np.abs(self.middle) + self.reach).all())
 
 
 def distinct_of(values: Array) -> Array:

@@ -232,7 +232,7 @@ class Shaped(CoordinateFamily):
                 if not np.isfinite(end) or end == 0:
                     continue
                 there = (np.abs(np.log(np.abs(source[name] / end))) < CLOSE).any(axis=-1)
-                notes += [f"component {j} has {name} {end:g}" for j in np.flatnonzero(there)]
+                notes += [f"{name} {end:g}"] * int(there.any())
         return notes
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._kernels import COVARIANCE_MODELS, MixtureStep
+from .._kernels import COVARIANCE_MODELS, MixtureStep, Progress
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import cholesky_or_nan, solve_lower
 from . import diagonal_gaussian, spherical_gaussian
@@ -46,6 +46,9 @@ class Structured(ExponentialFamily):
         return n_components * d + n_covariance_parameters(self.structure, d, n_components)
 
     def mixture_step(self, *given: Any) -> MixtureStep | None:
+        return None
+
+    def mixture_steps(self, *given: Any) -> Progress | None:
         return None
 
     def joint_estimate(self, counts: Array, moments: Array, before: Array | None, spread: Array | None) -> Array:

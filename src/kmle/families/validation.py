@@ -97,9 +97,17 @@ def as_rows(family: FamilyContract, X: ArrayLike) -> Array:
     return data
 
 
+def without_na(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Objects with NaN where pandas has NA, which is no float."""
+    lacking = np.array([type(value).__name__ == "NAType" for value in values.flat], dtype=bool).reshape(values.shape)
+    return np.where(lacking, np.nan, values) if lacking.any() else values
+
+
 def _as_float(data: np.ndarray[Any, Any]) -> Array:
     if np.iscomplexobj(data):
         raise ValueError("the data is complex: give real numbers (the real and imaginary parts as two columns, say)")
+    if data.dtype == object:
+        data = without_na(data)
     try:
         return data.astype(float)
     except (TypeError, ValueError):

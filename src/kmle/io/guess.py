@@ -100,9 +100,10 @@ def guess_family(
     levels = [len((categories or {}).get(name, ())) for name in names]
     if X.shape[1] > 1 and not any(levels) and (whole := _whole_rows(X)) is not None:
         return whole
-    found = ["categories" if levels[place] else _kind(X[:, place], name) for place, name in enumerate(names)]
-    modelled = [_modelled(kind, X[:, place]) for place, kind in enumerate(found)]
-    kinds = _decided(modelled, [float(X[:, place].min()) > 0 for place in range(len(names))], len(X))
+    entries = [_entries(X[:, place]) for place in range(len(names))]
+    found = ["categories" if levels[place] else _kind(entries[place], name) for place, name in enumerate(names)]
+    modelled = [_modelled(kind, entries[place]) for place, kind in enumerate(found)]
+    kinds = _decided(modelled, [float(column.min()) > 0 for column in entries], len(X))
     return Guess(_family(kinds, levels, len(X)), _reason(names, found, kinds, len(X)))
 
 
@@ -118,6 +119,12 @@ def _whole_rows(X: Array) -> Guess | None:
     if proportions:
         return Guess(Dirichlet(), "every row is positive and sums to one")
     return Guess(VonMisesFisher(), "every row has length one")
+
+
+def _entries(column: Array) -> Array:
+    """The values of a column that are there; zero where none is, which a fit refuses."""
+    seen = column[~np.isnan(column)] if np.isnan(column).any() else column
+    return seen if len(seen) else np.zeros(1)
 
 
 def _kind(column: Array, name: str) -> str:
@@ -234,7 +241,10 @@ def _reason(names: list[str], found: list[str], kinds: list[str], n_rows: int) -
 
 def constant_columns(X: Array, columns: Sequence[str]) -> list[str]:
     """Columns whose values are all the same."""
-    return [name for place, name in enumerate(columns) if len(X) > 1 and (X[:, place] == X[0, place]).all()]
+    if len(X) < 2:
+        return []
+    entries = [_entries(X[:, place]) for place in range(len(columns))]
+    return [name for name, own in zip(columns, entries, strict=True) if (own == own[0]).all()]
 
 
 # Ids ------------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ..numerics.arrays import Array
 from .categories import Categories
 from .excel import read_excel
 from .formats import Source, open_source
-from .table import Table, chosen_columns, listed, without_missing
+from .table import Table, check_weights, chosen_columns, listed, without_missing
 from .text import Layout, TextOptions, numbers_of, read_blocks, read_cells, sniff
 from .text_kinds import REMEDIES, SEVERAL, kind_of_text
 
@@ -73,7 +73,10 @@ def read_table(
         coder.check(table.source, table.columns)
         rows = np.array(table.rows, dtype=float)
         table = replace(table, categories=coder.finish(table.columns, rows), rows=rows)
-    return table if keep_missing else without_missing(table, drop_missing)
+    if keep_missing:
+        check_weights(table)
+        return table
+    return without_missing(table, drop_missing)
 
 
 @contextmanager

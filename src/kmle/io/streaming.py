@@ -13,7 +13,7 @@ from .categories import Categories
 from .formats import open_source
 from .pieces import Batch, Pieces, pieces_of
 from .reading import readable
-from .table import Table, complete_rows, kept_rows, left_out
+from .table import Table, check_weights, complete_rows, kept_rows, left_out
 from .text import TextOptions
 
 # A batch holds about this many bytes of numbers; two or three are in memory at a time.
@@ -31,7 +31,9 @@ class TableStream:
     them, are None until they are known, at the latest after the first whole pass.
     """
 
-    def __init__(self, path: Path, pieces: Pieces, batch_rows: int, drop_missing: bool) -> None:
+    def __init__(
+        self, path: Path, pieces: Pieces, batch_rows: int, drop_missing: bool, keep_missing: bool = False
+    ) -> None:
         self.source = str(path)
         self.columns = pieces.columns
         self.notes = pieces.notes
@@ -41,7 +43,7 @@ class TableStream:
         self.n_dropped: int | None = None if drop_missing else 0
         self._path = path
         self._pieces = pieces
-        self._drop_missing = drop_missing
+        self._drop_missing, self._keep_missing = drop_missing, keep_missing
         self._stamp = _stamp(path)
 
     @property
@@ -75,8 +77,9 @@ class TableStream:
         with readable(self.source), closing(self._pieces.batches(self.batch_rows)) as batches:
             for rows, weights in batches:
                 part = Table(rows, self.columns, self.source, weights, self._pieces.first_line, first_row=seen)
-                keep = complete_rows(part, self._drop_missing)
-                if keep is not None:
+                if self._keep_missing:
+                    check_weights(part)
+                elif (keep := complete_rows(part, self._drop_missing)) is not None:
                     part = kept_rows(part, keep)
                 seen += len(rows)
                 kept += len(part)
@@ -109,6 +112,7 @@ def open_stream(
     *,
     ignore_text: bool = False,
     drop_missing: bool = False,
+    keep_missing: bool = False,
     categories: Mapping[str, Sequence[str] | None] | None = None,
     text: TextOptions | None = None,
     batch_rows: int | None = None,
@@ -119,7 +123,7 @@ def open_stream(
     ----------
     path : str
         The file.
-    columns, weights, ignore_text, drop_missing, categories, text
+    columns, weights, ignore_text, drop_missing, keep_missing, categories, text
         As in `read_table`. Errors in the data are raised when their batch is read.
     batch_rows : int, default=None
         The rows of a batch; None is as many as make 32 MB, at most 262144.
@@ -150,7 +154,7 @@ def open_stream(
     if pieces.n_rows == 0:
         raise ValueError(f"{path} has a header but no rows")
     size = min(BATCH_ROWS, max(1, BATCH_BYTES // pieces.row_bytes)) if batch_rows is None else batch_rows
-    stream = TableStream(Path(path), pieces, size, drop_missing)
+    stream = TableStream(Path(path), pieces, size, drop_missing, keep_missing)
     stream.categories = {name: tuple(levels) for name, levels in (categories or {}).items() if levels is not None}
     return stream
 

@@ -118,6 +118,13 @@ def complete_rows(table: Table, drop: bool) -> NDArray[np.bool_] | None:
     return keep
 
 
+def check_weights(table: Table) -> None:
+    """Refuses missing weights; entries of the rows may be missing."""
+    gaps = None if table.weights is None else _missing(table.weights)
+    if gaps is not None:
+        raise ValueError(_first_gap(table, None, gaps))
+
+
 def _missing(values: Array) -> NDArray[np.bool_] | None:
     """Where values are NaN; None, and no array, when none is."""
     with np.errstate(over="ignore", invalid="ignore"):

@@ -69,7 +69,7 @@ def plot_cells(
     'Cells of 2 Poisson components'
     """
     whole = mixture_of(model)
-    subject = None if X is None else read(model, X, columns)
+    subject = None if X is None else read(model, X, columns).with_entries()
     names, chosen = named_columns(model, columns) if subject is None else (subject.names, subject.columns)
     mixture = _plane(whole, chosen)
     rows = mixture.sample(2000, 0) if subject is None else dense(subject.sampled(SAMPLED_ROWS), chosen)
@@ -81,7 +81,7 @@ def plot_cells(
     if subject is not None:
         few = subject.sampled(MOST_POINTS)
         draw_points(axes, dense(few, chosen), mixture.predict(dense(few, chosen)), mixture.n_components)
-        note = row_note(few.shape[0], subject.rows.shape[0])
+        note = row_note(few.shape[0], subject.total)
     axes.set(xlim=limits[0], ylim=limits[1], xlabel=names[chosen[0]], ylabel=names[chosen[1]])
     tidy(axes, None)
     title(axes, heading(whole).replace("Mixture", "Cells").replace("One", "Cell of one"), note)

@@ -47,7 +47,7 @@ def plot_fit(
     model : fitted estimator, Fit or Mixture
         The mixture.
     X : array or data frame (n, d)
-        The rows.
+        The rows. Those that lack a column are left out where it is drawn.
     columns : sequence of names or numbers, default=None
         The columns to plot. If the data has no names, one name per column sets them.
     ax : Axes or array of Axes, default=None
@@ -72,6 +72,7 @@ def plot_fit(
     kind = plot_of(subject)
     if kind == "pairs":
         return draw_pairs("plot_fit", subject, ax, max_points)
+    subject = subject.with_entries()
     square = kind in ("rose", "matrices", "triangle")
     axes = plain_axes("plot_fit", ax, (6.4, 5.2) if square else (6.8, 4.2))
     _DRAW[kind](axes, subject, max_points)
@@ -102,7 +103,7 @@ def _draw_column(ax: Axes, subject: Subject, max_points: int) -> None:
 def _one_column(ax: Axes, subject: Subject, column: int, max_points: int) -> None:
     mixture, name = subject.mixture, subject.names[column]
     alone = marginal(mixture, [column])
-    shown = total = subject.rows.shape[0]
+    shown, total = subject.rows.shape[0], subject.total
     if alone is None:
         rows = subject.sampled(max_points)
         shown, note = rows.shape[0], "by label"
@@ -130,7 +131,7 @@ def _draw_rose(ax: Axes, subject: Subject, max_points: int) -> None:
     rows = dense(subject.rows, subject.columns)
     name = subject.chosen_names[0] if len(subject.columns) == 1 else ""
     draw_rose(ax, alone, rows, "" if name == UNNAMED else name)
-    title(ax, heading(subject.mixture), row_note(len(rows), len(rows)))
+    title(ax, heading(subject.mixture), row_note(len(rows), subject.total))
     component_legend(ax, subject.mixture, *(mixture_mark() if subject.mixture.n_components > 1 else []))
 
 
@@ -158,14 +159,14 @@ def _draw_matrices(ax: Axes, subject: Subject, max_points: int) -> None:
 
 def _draw_profile(ax: Axes, subject: Subject, max_points: int) -> None:
     bars = not isinstance(subject.mixture.family, Bernoulli) or len(subject.columns) <= FEW_BINARY
-    total = subject.rows.shape[0]
+    shown, total = subject.rows.shape[0], subject.total
     if draw_profile(ax, subject.mixture, profile_of(subject), bars):
         component_legend(ax, subject.mixture, *overall_mark())
-    title(ax, heading(subject.mixture), row_note(total, total))
+    title(ax, heading(subject.mixture), row_note(shown, total))
 
 
 def _close(ax: Axes, subject: Subject, shown: int, *notes: str) -> None:
-    title(ax, heading(subject.mixture), row_note(shown, subject.rows.shape[0], *notes))
+    title(ax, heading(subject.mixture), row_note(shown, subject.total, *notes))
     component_legend(ax, subject.mixture)
 
 

@@ -33,16 +33,20 @@ def draw_pairs(caller: str, subject: Subject, ax: Any, max_points: int) -> NDArr
     best = f"{len(columns)} of {len(subject.columns)} columns, those that separate the components best"
     axes = _grid(caller, ax, len(columns))
     points = dense(rows, columns)
+    seen = ~np.isnan(points)
     for i, j in product(range(len(columns)), repeat=2):
         panel: Axes = axes[i, j]
         if j > i:
             panel.set_axis_off()
             continue
         if i == j:
-            _diagonal(panel, mixture, subject, columns[i], points[:, i], labels)
+            own = seen[:, i]
+            _diagonal(panel, mixture, subject, columns[i], points[own, i], labels[own])
         else:
             pair = marginal(mixture, [columns[j], columns[i]])
-            draw_plane(panel, pair, points[:, [j, i]], labels, mixture.n_components, [names[j], names[i]], False)
+            own = seen[:, i] & seen[:, j]
+            points_here = points[own][:, [j, i]]
+            draw_plane(panel, pair, points_here, labels[own], mixture.n_components, [names[j], names[i]], False)
         tidy(panel, None if i == j else "both")
         _outer_labels(panel, i, j, len(columns), names)
     _share_limits(axes)
@@ -54,7 +58,7 @@ def telling_columns(subject: Subject, points: Array, labels: NDArray[np.intp]) -
     """All columns asked for or, of too many, those whose variance lies most between the components."""
     if len(subject.columns) <= MOST_COLUMNS:
         return list(subject.columns)
-    centered = points - points.mean(axis=0)
+    centered = np.nan_to_num(points - np.nanmean(points, axis=0))
     between = np.zeros(points.shape[1])
     for label in np.unique(labels):
         own = centered[labels == label]

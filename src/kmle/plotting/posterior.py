@@ -58,6 +58,7 @@ def plot_posterior(model: Model, X: ArrayLike, ax: Axes | None = None, *, max_po
     subject = read(model, X)
     axes = plain_axes("plot_posterior", ax, (6.8, 3.6))
     mixture = subject.mixture
+    subject = subject.with_entries() if mixture.family.n_features == 1 else subject
     along = mixture.family.n_features == 1 and isinstance(column_supports(mixture)[0], Integers | Interval)
     posterior = mixture.posterior(subject.sampled(SAMPLED_ROWS if along else max_points))
     if along:
@@ -68,7 +69,7 @@ def plot_posterior(model: Model, X: ArrayLike, ax: Axes | None = None, *, max_po
     tidy(axes, None)
     axes.tick_params(axis="x", length=3 if along else 0)
     expected = f"{100 * (1 - posterior.max(axis=1).mean()):.1f} % of the labels expected wrong"
-    total = subject.rows.shape[0]
+    total = subject.total
     title(axes, "Certainty of the labels", row_note(total if along else len(posterior), total, expected))
     component_legend(axes, mixture)
     return axes

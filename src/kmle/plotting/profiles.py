@@ -8,11 +8,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..families import Bernoulli, Categorical, Multinomial
+from ..families.validation import issparse
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..palette import colours
 from .marginals import category_counts
-from .reading import Subject, dense
+from .reading import Subject
+from .reading import entries as present
 from .style import GREY, INK, NORMAL, SMALL, component_names, tidy
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ def profile_of(subject: Subject) -> Profile:
         table, overall = mixture.source["probabilities"][:, place], (totals / totals.sum())[place]
         return Profile(table, overall, names, [("", len(names))], "probability of a column")
     assert isinstance(family, Bernoulli)
+    if not issparse(subject.rows) and np.isnan(totals).any():
+        totals = np.nanmean(subject.rows, axis=0, dtype=float) * subject.rows.shape[0]
     table, overall = mixture.source["probability"][:, place], (totals / subject.rows.shape[0])[place]
     return Profile(table, overall, names, [("", len(names))], "probability of a one")
 
@@ -63,7 +67,7 @@ def _categorical(subject: Subject, family: Categorical) -> Profile:
     spans = np.split(subject.mixture.source["probabilities"], np.cumsum(counts)[:-1], axis=1)
     tables, overall, entries, groups = [], [], [], []
     for column in subject.columns:
-        codes = dense(subject.rows, [column])[:, 0].astype(np.intp)
+        codes = present(subject.rows, column).astype(np.intp)
         tables.append(spans[column])
         overall.append(np.bincount(codes, minlength=counts[column]) / len(codes))
         entries += [str(code) for code in range(counts[column])]

@@ -51,6 +51,7 @@ def plot_qq(model: Model, X: ArrayLike, ax: Axes | None = None, *, columns: Colu
     subject = read(model, X, columns)
     if len(subject.columns) != 1:
         raise ValueError(f"plot_qq draws one column; there are {len(subject.columns)}: select one with columns=[...]")
+    subject = subject.with_entries()
     alone = marginal(subject.mixture, subject.columns)
     if alone is None or not isinstance(column_supports(alone)[0], Integers | Interval):
         raise ValueError(f"the columns of {subject.mixture.family.name} have no quantiles: use plot_fit")
@@ -67,7 +68,7 @@ def plot_qq(model: Model, X: ArrayLike, ax: Axes | None = None, *, columns: Colu
     if is_logarithmic(values, column_supports(alone)[0]):
         axes.set(xscale="log", yscale="log")
     tidy(axes)
-    title(axes, heading(subject.mixture), row_note(len(values), len(values)))
+    title(axes, heading(subject.mixture), row_note(len(values), subject.total))
     return axes
 
 

@@ -1,7 +1,7 @@
 """What is drawn: a mixture, legal rows, names of columns; all checked before anything is drawn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +30,24 @@ class Subject:
     rows: Array | csr_array
     names: tuple[str, ...]
     columns: tuple[int, ...]
+    left_out: int = 0
+    """Rows that lack a column to draw, and are not among these."""
+
+    @property
+    def total(self) -> int:
+        """The number of all rows."""
+        return self.rows.shape[0] + self.left_out
+
+    def with_entries(self) -> "Subject":
+        """The same without rows that lack a column to draw."""
+        if issparse(self.rows):
+            return self
+        seen = ~np.isnan(dense(self.rows, self.columns)).any(axis=1)
+        if seen.all():
+            return self
+        if not seen.any():
+            raise ValueError(f"no row has all of {', '.join(map(repr, self.chosen_names))}: choose other columns")
+        return replace(self, rows=self.rows[seen], left_out=self.left_out + int((~seen).sum()))
 
     @property
     def whole(self) -> bool:
@@ -61,6 +79,13 @@ def dense(rows: Array | csr_array, columns: Sequence[int]) -> Array:
     if len(columns) == 1:
         return rows[:, columns[0] : columns[0] + 1]
     return rows if tuple(columns) == tuple(range(rows.shape[1])) else rows[:, list(columns)]
+
+
+def entries(rows: Array | csr_array, column: int) -> Array:
+    """The values of a column that are there (m,)."""
+    values = dense(rows, [column])[:, 0]
+    seen = ~np.isnan(values)
+    return values if seen.all() else values[seen]
 
 
 def mixture_of(model: Any) -> Mixture:
@@ -96,7 +121,7 @@ def read(model: Any, X: ArrayLike, columns: Columns = None) -> Subject:
         )
     names = headers or (learned if len(learned) == n_features else None)
     names, chosen = _choice(columns, names, n_features)
-    legal = check_sparse(mixture.family, rows) if issparse(rows) else mixture.family.check(rows, names)
+    legal = check_sparse(mixture.family, rows) if issparse(rows) else mixture.family.check(rows, names, missing=True)
     return Subject(mixture, legal, tuple(names), chosen)
 
 

@@ -70,8 +70,11 @@ class Kind:
     @cached_property
     def top(self) -> float:
         """How well it fits there."""
-        density = self.rows.log_densities(self.family, self.overall[None])
-        return float(self.prior_fit(self.overall[None], density)[0])
+        peak = None
+        if isinstance(self.family, CoordinateFamily):
+            peak = self.family.prior_peak(self._own_rows.X, self.prior[self.inside])
+        best = self.overall if peak is None else peak
+        return float(self.prior_fit(best[None], self.rows.log_densities(self.family, best[None]))[0])
 
     def prior_fit(self, natural: Array, density: Array) -> Array:
         """How well the prior's observation fits components (m,) with these log-densities (n, m) of all rows."""

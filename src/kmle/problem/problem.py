@@ -22,7 +22,7 @@ from ..engines.patterns.engine import PatternsEngine
 from ..engines.precise import PreciseEngine
 from ..engines.statistics import ClusterStatistics
 from ..families import ExponentialFamily
-from ..families.resolution import Asked, Resolution, resolution_of, typical_rows, unknown_resolution
+from ..families.resolution import Asked, Reach, Resolution, resolution_of, unknown_resolution
 from ..families.validation import issparse
 from ..numerics.arrays import Array, Labels
 from ..numerics.reservoir import reservoir_places
@@ -49,7 +49,7 @@ def sample_size(n_components: int) -> int:
 def at_hand(problem: LearningProblem, algorithm: str) -> "Problem":
     """A problem whose rows are in memory, for algorithms that examine them one by one."""
     if isinstance(problem, Problem):
-        if problem.expects:
+        if problem.expects and algorithm != "online":
             raise ValueError(
                 f"algorithm='{algorithm}' works row by row and needs complete rows, and entries are missing: use "
                 "'k-mle', 'hard-em', 'em' or 'sparse-em', or fill in values first"
@@ -256,12 +256,16 @@ def has_direct(problem: LearningProblem, rows: Rows | SparseRows) -> bool:
 
 
 def without_extremes(summary: DataSummary, rows: Rows) -> DataSummary:
-    """The summary with the mean statistic of the typical ones among some rows, where others are extreme.
+    """The summary with the mean statistic of the typical ones among some rows, where others of all rows are extreme.
 
     The prior stands at the mean statistic. One extreme value would make it so wide that no component could be narrow.
     Values are extreme as the family sees them: large ones are not where it takes their logarithms.
     """
-    typical = typical_rows(rows.X if rows.by_pattern else rows.kernel_columns(slice(None))[0])
-    if typical.all() or not typical.any() or (rows.by_pattern and np.isnan(rows.X[typical]).all(axis=0).any()):
+    columns = rows.X if rows.by_pattern else rows.kernel_columns(slice(None))[0]
+    reach = Reach.of(columns)
+    typical = reach.holds(columns)
+    # An extreme value may be none of the sample.
+    none = typical.all() and (rows.by_pattern or reach.may_hold(summary.largest_statistic[: columns.shape[1]]))
+    if none or not typical.any() or (rows.by_pattern and np.isnan(rows.X[typical]).all(axis=0).any()):
         return summary
     return replace(summary, mean_statistic=rows.subset(np.flatnonzero(typical)).mean_statistic)

@@ -22,7 +22,7 @@ from ..engines.statistics import ClusterStatistics
 from ..families import ComponentFamilies, ExponentialFamily
 from ..families.coordinates import CoordinateFamily
 from ..families.parameterless import Parameterless
-from ..families.resolution import Resolution, typical_rows
+from ..families.resolution import Reach, Resolution
 from ..numerics.arrays import Array, Labels
 from ..numerics.blas import blas_on_one_thread
 from ..numerics.threads import for_each
@@ -82,7 +82,7 @@ class ShapedProblem(LearningProblem):
         self.center, self.frozen, self.sum_log_carrier = None, None, 0.0
         self.n_statistics, self.meter = family.n_statistics, Meter()
         self.spread = smallest_spread(family, resolution, None)
-        typical = typical_rows(rows.X)
+        typical = Reach.of(rows.X).holds(rows.X)
         prior = self.row_weights * typical if typical.any() else self.row_weights
         self.kinds = kinds_of(family, rows, prior, resolution)
         self._latest: list[Scored] = []

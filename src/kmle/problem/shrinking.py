@@ -53,10 +53,14 @@ def shrunk(statistics: Array, mean: Array) -> Array:
 
 
 def drawn(weights: Array, rng: np.random.Generator, size: int = 1) -> NDArray[np.intp]:
-    """Places drawn with probability proportional to their weights."""
-    cumulative = np.cumsum(weights)
-    places = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
-    return np.minimum(places, len(weights) - 1)
+    """Places (m, size) drawn with probability proportional to each line of weights (m, n).
+
+    Where all are zero, it is the last one.
+    """
+    cumulative = np.cumsum(weights, axis=1)
+    thresholds = rng.random((len(weights), size)) * cumulative[:, -1:]
+    places = [np.searchsorted(line, own, side="right") for line, own in zip(cumulative, thresholds, strict=True)]
+    return np.minimum(places, weights.shape[1] - 1)
 
 
 def parameters_at(problem: LearningProblem, moments: Array) -> Parameters:

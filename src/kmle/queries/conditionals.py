@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..families import (
     Categorical,
+    ComponentFamilies,
     Dirichlet,
     ExponentialFamily,
     FixedCovarianceGaussian,
@@ -24,7 +25,10 @@ from ..families import (
     Multinomial,
     Product,
     SphericalGaussian,
+    StudentT,
+    Uniform,
 )
+from ..families.student_t import Parts, squared_distances
 from ..numerics.arrays import Array
 from .columns import other_places
 from .distribution import component_cdf
@@ -160,6 +164,90 @@ class Linear(Conditional):
 
 
 @dataclass(frozen=True)
+class HeavyTailed(Conditional):
+    """Student t components: linear locations, and scale matrices that grow with the distance of the known values.
+
+    Given values at a squared distance s from theirs, q of them, the others have nu + q degrees of freedom and the scale
+    matrix (nu + s) / (nu + q) times that of the Gaussian case (Ding, 2016).
+    """
+
+    family: StudentT
+    linear: Linear
+    known: StudentT
+    known_natural: Array
+    degrees: Array
+
+    def _parts(self, values: Array) -> Parts:
+        q = values.shape[1]
+        distance = squared_distances(values, self.known.parts(self.known_natural))
+        factor = np.linalg.cholesky(self.linear.covariance)
+        grown = np.sqrt((self.degrees + distance) / (self.degrees + q))[..., None, None] * factor
+        return Parts(self.means(values), grown, np.broadcast_to(self.degrees + q, distance.shape))
+
+    def natural(self, values: Array) -> Array:
+        return self.family.from_parts(self._parts(values))
+
+    def means(self, values: Array) -> Array:
+        return self.linear.means(values)
+
+    def covariances(self) -> Array:
+        raise ValueError("conditional covariances of student-t depend on the known values: use condition or sample")
+
+    def cdf(self, values: Array) -> Callable[[Array], Array]:
+        location, factor, degrees = self._parts(values)
+        return lambda y: np.asarray(scipy.special.stdtr(degrees, (y[:, None] - location[:, :, 0]) / factor[:, :, 0, 0]))
+
+    def log_density(self, values: Array, Y: Array) -> Array:
+        rows = zip(self.natural(values), Y, strict=True)
+        return np.concatenate([self.family.direct_log_density(y[None], own) for own, y in rows])
+
+    def sample(self, values: Array, labels: NDArray[np.intp], rng: np.random.Generator) -> Array:
+        natural = self.natural(values)[np.arange(len(labels)), labels]
+        return np.concatenate([self.family.sample(own, 1, rng) for own in natural])
+
+
+@dataclass(frozen=True)
+class Members(Conditional):
+    """Components of different families, each with its own conditional distribution."""
+
+    family: ComponentFamilies
+    parts: tuple[Conditional, ...]
+
+    def natural(self, values: Array) -> Array:
+        each = [part.natural(values)[:, 0] for part in self.parts]
+        families = [part.family for part in self.parts]
+        rows = np.broadcast_shapes(*(own.shape[:1] for own in each))[0]
+        return np.stack(
+            [
+                self.family.natural_of([(f, own[min(i, len(own) - 1)]) for f, own in zip(families, each, strict=True)])
+                for i in range(rows)
+            ]
+        )
+
+    def means(self, values: Array) -> Array:
+        n = len(values)
+        each = [part.means(values) for part in self.parts]
+        return np.concatenate([np.broadcast_to(own, (n, *own.shape[1:])) for own in each], axis=1)
+
+    def covariances(self) -> Array:
+        return np.concatenate([part.covariances() for part in self.parts])
+
+    def cdf(self, values: Array) -> Callable[[Array], Array]:
+        each = [part.cdf(values) for part in self.parts]
+        return lambda y: np.concatenate([own(y) for own in each], axis=1)
+
+    def log_density(self, values: Array, Y: Array) -> Array:
+        return np.concatenate([part.log_density(values, Y) for part in self.parts], axis=1)
+
+    def sample(self, values: Array, labels: NDArray[np.intp], rng: np.random.Generator) -> Array:
+        rows = np.empty((len(labels), self.family.n_features or 1))
+        for label in np.unique(labels):
+            own = labels == label
+            rows[own] = self.parts[label].sample(values[own], np.zeros(int(own.sum()), dtype=np.intp), rng)
+        return rows
+
+
+@dataclass(frozen=True)
 class Blocks(Conditional):
     """Independent blocks, each with the places of its known values."""
 
@@ -212,6 +300,29 @@ def conditional(family: ExponentialFamily, natural: Array, known: Sequence[int],
     if family.independent_columns:
         return Unchanged(*marginal(family, natural, other_places(known, family.n_features or 1)))
     raise ValueError(f"{family.name} has no closed form for some of its columns given the others")
+
+
+@conditional.register
+def _(family: ComponentFamilies, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    parts = tuple(conditional(own, theta[None], known, values) for own, theta in family.members(natural))
+    return Members(ComponentFamilies(tuple(part.family for part in parts)), parts)
+
+
+@conditional.register
+def _(family: Uniform, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    return Unchanged(*marginal(family, natural, other_places(known, family.n_features or 1)))
+
+
+@conditional.register
+def _(family: StudentT, natural: Array, known: Sequence[int], values: Array) -> Conditional:
+    source, gaussian = family.source_from_natural(natural), Gaussian(n_features=family.n_features)
+    theta = gaussian.natural_from_source(mean=source["location"], covariance=source["scale"])
+    linear = conditional(gaussian, theta, known, values)
+    assert isinstance(linear, Linear)  # as Gaussians are
+    part, own = marginal(family, natural, known)
+    assert isinstance(part, StudentT)
+    rest = StudentT(n_features=linear.family.n_features)
+    return HeavyTailed(rest, linear, part, own, family.parts(natural).degrees)
 
 
 @conditional.register

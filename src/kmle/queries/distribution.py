@@ -37,6 +37,7 @@ from ..families import (
     Poisson,
     Product,
     SphericalGaussian,
+    StudentT,
     Uniform,
     VonMises,
     Wishart,
@@ -89,6 +90,9 @@ def component_cdf(family: ExponentialFamily, natural: Array, x: Array) -> Array:
         raise ValueError(f"a distribution function needs data of one column; this mixture has {family.n_features}")
     if isinstance(family, ComponentFamilies):
         return np.concatenate([component_cdf(own, theta[None], x) for own, theta in family.members(natural)], axis=1)
+    if isinstance(family, StudentT):
+        location, factor, degrees = family.parts(natural)
+        return np.asarray(scipy.special.stdtr(degrees, (x[:, None] - location[:, 0]) / factor[:, 0, 0]))
     if isinstance(family, Shaped):
         columns = [component_cdf(*component[0], x) for component in family.members(natural)]
         return np.concatenate(columns, axis=1)

@@ -24,6 +24,7 @@ from ..families import (
     Multinomial,
     Product,
     SphericalGaussian,
+    StudentT,
     Uniform,
 )
 from ..numerics.arrays import Array
@@ -63,6 +64,14 @@ def _(family: Uniform, natural: Array, columns: Sequence[int]) -> Distributions:
         raise ValueError("uniform has no box yet: use family.for_data(X)")
     low, high = (tuple(bounds[column] for column in columns) for bounds in (family.low, family.high))
     return Uniform(low, high, family.everywhere), natural
+
+
+@marginal.register
+def _(family: StudentT, natural: Array, columns: Sequence[int]) -> Distributions:
+    source = family.source_from_natural(natural)
+    source["location"] = source["location"][..., list(columns)]
+    source["scale"] = source["scale"][..., list(columns), :][..., list(columns)]
+    return replace(family, n_features=len(columns)), family.natural_from_source(**source)
 
 
 @marginal.register

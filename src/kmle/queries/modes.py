@@ -42,6 +42,7 @@ from ..families import (
     Product,
     Rayleigh,
     SphericalGaussian,
+    StudentT,
     Uniform,
     VonMises,
     VonMisesFisher,
@@ -144,6 +145,8 @@ def component_modes(family: ExponentialFamily, natural: Array) -> Array:
     if isinstance(family, Shaped):
         columns = [[component_modes(*own) for own in component] for component in family.members(natural)]
         return np.concatenate([np.concatenate(component, axis=1) for component in columns])
+    if isinstance(family, StudentT):
+        return family.locations(natural)
     if isinstance(family, Uniform):
         return means(family, natural)
     if isinstance(family, PointMass):

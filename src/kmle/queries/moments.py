@@ -24,6 +24,7 @@ from ..families import (
     PointMass,
     Product,
     SphericalGaussian,
+    StudentT,
     Uniform,
     VonMises,
     VonMisesFisher,
@@ -181,6 +182,20 @@ def _(family: ComponentFamilies, natural: Array) -> Array:
 @covariances.register
 def _(family: ComponentFamilies, natural: Array) -> Array:
     return np.concatenate([covariances(own, theta[None]) for own, theta in family.members(natural)])
+
+
+@means.register
+def _(family: StudentT, natural: Array) -> Array:
+    location, _, degrees = family.parts(natural)
+    return np.where(degrees[..., None] > 1, location, np.nan)
+
+
+@covariances.register
+def _(family: StudentT, natural: Array) -> Array:
+    """Infinite up to two degrees of freedom."""
+    scale, degrees = family.source_from_natural(natural)["scale"], family.parts(natural).degrees[..., None, None]
+    with np.errstate(divide="ignore"):
+        return np.where(degrees > 2, degrees / np.maximum(degrees - 2, 0.0) * scale, np.inf)
 
 
 @means.register

@@ -11,7 +11,7 @@ from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..plotting.marginals import column_supports, marginal
 from ..plotting.quantiles import mixture_quantiles
-from ..plotting.reading import Subject, dense
+from ..plotting.reading import Subject, entries
 from ..plotting.scales import is_logarithmic
 from .figure import Figure, Panel, rounded
 from .markup import label
@@ -39,7 +39,7 @@ def quantile_panel(subject: Subject) -> Panel | None:
         if isinstance(support, Angles) or len(views) == MOST_COLUMNS:
             continue
         try:
-            figure = _quantile_figure(alone, dense(rows, [column])[:, 0].astype(float), subject.names[column])
+            figure = _quantile_figure(alone, entries(rows, column).astype(float), subject.names[column])
         except ValueError:  # a needle, as of a constant column, has no quantiles to speak of
             continue
         views.append((subject.names[column], figure))
@@ -78,7 +78,7 @@ def transform_panel(subject: Subject) -> Panel | None:
     """Histograms of P(value <= x): flat where the mixture fits; None where no column has any."""
     rows = subject.sampled(MOST_ROWS)
     views = [
-        (subject.names[column], _transform_figure(pit(alone, dense(rows, [column]), 0)))
+        (subject.names[column], _transform_figure(pit(alone, entries(rows, column)[:, None], 0)))
         for column, alone in calibrated_columns(subject)[:MOST_COLUMNS]
     ]
     message = "The probability integral transform is flat where the mixture fits; 19 of 20 bars stay in the band."

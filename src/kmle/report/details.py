@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from .._kernels import has_missing
 from ..algorithms import Fit
 from ..estimators.notes import named_columns
+from ..families.validation import issparse
 from ..inspection import Diagnostics, diagnose
 from ..inspection.diagnostics import OVERLAP
 from ..plotting.reading import Subject
@@ -105,6 +107,8 @@ def starts_text(fit: Fit) -> str:
 
 def _certificate(estimator: Any, subject: Subject, sample_weight: Any) -> str:
     n, mixture = subject.rows.shape[0], subject.mixture
+    if not issparse(subject.rows) and has_missing(subject.rows):
+        return "Not computed: entries are missing."
     if n > MOST_ROWS or n * mixture.n_components * mixture.family.n_statistics > MOST_SCORED:
         return f"Not computed: on {count(n)} rows it would take long; use estimator.certify(X)."
     return str(estimator.result_.certify(subject.rows, sample_weight).sentence)

@@ -9,7 +9,7 @@ from ..inspection.diagnostics import IMPROBABLE
 from ..inspection.outliers import tail_probabilities
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from ..plotting.reading import Subject, dense
+from ..plotting.reading import Subject, entries
 from .calibration import calibrated_columns, limit, significance
 from .figure import Figure, Panel, rounded
 from .markup import element, table, text
@@ -96,7 +96,7 @@ def column_drifts(subject: Subject) -> list[ColumnDrift]:
     known = dict(calibrated_columns(subject))
     found = []
     for column in subject.columns:
-        values = dense(rows, [column]).astype(float)
+        values = entries(rows, column)[:, None].astype(float)
         expected = draws[:, column].astype(float)
         shares = _shares(known.get(column), values, expected)
         found.append(_drift(subject.names[column], values[:, 0], expected, shares))

@@ -19,6 +19,7 @@ from .calibration import quantile_panel, transform_panel
 from .choice import candidates_section, criterion_panel
 from .details import cards, diagnosis, diagnostics_section, fit_details, likelihood_table, reproduction
 from .document import Section, document
+from .missing import missing_section
 from .panels import certainty_panel, data_panel, history_panel, weights_panel
 from .parameters import components_section, errors_of
 from .rows import RowNames, improbable_rows, uncertain_rows
@@ -133,9 +134,11 @@ def _of_rows(subject: Subject, row_names: RowNames) -> list[Section]:
     uncertain = []
     if subject.mixture.n_components > 1:
         uncertain.append(Section("Least certain rows", uncertain_rows(subject, row_names)))
+    lacking = missing_section(subject)
     return [
         *uncertain,
         Section("Least probable rows", improbable_rows(subject, row_names), wide=not uncertain),
+        *([] if lacking is None else [Section("Missing entries", lacking, wide=True)]),
         Section("Columns", summary_section(subject), wide=True),
     ]
 

@@ -29,15 +29,17 @@ def pairs_figure(
     traces: list[Trace] = []
     layout: dict[str, Any] = {"bargap": 0.02, "barmode": "stack", "height": 90 + PANEL * count, **legend_title(mixture)}
     place = 0
+    seen, few_seen = ~np.isnan(points), ~np.isnan(few)
     for i in range(count):
         for j in range(i + 1):
             place += 1
             if i == j:
-                figure = _diagonal(mixture, columns[i], points[:, i], labels, names[i])
+                figure = _diagonal(mixture, columns[i], points[seen[:, i], i], labels[seen[:, i]], names[i])
                 own, axes = figure.traces, [figure.layout["xaxis"], figure.layout["yaxis"]]
             else:
                 pair = marginal(mixture, [columns[j], columns[i]])
-                own, axes = plane_parts(mixture, pair, few[:, [j, i]], few_labels, marked=False)
+                both = few_seen[:, i] & few_seen[:, j]
+                own, axes = plane_parts(mixture, pair, few[both][:, [j, i]], few_labels[both], marked=False)
             named = i == 1 and j == 0
             traces += [_placed(trace, place, named) for trace in own]
             x_axis, y_axis = (

@@ -17,7 +17,7 @@ from ..plotting.history import search_ascent
 from ..plotting.marginals import marginal
 from ..plotting.pairs import telling_columns
 from ..plotting.profiles import profile_of
-from ..plotting.reading import Subject, dense
+from ..plotting.reading import Subject, dense, entries
 from .columns import by_label_figure, column_figure, rose_figure
 from .figure import Figure, Panel, Trace, legend_title, of_component, rounded
 from .markup import TIMES, label
@@ -59,7 +59,7 @@ def data_views(subject: Subject) -> tuple[list[View], str]:
         return _profile(subject)
     if kind == "rose":
         bars = f"Bars are the {count(subject.rows.shape[0])} rows, lines the components times their weights."
-        return [View("", lambda: rose_figure(mixture, dense(subject.rows, subject.columns)))], bars
+        return [View("", lambda: rose_figure(mixture, dense(subject.with_entries().rows, subject.columns)))], bars
     if kind == "proportion":
         rows = subject.sampled(MOST_POINTS)
         views = [View("", lambda: _single(subject, 0, rows, mixture.predict(rows)), ((0, None),))]
@@ -109,16 +109,19 @@ def _views(subject: Subject) -> tuple[list[View], str]:
 def _plane(subject: Subject, pair: tuple[int, int], points: Array, labels: NDArray[np.intp]) -> Figure:
     at = [subject.columns.index(column) for column in pair]
     names = [subject.names[column] for column in pair]
-    return plane_figure(subject.mixture, marginal(subject.mixture, pair), points[:, at], labels, names)
+    seen = ~np.isnan(points[:, at]).any(axis=1)
+    return plane_figure(subject.mixture, marginal(subject.mixture, pair), points[seen][:, at], labels[seen], names)
 
 
 def _single(subject: Subject, column: int, rows: Any, labels: NDArray[np.intp]) -> Figure:
     alone, name = marginal(subject.mixture, [column]), subject.names[column]
     if alone is None:
-        return by_label_figure(dense(rows, [column])[:, 0], labels, subject.mixture, name)
+        values = dense(rows, [column])[:, 0]
+        seen = ~np.isnan(values)
+        return by_label_figure(values[seen], labels[seen], subject.mixture, name)
     if isinstance(alone.family, VonMises):
-        return rose_figure(alone, dense(subject.rows, [column]))
-    return column_figure(alone, dense(subject.rows, [column])[:, 0], name)
+        return rose_figure(alone, entries(subject.rows, column)[:, None])
+    return column_figure(alone, entries(subject.rows, column), name)
 
 
 def _profile(subject: Subject) -> tuple[list[View], str]:

@@ -86,7 +86,7 @@ def _listing(
     values: Array = dense(subject.rows[rows], columns)
     names = [text(subject.names[column]) for column in columns]
     lines = [
-        [text(row_names(int(row))), *found, *(f"{value:.5g}" for value in own)]
+        [text(row_names(int(row))), *found, *("\N{EN DASH}" if np.isnan(value) else f"{value:.5g}" for value in own)]
         for row, own, found in zip(rows, values, cells, strict=True)
     ]
     return table(["row", *heads, *names], lines)

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from .._kernels import has_missing
 from ..families.support import Integers
+from ..families.validation import issparse
 from ..numerics.arrays import Array
 from ..plotting.bins import view
 from ..plotting.marginals import column_supports
-from ..plotting.reading import Subject, dense
+from ..plotting.reading import Subject, entries
 from .markup import element, table, text
 from .numbers import count, percent, short
 
@@ -17,15 +19,30 @@ QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def summary_section(subject: Subject) -> str:
-    """A line for each column: quantiles, mean, standard deviation, distinct values, warnings."""
+    """A line for each column: missing entries, quantiles, mean, standard deviation, distinct values, warnings."""
     rows = subject.sampled(MOST_ROWS)
     supports = column_supports(subject.mixture)
     lines = []
+    holes = not issparse(rows) and has_missing(rows)
     for column in subject.columns[:MOST_COLUMNS]:
-        values = dense(rows, [column])[:, 0].astype(float)
+        values = entries(rows, column).astype(float)
         whole = column < len(supports) and isinstance(supports[column], Integers)
-        lines.append([text(subject.names[column]), *_cells(values), _described(warnings_of(values, whole))])
-    heads = ["column", "least", "25 %", "median", "75 %", "largest", "mean", "std. dev.", "distinct", "warnings"]
+        lacking = rows.shape[0] - len(values)
+        shown = [count(lacking)] if holes else []
+        lines.append([text(subject.names[column]), *shown, *_cells(values), _described(warnings_of(values, whole))])
+    heads = [
+        "column",
+        *(["missing"] if holes else []),
+        "least",
+        "25 %",
+        "median",
+        "75 %",
+        "largest",
+        "mean",
+        "std. dev.",
+        "distinct",
+        "warnings",
+    ]
     sentences = []
     if rows.shape[0] < subject.rows.shape[0]:
         sentences.append(f"{count(rows.shape[0])} of {count(subject.rows.shape[0])} rows were used.")

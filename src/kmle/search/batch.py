@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import MixtureStep, StepSetting
+from .._kernels import DONE, NOT_SAFE, Mixtures, MixtureStep, Pace, StepSetting
 from ..algorithms.acceleration import DELAY, LARGEST
-from ..algorithms.loop import check_interruption
+from ..algorithms.loop import stop_requested
 from ..data.table import Rows
 from ..engines.panels.engine import PanelsEngine
 from ..engines.patterns.engine import PatternsEngine
@@ -29,33 +29,20 @@ SEARCH_ERROR = 1e-3
 EPSILON = float(np.finfo(float).eps)
 # An estimate of a parameter takes as long as so many products, which matters where rows are sparse.
 SPARSE_ESTIMATE = 40
-# Rows with missing entries are completed in NumPy: that takes as long as so many products for each one of a pass.
-EXPECTING = 8
+# Rows with missing entries are completed in NumPy: that takes as long as so many products for each one of a pass, and
+# however few rows there are, as long as so many.
+EXPECTING, FEW_EXPECTING = 8, 1000
 # A mixture whose last step gained less than this, in nats, waits until the others have arrived.
 CONVERGED = 1e-3
+# Products of a call that makes several steps: longer ones would keep Ctrl-C waiting.
+WORK_AT_ONCE = 5e8
 # While even the best mixture still gains, so many times the work is allowed.
 PATIENCE = 3
 
 
 @dataclass
-class Batch:
-    """S mixtures of k components and what a pass with them found; the state of their steps."""
-
-    natural: Array
-    """(S, k, D)"""
-    log_weights: Array
-    """(S, k); -inf for inactive components"""
-    counts: Array
-    sums: Array
-    objective: Array
-    """(S,)"""
-    before: Array
-    """The latest plain estimates of natural parameters, (S, k, D), which momentum is measured from."""
-    weights_before: Array
-    streak: NDArray[np.intp]
-    """Steps since momentum was last lost, (S,)."""
-    gain: Array
-    """What the latest step gained, (S,)."""
+class Batch(Mixtures):
+    """Some mixtures and what a pass with them found."""
 
     def __len__(self) -> int:
         return len(self.objective)
@@ -80,11 +67,15 @@ def joined(batches: list[Batch]) -> Batch:
 
 
 class Learner:
-    """Learns batches of mixtures from the rows of a problem: softly, or with `hard` labels."""
+    """Learns batches of mixtures from the rows of a problem: softly, or with `hard` labels.
 
-    def __init__(self, problem: Problem, hard: bool = False) -> None:
+    Mixtures have arrived where a step gains no more than `converged`.
+    """
+
+    def __init__(self, problem: Problem, hard: bool = False, converged: float = CONVERGED) -> None:
         self.problem = problem
         self.hard = hard
+        self.converged = converged
         self.work = 0.0
         """Products formed so far: what a budget counts."""
         self.ascent: list[float] = []
@@ -94,7 +85,7 @@ class Learner:
         """Products of one step of one mixture."""
         order = self.problem.n_statistics
         if self.problem.expects:
-            return EXPECTING * 4.0 * n_components * order * len(self.problem.rows)
+            return EXPECTING * 4.0 * n_components * order * (len(self.problem.rows) + FEW_EXPECTING)
         if self.problem.row_values < order:
             return 4.0 * n_components * (len(self.problem.rows) * self.problem.row_values + SPARSE_ESTIMATE * order)
         return 4.0 * n_components * order * (len(self.problem.rows) + 4 * order**0.5)
@@ -234,19 +225,61 @@ class Learner:
         that is worth something: if every step, `later` ones included, gained as much as the last one, they would still
         be behind.
         """
+        rows, family = self.problem.rows, self.problem.family
+        if self._setting is None or not self._packed or not isinstance(rows, Rows):
+            return self.run_by_steps(batch, steps, later, limit, least)
+        batch = batch.take(np.arange(len(batch)))  # a copy, to change
+        while steps > 0 and not stop_requested():
+            pace = self._pace(batch, steps, later, limit, least)
+            progress = family.mixture_steps(rows.packed, batch, self._setting, pace, self.work)
+            if progress is None:
+                return self.run_by_steps(batch, steps, later, limit, least)
+            self.work, steps = progress.work, steps - progress.steps
+            self.ascent += np.maximum.accumulate([*self.ascent[-1:], *progress.best]).tolist()
+            if progress.ended == NOT_SAFE:
+                steps -= 1
+                batch = self.run_by_steps(batch, 1, later + steps, limit, least)
+            elif progress.ended == DONE:
+                break
+        return batch
+
+    @property
+    def _packed(self) -> bool:
+        """Whether passes score packed rows."""
+        return not isinstance(self.problem.engine, PanelsEngine | PatternsEngine)
+
+    def _pace(self, batch: Batch, steps: int, later: int, limit: float, least: float) -> Pace:
+        k = batch.log_weights.shape[1]
+        return Pace(
+            steps=steps,
+            later=later,
+            kept=1 if self.hard else k,
+            cost=self.cost(k),
+            limit=limit,
+            least=least,
+            converged=self.converged,
+            patience=PATIENCE,
+            delay=DELAY,
+            largest_factor=LARGEST,
+            offset=self.problem.sum_log_carrier,
+            most_rounding=SEARCH_ERROR if self.problem.has_direct else np.inf,
+            work_at_once=WORK_AT_ONCE,
+        )
+
+    def run_by_steps(self, batch: Batch, steps: int, later: int, limit: float, least: float) -> Batch:
+        """The same, one step after the other."""
         places = np.arange(len(batch))
         active, batch = batch, batch.take(places)  # a copy, to put into
         for step in range(steps):
             with np.errstate(invalid="ignore"):
                 reached = active.objective + (steps - step + later) * active.gain
             best = max(active.objective.max(), batch.objective.max(), least)
-            moving = np.flatnonzero((active.gain > CONVERGED) & (reached >= best))
+            moving = np.flatnonzero((active.gain > self.converged) & (reached >= best))
             if len(moving) < len(active):
                 batch.put(places, active)
                 active, places = active.take(moving), places[moving]
-            if len(active) == 0 or self._spent(active, batch, limit):
+            if len(active) == 0 or self._spent(active, batch, limit) or stop_requested():
                 break
-            check_interruption()
             active = self.stepped(active)
         if len(active) == len(batch):
             return active
@@ -256,7 +289,7 @@ class Learner:
     def _spent(self, active: Batch, batch: Batch, limit: float) -> bool:
         """Whether the limit leaves no room for a step; there is more while the best mixture has not arrived."""
         best = active if active.objective.max() >= batch.objective.max() else batch
-        arrived = best.gain[np.argmax(best.objective)] <= CONVERGED
+        arrived = best.gain[np.argmax(best.objective)] <= self.converged
         return self.work + len(active) * self.cost(active.natural.shape[1]) > limit * (1 if arrived else PATIENCE)
 
     def softly(self, batch: Batch, steps: int) -> Batch:

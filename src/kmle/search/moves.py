@@ -201,7 +201,9 @@ class Moves:
             log_weights = np.log(weights)
             ratio = self._problem.scores(Parameters(natural, log_weights)) - self._own_score[:, None]
             rest = np.log1p(-weights)
-            joined = np.maximum(ratio, rest) if self._learner.hard else np.logaddexp(ratio, rest)
+            joined = np.maximum(ratio, rest)
+            if not self._learner.hard:
+                joined += np.log(1 + np.exp(-np.abs(ratio - rest)))
         return np.nan_to_num(self._table.weights @ joined, nan=-np.inf)
 
     def _moved(self, move: Move) -> Parameters:
@@ -225,6 +227,9 @@ def _estimated(learner: Learner, statistics: ClusterStatistics) -> tuple[Array, 
 
 
 def _quantile(line: Array, weights: Array, share: float) -> float:
+    if weights.min() == weights.max():
+        place = max(0, int(np.ceil(share * len(line))) - 1)
+        return float(np.partition(line, place)[place])
     order = np.argsort(line, kind="stable")
     cumulative = np.cumsum(weights[order])
     return float(line[order[min(np.searchsorted(cumulative, share * cumulative[-1]), len(line) - 1)]])

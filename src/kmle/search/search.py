@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms import Hartigan, Starts
-from ..algorithms.loop import after_steps
+from ..algorithms.loop import after_steps, stop_requested
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters, Problem
 from ..seeding.partitions import Table, kinds_for, tables
 from ..seeding.sample import representative, sample_rows
+from ..seeding.strata import strata_of
 from .batch import Batch, Learner
 from .moves import Moves
 from .starts import portfolio
@@ -30,7 +31,7 @@ FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
 MOST_STARTS, FEWEST_STARTS = 32, 4
 # Steps of all mixtures, and how many go on after them; then steps of those, and so on.
 Rounds: TypeAlias = tuple[tuple[int, int], ...]
-ROUNDS: Rounds = ((6, 8), (14, 3), (150, 1))
+ROUNDS: Rounds = ((3, 16), (3, 8), (14, 3), (150, 1))
 # The same where steps cost so much that there are few starts.
 FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
 # Where estimates cost more than passes and the budget is short, starts are compared after so many steps.
@@ -43,7 +44,7 @@ SAME = 0.5
 TRIALS = 24
 # Soft steps that hard learning begins with: they pass by many poor partitions.
 SOFT_STEPS = 5
-TRIAL_ROUNDS = ((6, 8), (12, 2), (100, 1))
+TRIAL_ROUNDS = ((3, 12), (3, 8), (12, 2), (100, 1))
 # Steps that a trial costs, on average; with fewer trials than this a round of moves is not worth its preparation.
 TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 # Rounds in a row that may bring nothing: hard optima are many.
@@ -58,6 +59,8 @@ FULL_STEPS = 10
 FEW_PRODUCTS, SWEEPS = 2e6, 30
 # The winner goes on on samples that grow by this factor, as long as all rows are so many times more, for some steps.
 GROWTH, REFINING_STEPS = 5, 100
+# The same on strata of one column, where steps are cheap and go where those on all rows go.
+STRATA_STEPS, STRATA_CONVERGED = 1000, 1e-5
 
 
 @dataclass(frozen=True)
@@ -79,15 +82,19 @@ def search(
     """The best mixture found on a sample, from starts of one kind or of all."""
     size, key = sample_rows(problem, n_components), int(rng.integers(2**63))
     sample = _comparable(representative(problem, size, key))
-    learner = Learner(sample, hard)
+    strata = strata_of(problem, sample, size)
+    compared = sample if strata is None else strata.problem(sample, sample.total)
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
-    found = Search(learner, tables(sample), n_components, budget, rng).run(kind)
+    found = Search(Learner(compared, hard), tables(compared), n_components, budget, rng).run(kind)
+    if strata is not None:
+        learner = Learner(strata.problem(sample), hard, STRATA_CONVERGED)
+        return replace(found, parameters=_refined(learner, found.parameters, STRATA_STEPS))
     few = problem.total <= size and not problem.family.joint and not sample.expects
     if hard and few and len(sample.rows) * n_components * problem.n_statistics <= FEW_PRODUCTS:
         found = replace(found, parameters=_without_gainful_moves(sample, found.parameters))
     while (size := GROWTH * size) * GROWTH <= problem.total and len(sample.rows) * GROWTH == size:
         sample = _comparable(representative(problem, size, key))
-        found = replace(found, parameters=_refined(Learner(sample, hard), found.parameters))
+        found = replace(found, parameters=_refined(Learner(sample, hard), found.parameters, REFINING_STEPS))
     return found
 
 
@@ -102,10 +109,10 @@ def _comparable(sample: Problem) -> Problem:
     return sample.with_prior_strength(max(SEARCH_PRIOR, sample.prior_strength))
 
 
-def _refined(learner: Learner, parameters: Parameters) -> Parameters:
+def _refined(learner: Learner, parameters: Parameters, steps: int) -> Parameters:
     """The parameters after steps on a larger sample: far fewer remain to be made on all rows."""
     batch = learner.expected(parameters.natural[np.newaxis], parameters.log_weights[np.newaxis])
-    return learner.run(batch, REFINING_STEPS).parameters(0)
+    return learner.run(batch, steps).parameters(0)
 
 
 class Search:
@@ -196,7 +203,7 @@ class Search:
             most = 1 if agreement < CERTAIN else 0
         if self.learner.problem.family.has_places:
             most = 0  # a move would put a component of one family in the place of another
-        while self.k > 1 and failures < most and self.learner.work < self.budget:
+        while self.k > 1 and failures < most and self.learner.work < self.budget and not stop_requested():
             left = (self.budget - self.learner.work) / (TRIAL_STEPS * self.learner.cost(self.k))
             if left < FEWEST_TRIALS:
                 break
@@ -229,21 +236,26 @@ def _ordered(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np
 
 def _merged(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:
     """Mixtures in order of their objectives; of those that are the same only the first, with the weights of all."""
-    objectives, counts = batch.objective.tolist(), np.sort(batch.counts, axis=1)
-    allowed = (0.01 * counts.sum(axis=1)).tolist()
+    twins = _twins(batch)
     kept: list[int] = []
     totals: list[int] = []
-    for place, objective in enumerate(objectives):
-        for twin, other in enumerate(kept):
-            # As good, and with the same counts: the same but for the order of components.
-            as_good = abs(objectives[other] - objective) <= SAME
-            if as_good and np.abs(counts[other] - counts[place]).max() <= allowed[other]:
-                totals[twin] += int(weights[place])
-                break
-        else:
+    for place, weight in enumerate(weights.tolist()):
+        first = next((i for i, other in enumerate(kept) if twins[other][place]), None)
+        if first is None:
             kept.append(place)
-            totals.append(int(weights[place]))
-    return batch.take(np.array(kept)), np.array(totals)
+            totals.append(weight)
+        else:
+            totals[first] += weight
+    return (batch if len(kept) == len(batch) else batch.take(np.array(kept))), np.array(totals)
+
+
+def _twins(batch: Batch) -> list[list[bool]]:
+    """Which mixtures are as good and have the same counts, (S, S): they differ at most in the order of components."""
+    counts = np.sort(batch.counts, axis=1)
+    with np.errstate(invalid="ignore"):
+        as_good = np.abs(batch.objective[:, None] - batch.objective) <= SAME
+    apart = np.abs(counts[:, None] - counts).max(axis=2)
+    return (as_good & (apart <= 0.01 * counts.sum(axis=1)[:, None])).tolist()
 
 
 def _same(first: Batch, second: Batch) -> bool:

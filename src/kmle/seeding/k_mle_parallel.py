@@ -35,7 +35,7 @@ KERNEL_ROWS, BLOCK_NUMBERS = 64, 1 << 16
 def k_mle_parallel(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
     """Seeds spread by divergence over all rows, in six passes; fewer when there are no more distinct rows."""
     first = seed_candidates(problem, n_components, rng)
-    seeds, known = _Seeds.at(problem.family, first.moments[drawn(first.weights, rng)]), 0
+    seeds, known = _Seeds.at(problem.family, first.moments[drawn(first.weights[np.newaxis], rng)[0]]), 0
     mean = problem.prior_moment
     # Rows elsewhere are compared with all seeds in every pass; of those at hand the highest scores are kept.
     kept = _Scores.of(problem.rows, mean) if isinstance(problem, Problem) else None

@@ -44,27 +44,52 @@ class Spread:
 
     def parameters(self, problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Parameters:
         """Fresh seeds with equal (or the prescribed) weights."""
-        return parameters_at(problem, self.candidates.moments[self.seeds(n_components, rng)])
+        return self.starts(problem, n_components, 1, rng)[0]
+
+    def starts(
+        self, problem: LearningProblem, n_components: int, count: int, rng: np.random.Generator
+    ) -> list[Parameters]:
+        """The same several times, with seeds drawn together."""
+        moments = [self.candidates.moments[seeds] for seeds in self.seeds_together(n_components, count, rng)]
+        return [parameters_at(problem, own) for own in moments]
 
     def seeds(self, n_components: int, rng: np.random.Generator) -> list[int]:
         """Places of the seeds among the candidates."""
-        seeds = [int(drawn(self.candidates.weights, rng)[0])]
-        nearest = self.divergence_to(self.natural[seeds], self.normalizer[seeds])[0]
-        nearest[seeds] = 0.0
-        while len(seeds) < n_components and nearest.sum() > 0:
-            place, nearest = self.next_seed(nearest, n_components, rng)
-            seeds.append(place)
-            nearest[seeds] = 0.0
+        return self.seeds_together(n_components, 1, rng)[0]
+
+    def seeds_together(self, n_components: int, count: int, rng: np.random.Generator) -> list[list[int]]:
+        """Places of the seeds of several starts."""
+        first = drawn(np.tile(self.candidates.weights, (count, 1)), rng, 1)[:, 0]
+        seeds = [[place] for place in first.tolist()]
+        nearest = self.divergence_to(self.natural[first], self.normalizer[first])
+        nearest[np.arange(count), first] = 0.0
+        for _ in range(1, n_components):
+            apart = np.flatnonzero(nearest.sum(axis=1) > 0)
+            if len(apart) == 0:
+                break
+            places, nearest[apart] = self._next_seeds(nearest[apart], n_components, rng)
+            for start, place in zip(apart.tolist(), places.tolist(), strict=True):
+                seeds[start].append(place)
+                nearest[start, seeds[start]] = 0.0
         return seeds
 
-    def next_seed(self, nearest: Array, n_components: int, rng: np.random.Generator) -> tuple[int, Array]:
-        """The best of a few candidates drawn by their divergence to what is there, and the divergences after it."""
-        trials: NDArray[np.intp] = drawn(nearest, rng, 2 + int(np.log(n_components)))
-        remaining = np.minimum(nearest, self.divergence_to(self.natural[trials], self.normalizer[trials]))
-        totals = remaining.sum(axis=1)
+    def _next_seeds(
+        self, nearest: Array, n_components: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.intp], Array]:
+        """The best of a few candidates for each start (S,), drawn by their divergence to what is there, (S, n).
+
+        With them the divergences after they are added.
+        """
+        trials = drawn(nearest, rng, 2 + int(np.log(n_components)))
+        flat = trials.ravel()
+        divergence = self.divergence_to(self.natural[flat], self.normalizer[flat]).reshape(*trials.shape, -1)
+        remaining = np.minimum(nearest[:, np.newaxis], divergence)
+        totals = remaining.sum(axis=2)
         # Of totals that rounding cannot tell apart the first one drawn is the best.
-        best = int(np.argmax(totals <= totals.min() + self.rounding[trials].max()))
-        return int(trials[best]), remaining[best]
+        rounding = self.rounding[trials].max(axis=1, keepdims=True)
+        best = np.argmax(totals <= totals.min(axis=1, keepdims=True) + rounding, axis=1)
+        every = np.arange(len(best))
+        return trials[every, best], remaining[every, best]
 
 
 def spread_over(problem: LearningProblem, n_components: int, rng: np.random.Generator) -> Spread:

@@ -17,6 +17,7 @@ from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..numerics.arrays import Array, Labels
 from ..problem.problem import LearningProblem, Parameters, Problem
+from ..problem.shrinking import drawn
 from .k_mle_plus_plus import spread_over
 from .sample import representative, sample_rows
 
@@ -98,14 +99,14 @@ def spread_seeds(table: Table, k: int, count: int, rng: np.random.Generator, can
     Of several candidates the one that leaves the least squared distance is taken.
     """
     seeds = np.empty((count, k), dtype=np.intp)
-    seeds[:, 0] = _drawn(np.tile(table.weights, (count, 1)), rng)
+    seeds[:, 0] = drawn(np.tile(table.weights, (count, 1)), rng)[:, 0]
     nearest = table.distances(table.columns[seeds[:, 0]])
     for j in range(1, k):
-        drawn = _drawn(np.repeat(nearest * table.weights, candidates, axis=0), rng)
-        following = np.minimum(np.repeat(nearest, candidates, axis=0), table.distances(table.columns[drawn]))
+        places = drawn(np.repeat(nearest * table.weights, candidates, axis=0), rng)[:, 0]
+        following = np.minimum(np.repeat(nearest, candidates, axis=0), table.distances(table.columns[places]))
         left = (following @ table.weights).reshape(count, candidates)
         taken = left.argmin(axis=1) + candidates * np.arange(count)
-        seeds[:, j], nearest = drawn[taken], following[taken]
+        seeds[:, j], nearest = places[taken], following[taken]
     return seeds
 
 
@@ -114,14 +115,6 @@ def random_seeds(table: Table, k: int, count: int, rng: np.random.Generator) -> 
     cumulative = np.cumsum(table.weights)
     places = np.searchsorted(cumulative, rng.random((count, k)) * cumulative[-1], side="right")
     return np.minimum(places, len(cumulative) - 1)
-
-
-def _drawn(weights: Array, rng: np.random.Generator) -> NDArray[np.intp]:
-    """One place for each line of weights (m, n); the first one where all are zero."""
-    cumulative = np.cumsum(weights, axis=1)
-    thresholds = rng.random(len(weights)) * cumulative[:, -1]
-    places = [np.searchsorted(line, value, side="right") for line, value in zip(cumulative, thresholds, strict=True)]
-    return np.minimum(places, weights.shape[1] - 1)
 
 
 def partitions_at(table: Table, seeds: NDArray[np.intp], steps: int) -> list[Labels]:
@@ -216,5 +209,4 @@ def partitions_of(
 def spread_starts(problem: Problem, k: int, count: int, rng: np.random.Generator) -> list[Parameters]:
     """k-MLE++ starts on a part of the rows."""
     some = problem.on_rows(np.arange(min(len(problem.rows), K_MLE_ROWS)))
-    spread = spread_over(some, k, rng)
-    return [spread.parameters(some, k, rng) for _ in range(count)]
+    return spread_over(some, k, rng).starts(some, k, count, rng)

@@ -19,11 +19,11 @@ nb::class_<PackedRows<T>> define(nb::module_& module, const char* name) {
              nb::arg("threads"))
         .def("load", &Rows::load, nb::arg("first"), nb::arg("rows").noconvert())
         .def("load_shifted", &Rows::template load_shifted<double>, nb::arg("table").noconvert(),
-             nb::arg("shift").noconvert(), nb::arg("places").noconvert().none(),
-             nb::arg("lowest").noconvert().none(), nb::arg("highest").noconvert().none())
+             nb::arg("shift").noconvert(), nb::arg("places").noconvert().none(), nb::arg("lowest").noconvert().none(),
+             nb::arg("highest").noconvert().none())
         .def("load_shifted", &Rows::template load_shifted<float>, nb::arg("table").noconvert(),
-             nb::arg("shift").noconvert(), nb::arg("places").noconvert().none(),
-             nb::arg("lowest").noconvert().none(), nb::arg("highest").noconvert().none())
+             nb::arg("shift").noconvert(), nb::arg("places").noconvert().none(), nb::arg("lowest").noconvert().none(),
+             nb::arg("highest").noconvert().none())
         .def("column",
              [](nb::handle self) {
                  Rows& rows = nb::cast<Rows&>(self);
@@ -81,6 +81,7 @@ void define_packed(nb::module_& module) {
     auto singles = define<float>(module, "PackedRows32");
     define_boxes(module, doubles, singles);
     define_bounds(module, doubles, singles);
+    define_gaussian(module, doubles, singles);
     define_climbs(module, doubles, singles);
 }
 

@@ -97,8 +97,8 @@ bool may_spoil(const Packed<T>& packed, const Model<double>& model, const Summar
 }
 
 // Labels of the rows of a table, which pass through the packed rows some at a time, each column less its shift. Where
-// rounding may spoil their scores, labels are those of the centered form. Finds extremes of the columns; returns whether
-// all values are finite and whole.
+// rounding may spoil their scores, labels are those of the centered form. Finds extremes of the columns; returns
+// whether all values are finite and whole.
 template <class T, class From>
 std::pair<bool, bool> label_table(PackedRows<T>& rows, const Strided<const From, 2>& table,
                                   const Vector<const double>& shift, const Natural& natural, const Bias& bias,
@@ -136,7 +136,8 @@ std::pair<bool, bool> label_table(PackedRows<T>& rows, const Strided<const From,
             lowest.data()[a] = std::min(lowest.data()[a], seen.lowest[a]);
             highest.data()[a] = std::max(highest.data()[a], seen.highest[a]);
         }
-        HardTask task = {0, packed.blocks(), labels.data() + first, true, nullptr, nullptr, nullptr, nullptr, 0, 0, 0, 0};
+        HardTask task = {0, packed.blocks(), labels.data() + first, true, nullptr, nullptr, nullptr, nullptr, 0, 0, 0,
+                         0};
         const bool spoilt = precise.centered && may_spoil(packed, plain, seen, shift.data());
         chosen->packed<T>().hard(packed, single, spoilt ? precise : plain, task);
         rows.count_work(source.rows * plain.components, task.rescored);
@@ -144,17 +145,13 @@ std::pair<bool, bool> label_table(PackedRows<T>& rows, const Strided<const From,
     return {finite, whole};
 }
 
-// Soft passes of several mixtures, each of as many components: [mixture][component]; scores are one per mixture.
+// Adds what soft passes of several mixtures find, each of as many components, to counts [mixture][component], sums
+// [mixture][component][statistic] and scores [mixture].
 template <class T>
-void soft_passes(PackedRows<T>& rows, const Natural& natural, const Bias& bias, std::size_t mixtures, std::size_t kept,
-                 const given::Totals& totals, const Vector<double>& scores, const CenteredForm* centered) {
-    const nb::gil_scoped_release unlocked;
-    rows.require_fit(natural, bias, centered);
-    totals.require_fit(natural.shape(0), rows.n_statistics());
-    require(mixtures > 0 && natural.shape(0) % mixtures == 0, "mixtures must have the same number of components each.");
-    require_kept(kept, natural.shape(0) / mixtures);
-    require_shape("scores", scores, {mixtures});
-    const std::size_t components = natural.shape(0) / mixtures, cells = rows.cells(components);
+void add_soft_passes(PackedRows<T>& rows, const Components& given, std::size_t mixtures, std::size_t kept,
+                     const CenteredForm* centered, double* counts, double* sums, double* scores) {
+    const std::size_t components = given.count / mixtures, cells = rows.cells(components);
+    const std::size_t n_statistics = rows.n_statistics();
     const std::vector<std::size_t> edges = rows.tasks(cells);
     const std::size_t pieces = edges.size() - 1,
                       threads = rows.rows() * mixtures * cells < fewest_products ? 1 : rows.threads();
@@ -175,7 +172,7 @@ void soft_passes(PackedRows<T>& rows, const Natural& natural, const Bias& bias, 
         std::vector<BoundedForm> forms;
         forms.reserve(bundles);
         for (std::size_t b = 0; b < bundles; ++b) {
-            models.emplace_back(natural, bias, edge(b) * components, (edge(b + 1) - edge(b)) * components);
+            models.emplace_back(given, edge(b) * components, (edge(b + 1) - edge(b)) * components);
             forms.emplace_back(centered, edge(b) * components, models.back().view());
         }
         std::vector<double> partial(count * pieces * (cells + 1), 0.0);
@@ -189,10 +186,26 @@ void soft_passes(PackedRows<T>& rows, const Natural& natural, const Bias& bias, 
         });
         for (std::size_t t = 0; t < work.size(); ++t) {
             const std::size_t begin = edge(t / pieces), members = work[t].mixtures;
-            for (std::size_t m = 0; m < members; ++m) scores.data()[begin + m] += work[t].scores[m];
-            totals.add(work[t].counts, work[t].sums, begin * components, members * components);
+            for (std::size_t m = 0; m < members; ++m) scores[begin + m] += work[t].scores[m];
+            for (std::size_t j = 0; j < members * components; ++j) counts[begin * components + j] += work[t].counts[j];
+            double* total = sums + begin * components * n_statistics;
+            for (std::size_t c = 0; c < members * components * n_statistics; ++c) total[c] += work[t].sums[c];
         }
     }
+}
+
+// Soft passes of several mixtures, each of as many components: [mixture][component]; scores are one per mixture.
+template <class T>
+void soft_passes(PackedRows<T>& rows, const Natural& natural, const Bias& bias, std::size_t mixtures, std::size_t kept,
+                 const given::Totals& totals, const Vector<double>& scores, const CenteredForm* centered) {
+    const nb::gil_scoped_release unlocked;
+    rows.require_fit(natural, bias, centered);
+    totals.require_fit(natural.shape(0), rows.n_statistics());
+    require(mixtures > 0 && natural.shape(0) % mixtures == 0, "mixtures must have the same number of components each.");
+    require_kept(kept, natural.shape(0) / mixtures);
+    require_shape("scores", scores, {mixtures});
+    add_soft_passes(rows, Components(natural, bias), mixtures, kept, centered, totals.counts.data(), totals.sums.data(),
+                    scores.data());
 }
 
 // The weighted sums of the rows' log-sum-exp of scores and of the entropies of their responsibilities.

@@ -6,16 +6,16 @@
 
 #include "bindings/modules.hpp"
 
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "bindings/arrays.hpp"
-#include "core/chosen.hpp"
-#include "core/pool.hpp"
-#include "gaussian/gaussian_step.hpp"
+#include "bindings/gaussian_steps.hpp"
 #include "gaussian/small_matrices.hpp"
 #include "gaussian/structured.hpp"
 #include "gaussian/widening.hpp"
@@ -104,97 +104,23 @@ void log_normalizer(const Matrix<const double>& natural, std::size_t d, const Ve
 }
 
 // One thread where there are fewer products than this.
-constexpr std::size_t fewest_products = 50'000;
+constexpr std::size_t few_products = 50'000;
 
-// Log-weights of one mixture: of its counts, and beyond those by a share of their change. All are -inf without counts.
-void weigh(const double* counts, const double* before, double factor, std::size_t k, double* log_weights,
-           double* beyond) {
-    double total = 0.0, most = -std::numeric_limits<double>::infinity(), sum = 0.0;
-    for (std::size_t j = 0; j < k; ++j) total += counts[j];
-    for (std::size_t j = 0; j < k; ++j) {
-        beyond[j] = log_weights[j] = std::log(counts[j] / std::max(total, 1e-300));
-        if (factor > 0.0) beyond[j] += factor * (log_weights[j] - before[j]);
-        if (std::isnan(beyond[j])) beyond[j] = -std::numeric_limits<double>::infinity();
-        most = std::max(most, beyond[j]);
-    }
-    if (!(factor > 0.0)) return;
-    for (std::size_t j = 0; j < k; ++j) sum += std::exp(beyond[j] - most);
-    for (std::size_t j = 0; j < k; ++j) beyond[j] -= most + std::log(sum);
-}
-
-// A step of mixtures of k components each, [mixture][component]: estimates of their counts and sums, points beyond them
-// by a factor for each mixture, and what a pass with those asks: biases, what the prior says of them, and bounds on the
-// rounding of scores but for the factor epsilon. Returns whether all estimates could be made.
+// A step of mixtures of k components each from counts (S, k) and sums (S k, D), see make_step. Returns whether all
+// estimates could be made.
 bool step(const Matrix<const double>& counts, const Matrix<const double>& sums, const Matrix<const double>& before,
           const Matrix<const double>& weights_before, const Vector<const double>& factors,
-          const Vector<const double>& prior_moment, double prior_strength, double prior_top,
-          const Vector<const double>& largest, const Vector<const double>& spread, const Vector<const double>& center,
-          double smallest, double rounding, double spread_rounding, double far, std::size_t threads,
-          const Matrix<double>& natural, const Matrix<double>& log_weights, const Matrix<double>& beyond,
-          const Matrix<double>& weights_beyond, const Matrix<double>& bias, const Vector<double>& penalty,
-          const Vector<double>& size) {
-    const nb::gil_scoped_release unlocked;
-    const std::size_t mixtures = counts.shape(0), k = counts.shape(1), m = mixtures * k, d = spread.shape(0);
-    const std::size_t n_statistics = n_statistics_of(d);
-    for (const auto& table : {sums, before}) require_shape("sums and before", table, {m, n_statistics});
-    for (const auto& table : {natural, beyond}) require_shape("natural and beyond", table, {m, n_statistics});
+          const given::StepSetting& setting, const given::MixtureStep& out) {
+    const std::size_t mixtures = counts.shape(0), k = counts.shape(1), n_statistics = setting.n_statistics();
+    for (const auto& table : {sums, before}) require_shape("sums and before", table, {mixtures * k, n_statistics});
     require_shape("weights_before", weights_before, {mixtures, k});
-    for (const auto& table : {log_weights, weights_beyond, bias})
-        require_shape("log_weights, weights_beyond and bias", table, {mixtures, k});
     require_shape("factors", factors, {mixtures});
-    for (const auto& line : {prior_moment, largest}) require_shape("prior_moment and largest", line, {n_statistics});
-    require_shape("center", center, {d});
-    for (const auto& line : {penalty, size}) require_shape("penalty and size", line, {mixtures});
-    std::vector<double> each(4 * m);
-    std::vector<std::uint8_t> safe(m);
-    double *own = each.data(), *normalizers = own + m, *fits = normalizers + m, *sizes = fits + m;
-    for (std::size_t j = 0; j < m; ++j) own[j] = factors.data()[j / k];
-    const GaussianStep all{d,
-                           n_statistics,
-                           m,
-                           counts.data(),
-                           sums.data(),
-                           before.data(),
-                           own,
-                           prior_moment.data(),
-                           largest.data(),
-                           spread.data(),
-                           center.data(),
-                           prior_strength,
-                           smallest,
-                           rounding,
-                           spread_rounding,
-                           far,
-                           natural.data(),
-                           beyond.data(),
-                           normalizers,
-                           fits,
-                           sizes,
-                           safe.data()};
-    constexpr std::size_t at_once = 16;
-    Pool::run((m + at_once - 1) / at_once, m * d * d * d < fewest_products ? 1 : threads,
-              [&](std::size_t t) { chosen->gaussian_step(all, t * at_once, std::min((t + 1) * at_once, m)); });
-    for (std::size_t s = 0; s < mixtures; ++s) {
-        const std::size_t first = s * k;
-        weigh(counts.data() + first, weights_before.data() + first, factors.data()[s], k, log_weights.data() + first,
-              weights_beyond.data() + first);
-        double low = 0.0, large = 0.0;
-        for (std::size_t j = first; j < first + k; ++j) {
-            const double weight = weights_beyond.data()[j];
-            bias.data()[j] = weight - normalizers[j];
-            if (weight == -std::numeric_limits<double>::infinity()) {
-                bias.data()[j] = weight;
-                continue;
-            }
-            // NaN is not below zero: a mixture with such a component is one by its bias.
-            const double fit = fits[j] - normalizers[j] - prior_top;
-            if (fit < 0.0) low += fit;
-            large = std::max(large, sizes[j] + std::abs(bias.data()[j]));
-        }
-        penalty.data()[s] = low;
-        size.data()[s] = large;
-    }
-    return std::all_of(safe.begin(), safe.end(), [](std::uint8_t good) { return good != 0; });
+    require_shape("natural", out.natural, {mixtures * k, n_statistics});
+    require_shape("log_weights", out.log_weights, {mixtures, k});
+    const nb::gil_scoped_release unlocked;
+    return make_step(setting.view(), {mixtures, k, counts.data(), sums.data(), before.data(), weights_before.data(),
+                                      factors.data(), out.natural.data(), out.log_weights.data(), out.beyond.data(),
+                                      out.weights_beyond.data(), out.bias.data(), out.penalty.data(), out.size.data()});
 }
 
 // Natural parameters (S k, D) of S mixtures of k components under covariance models, from counts (S, k) and moments
@@ -216,7 +142,7 @@ void structured(const Vector<const std::int32_t>& models, const Matrix<const dou
     require_below("models", models, n_covariance_models, false);
     require(threads > 0, "threads must be at least one.");
     constexpr std::size_t at_once = 4;
-    Pool::run((mixtures + at_once - 1) / at_once, mixtures * k * d * d * d < fewest_products ? 1 : threads,
+    Pool::run((mixtures + at_once - 1) / at_once, mixtures * k * d * d * d < few_products ? 1 : threads,
               [&](std::size_t t) {
                   StructuredEstimate estimate(d, k, spread.data(), smallest, rounding);
                   for (std::size_t s = t * at_once; s < std::min((t + 1) * at_once, mixtures); ++s) {
@@ -227,9 +153,16 @@ void structured(const Vector<const std::int32_t>& models, const Matrix<const dou
               });
 }
 
+template <class T>
+void define_steps(nb::class_<PackedRows<T>>& rows) {
+    rows.def("gaussian_steps", &gaussian_steps<T>, nb::arg("mixtures"), nb::arg("setting"), nb::arg("pace"),
+             nb::arg("work"));
+}
+
 }  // namespace
 
-void define_gaussian(nb::module_& module) {
+void define_gaussian(nb::module_& module, nb::class_<PackedRows<double>>& doubles,
+                     nb::class_<PackedRows<float>>& singles) {
     module.def("gaussian_natural", &natural, nb::arg("moments").noconvert(), nb::arg("spread").noconvert(),
                nb::arg("smallest"), nb::arg("rounding"), nb::arg("natural").noconvert(), nb::arg("safe").noconvert());
     module.def("gaussian_has_spread", &has_spread, nb::arg("natural").noconvert(), nb::arg("spread").noconvert(),
@@ -240,14 +173,36 @@ void define_gaussian(nb::module_& module) {
                nb::arg("moments").noconvert(), nb::arg("before").noconvert(), nb::arg("spread").noconvert(),
                nb::arg("smallest"), nb::arg("rounding"), nb::arg("threads"), nb::arg("natural").noconvert(),
                nb::arg("safe").noconvert());
+    nb::class_<given::StepSetting>(module, "StepSetting")
+        .def(nb::init<const Vector<const double>&, const Vector<const double>&, const Vector<const double>&,
+                      const Vector<const double>&, double, double, double, double, double, double, std::size_t>(),
+             nb::arg("prior_moment").noconvert(), nb::arg("largest").noconvert(), nb::arg("spread").noconvert(),
+             nb::arg("center").noconvert(), nb::arg("prior_strength"), nb::arg("prior_top"), nb::arg("smallest"),
+             nb::arg("rounding"), nb::arg("spread_rounding"), nb::arg("far"), nb::arg("threads"));
+    nb::class_<given::MixtureStep>(module, "MixtureStep")
+        .def(nb::init<const Matrix<double>&, const Matrix<double>&, const Matrix<double>&, const Matrix<double>&,
+                      const Matrix<double>&, const Vector<double>&, const Vector<double>&>(),
+             nb::arg("natural").noconvert(), nb::arg("log_weights").noconvert(), nb::arg("beyond").noconvert(),
+             nb::arg("weights_beyond").noconvert(), nb::arg("bias").noconvert(), nb::arg("penalty").noconvert(),
+             nb::arg("size").noconvert());
     module.def("gaussian_step", &step, nb::arg("counts").noconvert(), nb::arg("sums").noconvert(),
                nb::arg("before").noconvert(), nb::arg("weights_before").noconvert(), nb::arg("factors").noconvert(),
-               nb::arg("prior_moment").noconvert(), nb::arg("prior_strength"), nb::arg("prior_top"),
-               nb::arg("largest").noconvert(), nb::arg("spread").noconvert(), nb::arg("center").noconvert(),
-               nb::arg("smallest"), nb::arg("rounding"), nb::arg("spread_rounding"), nb::arg("far"), nb::arg("threads"),
-               nb::arg("natural").noconvert(), nb::arg("log_weights").noconvert(), nb::arg("beyond").noconvert(),
-               nb::arg("weights_beyond").noconvert(), nb::arg("bias").noconvert(), nb::arg("penalty").noconvert(),
-               nb::arg("size").noconvert());
+               nb::arg("setting"), nb::arg("out"));
+    nb::class_<given::Mixtures>(module, "Mixtures")
+        .def(nb::init<const Matrix<double>&, const Matrix<double>&, const Matrix<double>&, const Matrix<double>&,
+                      const Matrix<double>&, const Matrix<double>&, const Vector<double>&, const Vector<double>&,
+                      const Vector<std::int64_t>&>(),
+             nb::arg("natural").noconvert(), nb::arg("log_weights").noconvert(), nb::arg("counts").noconvert(),
+             nb::arg("sums").noconvert(), nb::arg("before").noconvert(), nb::arg("weights_before").noconvert(),
+             nb::arg("objective").noconvert(), nb::arg("gain").noconvert(), nb::arg("streak").noconvert());
+    nb::class_<given::Pace>(module, "Pace")
+        .def(nb::init<std::size_t, std::size_t, std::size_t, double, double, double, double, double, double, double,
+                      double, double, double>(),
+             nb::arg("steps"), nb::arg("later"), nb::arg("kept"), nb::arg("cost"), nb::arg("limit"), nb::arg("least"),
+             nb::arg("converged"), nb::arg("patience"), nb::arg("delay"), nb::arg("largest_factor"), nb::arg("offset"),
+             nb::arg("most_rounding"), nb::arg("work_at_once"));
+    define_steps(doubles);
+    define_steps(singles);
 }
 
 }  // namespace kmle

@@ -19,6 +19,9 @@ void define_bounds(nb::module_& module, nb::class_<PackedRows<double>>& doubles,
 void define_climbs(nb::module_& module, nb::class_<PackedRows<double>>& doubles,
                    nb::class_<PackedRows<float>>& singles);
 
+void define_gaussian(nb::module_& module, nb::class_<PackedRows<double>>& doubles,
+                     nb::class_<PackedRows<float>>& singles);
+
 // After define_packed, whose classes they use.
 void define_sorted(nb::module_& module);
 void define_panels(nb::module_& module);
@@ -26,6 +29,5 @@ void define_sparse(nb::module_& module);
 
 void define_columns(nb::module_& module);
 void define_table(nb::module_& module);
-void define_gaussian(nb::module_& module);
 
 }  // namespace kmle

@@ -16,17 +16,33 @@ namespace kmle {
 using Natural = Strided<const double, 2>;
 using Bias = Strided<const double, 1>;
 
+// Natural parameters and biases where they lie.
+struct Components {
+    const double *natural, *bias;
+    std::int64_t natural_stride, statistic_stride, bias_stride;
+    std::size_t count, n_statistics;
+
+    Components(const Natural& natural, const Bias& bias)
+        : natural(natural.data()), bias(bias.data()), natural_stride(natural.stride(0)),
+          statistic_stride(natural.stride(1)), bias_stride(bias.stride(0)), count(natural.shape(0)),
+          n_statistics(natural.shape(1)) {}
+    Components(const double* natural, const double* bias, std::size_t count, std::size_t n_statistics)
+        : natural(natural), bias(bias), natural_stride(static_cast<std::int64_t>(n_statistics)), statistic_stride(1),
+          bias_stride(1), count(count), n_statistics(n_statistics) {}
+};
+
 // Natural parameters and biases in every form the passes want.
 template <class T>
 class GroupedModel {
 public:
-    GroupedModel(const Natural& natural, const Bias& bias) : GroupedModel(natural, bias, 0, natural.shape(0)) {}
+    GroupedModel(const Natural& natural, const Bias& bias)
+        : GroupedModel(Components(natural, bias), 0, natural.shape(0)) {}
 
     // Of `components` of them, from `first` on.
-    GroupedModel(const Natural& natural, const Bias& bias, std::size_t first, std::size_t components)
-        : GroupedModel(natural.data() + static_cast<std::int64_t>(first) * natural.stride(0), natural.stride(0),
-                       natural.stride(1), bias.data() + static_cast<std::int64_t>(first) * bias.stride(0),
-                       bias.stride(0), components, natural.shape(1)) {}
+    GroupedModel(const Components& given, std::size_t first, std::size_t components)
+        : GroupedModel(given.natural + static_cast<std::int64_t>(first) * given.natural_stride, given.natural_stride,
+                       given.statistic_stride, given.bias + static_cast<std::int64_t>(first) * given.bias_stride,
+                       given.bias_stride, components, given.n_statistics) {}
 
     // Of natural parameters and biases that lie one after the other.
     GroupedModel(const double* natural, const double* bias, std::size_t components, std::size_t n_statistics)
@@ -49,7 +65,8 @@ private:
             if (std::isinf(bias_[j])) continue;  // inactive: its natural parameter may be anything and stays zero
             largest_bias_ = std::max(largest_bias_, std::abs(bias_[j]));
             for (std::size_t f = 0; f < n_statistics_; ++f) {
-                const double value = natural[static_cast<std::int64_t>(j) * stride + static_cast<std::int64_t>(f) * step];
+                const double value =
+                    natural[static_cast<std::int64_t>(j) * stride + static_cast<std::int64_t>(f) * step];
                 natural_[j * n_statistics_ + f] = value;
                 largest_[f] = std::max(largest_[f], std::abs(value));
             }

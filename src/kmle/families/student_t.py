@@ -1,0 +1,381 @@
+"""Student t distributions of one column and several: Gaussians with heavy tails, for robust clustering.
+
+A row is Gaussian given a hidden scale. Estimates weight each row by the expected scale (EM, Dempster, Laird and Rubin,
+1980; for mixtures Peel and McLachlan, 2000). Degrees of freedom follow from the likelihood itself where rows are few
+(ECME, Liu and Rubin, 1995), and from the expected scales where they are many.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from ..numerics.arrays import Array
+from ..numerics.line_search import increasing_root
+from ..numerics.linear_algebra import cholesky_or_nan
+from ..numerics.packing import packed_length, size_from_packed
+from .coordinates import LARGEST_LOGARITHM, CoordinateFamily
+from .derived import ExponentialFamily
+from .gaussian import Gaussian, lifted_covariances
+from .laplace import weighted_medians
+from .resolution import COLLINEAR, Resolution
+from .shaped import CLOSE, SHARED, is_estimated, shares_shape
+from .shapes import as_matrices, as_scalars
+from .support import POSITIVE, REALS, PositiveDefinite, Support
+
+# Below the least degrees tails are so heavy that a component holds everything; above the most it is a Gaussian.
+LEAST_DEGREES, MOST_DEGREES = 0.5, 1000.0
+FIRST_DEGREES = 8.0
+# Rows times components up to which degrees follow from the likelihood itself.
+FEW = 400_000
+# Steps of a first estimate of one distribution and of several, and the gain per row at which they end.
+FIRST_STEPS, FEW_STEPS, ENOUGH = 400, 6, 1e-13
+# Newton steps for the degrees of freedom, and the longest one in their logarithm.
+NEWTON_STEPS, LONGEST_STEP = 2, 1.0
+# The least scale of a column whose rows are all equal, as a share of their size.
+SMALLEST = 1e-10
+
+
+class Parts(NamedTuple):
+    """Locations (k, d), lower Cholesky factors of the scale matrices (k, d, d) and degrees of freedom (k,)."""
+
+    location: Array
+    factor: Array
+    degrees: Array
+
+
+@dataclass(frozen=True)
+class StudentT(CoordinateFamily):
+    """Heavy-tailed vectors: t distributions with a `location`, a `scale` matrix and `degrees` of freedom.
+
+    In one column the scale matrix is the square of the usual scale. A number fixes the degrees of freedom; without one
+    each component has estimated ones, from 0.5 to 1000, and with degrees="shared" they have some together.
+
+    >>> StudentT(degrees=3.0).mle([[0.0], [1.0], [2.0], [3.0], [40.0]])
+    student-t(location=1.63603, scale=5.76465)
+    """
+
+    degrees: float | str | None = None
+
+    name: ClassVar = "student-t"
+    support: ClassVar = REALS
+    parameters: ClassVar[Mapping[str, Support]] = {"location": REALS, "scale": PositiveDefinite(), "degrees": POSITIVE}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if is_estimated(self.degrees):
+            shares_shape("degrees", self.degrees)
+        elif not 0 < float(self.degrees) < np.inf:  # type: ignore[arg-type]
+            raise ValueError(f"degrees is {self.degrees}: it must be above 0, 'shared', or left out to be estimated")
+        else:
+            # Given degrees are no parameter.
+            own = {name: domain for name, domain in type(self).parameters.items() if name != "degrees"}
+            object.__setattr__(self, "parameters", own)
+
+    @property
+    def estimates_degrees(self) -> bool:
+        """Whether degrees of freedom are not given."""
+        return is_estimated(self.degrees)
+
+    @property
+    def n_shared(self) -> int:
+        return int(self.degrees == SHARED)
+
+    def shared_places(self) -> list[int]:
+        return [self.n_statistics - 1] if self.n_shared else []
+
+    def fixed_parameters(self) -> dict[str, Any]:
+        return {"n_features": self.n_features, "degrees": self.degrees}
+
+    @property
+    def stand_in(self) -> ExponentialFamily:
+        return Gaussian()
+
+    # Coordinates: locations, lower triangles of factors with logarithms on the diagonal, logarithms of degrees -------
+
+    def n_statistics_for(self, n_features: int) -> int:
+        return n_features + packed_length(n_features) + self.estimates_degrees
+
+    def parts(self, natural: Array) -> Parts:
+        """What coordinates (..., D) stand for."""
+        body = natural[..., :-1] if self.estimates_degrees else natural
+        d = size_from_packed(body.shape[-1] + 1) - 1
+        rows, columns = np.tril_indices(d)
+        factor = np.zeros((*natural.shape[:-1], d, d))
+        factor[..., rows, columns] = body[..., d:]
+        diagonal = np.arange(d)
+        bounded = np.clip(factor[..., diagonal, diagonal], -LARGEST_LOGARITHM, LARGEST_LOGARITHM)
+        factor[..., diagonal, diagonal] = np.exp(bounded)
+        if not self.estimates_degrees:
+            degrees = np.full(natural.shape[:-1], float(self.degrees))  # type: ignore[arg-type]
+        else:
+            degrees = np.exp(np.clip(natural[..., -1], -LARGEST_LOGARITHM, LARGEST_LOGARITHM))
+        return Parts(body[..., :d], factor, degrees)
+
+    def from_parts(self, parts: Parts) -> Array:
+        """The inverse of `parts`."""
+        d = parts.location.shape[-1]
+        rows, columns = np.tril_indices(d)
+        factor, diagonal = parts.factor.copy(), np.arange(d)
+        factor[..., diagonal, diagonal] = np.log(parts.factor[..., diagonal, diagonal])
+        tail = [np.log(parts.degrees)[..., None]] if self.estimates_degrees else []
+        return np.concatenate([parts.location, factor[..., rows, columns], *tail], axis=-1)
+
+    def source_from_natural(self, natural: Array) -> dict[str, Array]:
+        location, factor, degrees = self.parts(natural)
+        source = {"location": location, "scale": factor @ np.swapaxes(factor, -1, -2)}
+        return source | ({"degrees": degrees} if self.estimates_degrees else {})
+
+    def natural_from_source(self, *args: Any, **source: Any) -> Array:
+        scale = as_matrices(source["scale"])
+        location = np.asarray(source["location"], dtype=float).reshape(-1, scale.shape[-1])
+        degrees = as_scalars(np.asarray(source["degrees"] if self.estimates_degrees else self.degrees, dtype=float))
+        k = max(len(location), len(scale), len(degrees))
+        location, factor = np.broadcast_to(location, (k, location.shape[1])), cholesky_or_nan(scale)
+        factor = np.broadcast_to(factor, (k, *factor.shape[1:]))
+        return self.from_parts(Parts(location, factor, np.broadcast_to(degrees, k)))
+
+    def locations(self, natural: Array) -> Array:
+        return self.parts(natural).location
+
+    def shifted(self, natural: Array, offset: Array) -> Array:
+        d = offset.shape[-1]
+        shape = np.broadcast_shapes(natural.shape[:-1], offset.shape[:-1])
+        moved = np.array(np.broadcast_to(natural, (*shape, natural.shape[-1])))
+        moved[..., :d] += offset
+        return moved
+
+    def coordinate_units(self, natural: Array) -> Array:
+        location, factor, _ = self.parts(natural)
+        deviations = np.sqrt((factor**2).sum(axis=-1))
+        rows, columns = np.tril_indices(location.shape[-1])
+        triangle = np.where(rows == columns, 1.0, deviations[..., rows])
+        tail = [np.ones((*natural.shape[:-1], 1))] if self.estimates_degrees else []
+        return np.concatenate([deviations, triangle, *tail], axis=-1)
+
+    # Floors -----------------------------------------------------------------------------------------------------------
+
+    def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array:
+        return resolution.joint_spread
+
+    def has_spread(self, natural: Array, spread: Array | None) -> NDArray[np.bool_]:
+        _, factor, degrees = self.parts(natural)
+        wide = np.ones(natural.shape[:-1], dtype=bool)
+        if self.estimates_degrees:
+            wide &= (degrees >= LEAST_DEGREES * (1 - CLOSE)) & (degrees <= MOST_DEGREES * (1 + CLOSE))
+        if spread is None:
+            return wide
+        scale = factor @ np.swapaxes(factor, -1, -2)
+        left = scale - (1 - 1e-9) * np.diag(spread**2)
+        return wide & np.isfinite(cholesky_or_nan(left)[..., -1, -1])
+
+    def bounds_reached(self, natural: Array) -> list[str]:
+        if not self.estimates_degrees:
+            return []
+        degrees = self.parts(natural).degrees
+        ends = {LEAST_DEGREES: "the heaviest tails", MOST_DEGREES: "in effect a Gaussian"}
+        near = {end: bool((np.abs(np.log(degrees / end)) < CLOSE).any()) for end in ends}
+        return [f"{end:g} degrees of freedom ({meaning})" for end, meaning in ends.items() if near[end]]
+
+    # Densities --------------------------------------------------------------------------------------------------------
+
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        parts = self.parts(natural)
+        return log_density(squared_distances(X, parts), parts)
+
+    def prior_log_density(self, X: Array, natural: Array) -> Array:
+        """That of a Gaussian with the same location and scale matrix: heavy tails would bound no scale."""
+        parts = self.parts(natural)
+        d = X.shape[1]
+        constant = _log_diagonal(parts.factor) + 0.5 * d * np.log(2 * np.pi)
+        return -0.5 * squared_distances(X, parts) - constant
+
+    def prior_peak(self, X: Array, prior: Array) -> Array:
+        moments = _weighted_moments(X, prior)
+        return self.from_parts(Parts(moments[0][None], _factors(moments[1][None], None, X), np.array([FIRST_DEGREES])))[
+            0
+        ]
+
+    def direct_entropy(self, natural: Array) -> Array:
+        location, factor, degrees = self.parts(natural)
+        d = location.shape[-1]
+        half = 0.5 * (degrees + d)
+        constant = scipy.special.gammaln(half) - scipy.special.gammaln(0.5 * degrees)
+        constant -= 0.5 * d * np.log(np.pi * degrees) + _log_diagonal(factor)
+        return np.asarray(half * (scipy.special.digamma(half) - scipy.special.digamma(0.5 * degrees)) - constant)
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        location, factor, degrees = self.parts(natural)
+        hidden = rng.chisquare(float(degrees), (size, 1)) / degrees
+        return location + (rng.standard_normal((size, len(location))) @ factor.T) / np.sqrt(np.maximum(hidden, 1e-300))
+
+    # Estimates --------------------------------------------------------------------------------------------------------
+
+    def weighted_estimate(
+        self, X: Array, shares: Array, prior: Array | None, before: Array | None, spread: Array | None
+    ) -> Array:
+        known = None if prior is None else (float(prior.sum()), *_weighted_moments(X, prior))
+        if before is not None:
+            return self.from_parts(self._step(X, shares, known, self.parts(before), spread))
+        starts = [self._start(X, shares, spread, robust) for robust in (False, True)]
+        ends = [self._converged(X, shares, known, start, spread) for start in starts]
+        values = np.array([_fits(X, shares, end) for end in ends])
+        best = values.argmax(axis=0) if not self.n_shared else np.full(len(values[0]), values.sum(axis=1).argmax())
+        each = np.stack([self.from_parts(end) for end in ends])
+        return each[best, np.arange(len(best))]
+
+    def _start(self, X: Array, shares: Array, spread: Array | None, robust: bool) -> Parts:
+        """Means and covariances, or medians and mean absolute deviations."""
+        moments = [_weighted_moments(X, own) for own in shares.T]
+        location = np.stack([mean for mean, _ in moments])
+        scale = np.stack([covariance for _, covariance in moments])
+        if robust:
+            location = np.stack([weighted_medians(x, shares) for x in X.T], axis=1)
+            gaps = np.stack([own @ np.abs(X - at) / own.sum() for own, at in zip(shares.T, location, strict=True)])
+            scale = np.stack([np.diag(gap**2) for gap in gaps])
+        first = FIRST_DEGREES if self.estimates_degrees else float(self.degrees)  # type: ignore[arg-type]
+        return Parts(location, _factors(scale, spread, X), np.full(len(location), first))
+
+    def _converged(
+        self, X: Array, shares: Array, prior: tuple[float, Array, Array] | None, parts: Parts, spread: Array | None
+    ) -> Parts:
+        value, total = -np.inf, float(shares.sum())
+        alone = shares.shape[1] == 1 and X.size <= FEW
+        for _ in range(FIRST_STEPS if alone else FEW_STEPS):
+            parts = self._step(X, shares, prior, parts, spread)
+            following = float(_fits(X, shares, parts).sum())
+            if following - value <= ENOUGH * total:
+                break
+            value = following
+        return parts
+
+    def _step(
+        self, X: Array, shares: Array, prior: tuple[float, Array, Array] | None, parts: Parts, spread: Array | None
+    ) -> Parts:
+        """One step of EM: rows weighted by their expected hidden scales, then the degrees of freedom."""
+        d = X.shape[1]
+        strength, middle, own_scatter = (0.0, np.zeros(d), np.zeros((d, d))) if prior is None else prior
+        distance = squared_distances(X, parts)
+        hidden = (parts.degrees + d) / (parts.degrees + distance)
+        weights, counts = shares * hidden, shares.sum(axis=0)
+        sums = weights.sum(axis=0)
+        location = (weights.T @ X + strength * middle) / (sums + strength)[:, None]
+        scatter = np.empty((len(counts), d, d))
+        for j, (own, at) in enumerate(zip(weights.T, location, strict=True)):
+            gap = X - at
+            scatter[j] = (own[:, None] * gap).T @ gap + strength * (own_scatter + np.outer(middle - at, middle - at))
+        # The sum of hidden scales in place of the count converges faster (parameter expansion, Liu et al., 1998).
+        scale = scatter / (sums if prior is None else counts + strength)[:, None, None]
+        moved = Parts(location, _factors(scale, spread, X), parts.degrees)
+        if not self.estimates_degrees:
+            return moved
+        if shares.size <= FEW:
+            return moved._replace(degrees=self._likely_degrees(X, shares, moved))
+        excess = np.einsum("nk,nk->k", shares, np.log(hidden) - hidden) / counts
+        return moved._replace(degrees=self.degrees_from_scales(excess, counts, parts.degrees, d))
+
+    def _likely_degrees(self, X: Array, shares: Array, parts: Parts) -> Array:
+        """Degrees (k,) of a higher likelihood, locations and scale matrices as they are: steps of Newton's method.
+
+        Those from before where the steps do not gain.
+        """
+        distance, d = squared_distances(X, parts), X.shape[1]
+        low, high = np.log(LEAST_DEGREES), np.log(MOST_DEGREES)
+        point = np.log(parts.degrees)
+        for _ in range(NEWTON_STEPS):
+            slope, bend = _degree_slopes(distance, shares, np.exp(point), d)
+            if self.n_shared:
+                slope, bend = (np.full(point.shape, part.sum()) for part in (slope, bend))
+            step = np.where(bend < 0, -slope / np.minimum(bend, -1e-300), np.sign(slope) * LONGEST_STEP)
+            point = np.clip(point + np.clip(step, -LONGEST_STEP, LONGEST_STEP), low, high)
+        moved = parts._replace(degrees=np.exp(point))
+        gain = np.einsum("nk,nk->k", shares, log_density(distance, moved) - log_density(distance, parts))
+        better = np.full(gain.shape, gain.sum() >= 0) if self.n_shared else gain >= 0
+        return np.where(better, moved.degrees, parts.degrees)
+
+    def degrees_from_scales(self, excess: Array, counts: Array, degrees: Array, d: int) -> Array:
+        """The degrees (k,) of EM from the mean log(u) - u of the expected hidden scales u of each component."""
+        half = 0.5 * (degrees + d)
+        constant = 1 + excess + scipy.special.digamma(half) - np.log(half)
+
+        def slope(at: Array) -> tuple[Array, Array]:
+            own = 0.5 * np.broadcast_to(np.exp(at), constant.shape)
+            value = scipy.special.digamma(own) - np.log(own) - constant
+            change = own * scipy.special.polygamma(1, own) - 1
+            if not self.n_shared:
+                return value, change
+            return np.atleast_1d(counts @ value), np.atleast_1d(counts @ change)
+
+        start = np.log(degrees)
+        first = np.atleast_1d(start.mean()) if self.n_shared else start
+        root = increasing_root(slope, first, np.log(LEAST_DEGREES), np.log(MOST_DEGREES), 1e-9)
+        return np.array(np.broadcast_to(np.exp(root), start.shape))
+
+
+def squared_distances(X: Array, parts: Parts) -> Array:
+    """Squared Mahalanobis distances (n, k)."""
+    distance = np.empty((len(parts.location), len(X))).T
+    for j, (at, factor) in enumerate(zip(parts.location, parts.factor, strict=True)):
+        gap = (X - at) @ np.linalg.inv(factor).T
+        distance[:, j] = np.einsum("ni,ni->n", gap, gap)
+    return distance
+
+
+def log_density(distance: Array, parts: Parts) -> Array:
+    """Log-densities (n, k) at squared distances."""
+    d, degrees = parts.location.shape[-1], parts.degrees
+    half = 0.5 * (degrees + d)
+    constant = scipy.special.gammaln(half) - scipy.special.gammaln(0.5 * degrees)
+    constant = constant - 0.5 * d * np.log(np.pi * degrees) - _log_diagonal(parts.factor)
+    return constant - half * np.log1p(distance / degrees)
+
+
+def _degree_slopes(distance: Array, shares: Array, degrees: Array, d: int) -> tuple[Array, Array]:
+    """First and second derivatives (k,) of the log-likelihood by the logarithm of the degrees of freedom."""
+    counts, half = shares.sum(axis=0), 0.5 * (degrees + d)
+    ratio = distance / degrees
+    inverse = 1 / (1 + ratio)
+    share = ratio * inverse
+    first = counts * (scipy.special.digamma(half) - scipy.special.digamma(0.5 * degrees) - d / degrees)
+    first += np.einsum("nk,nk->k", shares, half / degrees * 2 * share - np.log1p(ratio))
+    second = 0.5 * counts * (scipy.special.polygamma(1, half) - scipy.special.polygamma(1, 0.5 * degrees))
+    second += counts * d / degrees**2
+    inner = share / degrees - d / degrees**2 * share - (degrees + d) / degrees**2 * share * inverse
+    second += np.einsum("nk,nk->k", shares, inner)
+    slope, bend = 0.5 * first * degrees, 0.5 * (first * degrees + second * degrees**2)
+    return slope, bend
+
+
+def _log_diagonal(factor: Array) -> Array:
+    return np.asarray(np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1))
+
+
+def _fits(X: Array, shares: Array, parts: Parts) -> Array:
+    return np.einsum("nk,nk->k", shares, log_density(squared_distances(X, parts), parts))
+
+
+def _weighted_moments(X: Array, weights: Array) -> tuple[Array, Array]:
+    """Mean (d,) and covariance (d, d)."""
+    total = float(weights.sum())
+    mean = weights @ X / total
+    gap = X - mean
+    return mean, (weights[:, None] * gap).T @ gap / total
+
+
+def _factors(scale: Array, spread: Array | None, X: Array) -> Array:
+    """Factors of scale matrices (k, d, d), lifted where they are narrower than the spread or nearly singular."""
+    deviations = np.sqrt(np.diagonal(scale, axis1=-2, axis2=-1))
+    least = SMALLEST * np.maximum(np.abs(X).max(axis=0), 1e-100)
+    floor = np.maximum(COLLINEAR * deviations, least) if spread is None else np.maximum(spread, least)
+    lifted = scale
+    if spread is not None or not np.isfinite(cholesky_or_nan(scale)).all() or (deviations < least).any():
+        lifted = np.stack(
+            [
+                lifted_covariances(own, at)
+                for own, at in zip(scale, np.broadcast_to(floor, deviations.shape), strict=True)
+            ]
+        )
+    return cholesky_or_nan(lifted)
