@@ -329,7 +329,7 @@ def test_what_compares_is_let_through():
         ({"families": ()}, "families is empty"),
         ({"families": ("gamma", "gama")}, "did you mean 'gamma'?"),
         ({"families": ("gamma", "gamma")}, "families names gamma twice"),
-        ({"families": ("weibull",)}, "needs its shape"),
+        ({"families": ("fixed-shape-gamma",)}, "needs its shape"),
         ({"sample_weight": [1.0]}, "sample_weight has shape (1,)"),
         ({"X": [[1.0], [np.inf]], "families": ("gamma", "gaussian")}, "row 1, column 0 is infinite"),
         ({"X": [[-1.0]], "families": ("gamma", "beta")}, "no family supports the data (gamma: row 0"),
