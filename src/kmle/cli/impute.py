@@ -65,14 +65,14 @@ def impute(
 ) -> None:
     """Fill in missing values from those that rows have, by a mixture."""
     asked = Asked(data, columns, weights, ignore_text, False, categorical, header, separator, encoding, thousands)
-    task = t.Task(Terminal(quiet), asked, new, model, save, out, append, json, keep_missing=True)
+    task = t.Task(Terminal(quiet), asked, new, model, save, out, append, json)
     task.check(force)
     if model is not None:
         content = task.content()
         table = task.rows_for(content, None if content.columns is None else list(content.columns))
         _finish(task, table, content.mixture, sample, seed)
         return
-    rows = read(task.terminal, asked, leaves_out=True, keep_missing=True)
+    rows = read(task.terminal, asked, leaves_out=True)
     own = task.family(family, rows)
     from ..estimators import MixtureImputer
 

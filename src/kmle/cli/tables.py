@@ -60,7 +60,6 @@ def read(
     *,
     loading: str = LEARNING,
     leaves_out: bool = False,
-    keep_missing: bool = False,
     columns: list[str] | None = None,
     levels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Table:
@@ -73,7 +72,7 @@ def read(
         from ..io.reading import read_table
 
     with terminal.working(f"reading {asked.path}"), _meanwhile(loading, asked.path):
-        table = read_table(asked.path, keep_missing=keep_missing, **asked.options(columns, levels))
+        table = read_table(asked.path, **asked.options(columns, levels))
     for note in table.notes:
         terminal.note(f"note: {note}")
     if leaves_out and asked.columns is None:

@@ -97,7 +97,6 @@ class Task:
     out: str | None
     append: bool
     json: bool
-    keep_missing: bool = False
 
     def check(self, force: bool) -> None:
         """Refuses options that contradict each other, and outputs that cannot be written."""
@@ -135,7 +134,7 @@ class Task:
             return like
         own = replace(self.asked, path=self.new, columns=None, categorical=None, weights=None)
         columns, levels = list(like.columns), like.categories
-        return read(self.terminal, own, keep_missing=self.keep_missing, columns=columns, levels=levels)
+        return read(self.terminal, own, columns=columns, levels=levels)
 
     def content(self) -> Model:
         """The model of --model."""
@@ -147,7 +146,7 @@ class Task:
     def rows_for(self, content: Model, columns: list[str] | None) -> Table:
         """The rows of DATA for some columns of a model."""
         levels = {name: content.categories[name] for name in columns or () if name in content.categories}
-        return read(self.terminal, self.asked, keep_missing=self.keep_missing, columns=columns, levels=levels)
+        return read(self.terminal, self.asked, columns=columns, levels=levels)
 
     def write(self, table: Table, columns: Columns, in_place: bool = False) -> None:
         """The new columns of each row, where they are to go; columns `in_place` are the whole table."""
