@@ -19,10 +19,10 @@ from kmle.families import FAMILIES, ExponentialFamily, Product, check_family
 # Code -----------------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_command_prints_what_the_readme_shows(tmp_path):
+def test_the_first_command_prints_what_the_page_shows(tmp_path):
     for package in ("typer", "rich", "polars", "matplotlib"):
         pytest.importorskip(package)
-    shown = next(output for language, output in fenced_blocks("README.md") if language == "text")
+    shown = next(output for language, output in fenced_blocks("docs/start/five-minutes.md") if language == "text")
     command = next(code for language, code in fenced_blocks("README.md") if language == "sh")
     assert command.rstrip().endswith("kmle demo")
     run = [sys.executable, "-m", "kmle", "demo"]
@@ -96,14 +96,14 @@ def test_the_family_to_copy_obeys_every_law(tmp_path, monkeypatch):
 
 
 def test_the_table_of_families_is_the_registry():
-    rows = table("README.md", "Short name", "Class")
+    rows = table("docs/families.md", "Short name", "Class")
     assert [codes(row[0])[0] for row in rows] == list(FAMILIES)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_row_of(name):
     kind = FAMILIES[name]
-    row = next(row for row in table("README.md", "Short name", "Class") if codes(row[0]) == [name])
+    row = next(row for row in table("docs/families.md", "Short name", "Class") if codes(row[0]) == [name])
     assert codes(row[1]) == [kind.__name__]
     assert row[1].endswith("*") == kind.independent_columns
     if kind is not Product:
@@ -127,7 +127,7 @@ def test_the_row_of(name):
     ],
 )
 def test_the_data_a_family_takes(words, legal, illegal):
-    names = [codes(row[0])[0] for row in table("README.md", "Short name", "Class") if row[2] == words]
+    names = [codes(row[0])[0] for row in table("docs/families.md", "Short name", "Class") if row[2] == words]
     assert names
     for name in names:
         support = FAMILIES[name].support

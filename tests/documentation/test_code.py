@@ -65,7 +65,7 @@ def test_every_other_block_is_known():
             if language == "sh":
                 assert all(line.startswith(("kmle ", *NOT_RUN)) for line in code.splitlines() if line), (page, code)
             else:
-                assert language in ("python", "py", "text", "console", "yaml", ""), (page, language)
+                assert language in ("python", "py", "text", "console", "R", "yaml", ""), (page, language)
 
 
 @pytest.mark.parametrize("page", [page for page in pages() if commands(page)])
@@ -102,4 +102,9 @@ def write_files(folder):
     pl.DataFrame({"right": rng.binomial(10, 0.4, 200)}).write_csv(folder / "answers.csv")
     mixed = {"minutes": rng.gamma(3, 2, 200), "x": rng.normal(size=200), "y": rng.normal(size=200)}
     visits.with_columns(**{name: pl.Series(values) for name, values in mixed.items()}).write_csv(folder / "mixed.csv")
+    flowers = pl.read_csv(ROOT / "examples" / "data" / "iris.csv").rename({"Species": "species"})
+    flowers.write_csv(folder / "flowers.csv")
+    flowers.drop("species")[::10].write_csv(folder / "field.csv")
+    pl.read_csv(ROOT / "examples" / "data" / "faithful.csv").write_csv(folder / "geyser.csv")
+    (folder / "holes.csv").write_text("a,b\n1.0,2.1\n2.0,\n3.1,6.0\n,8.2\n5.0,9.9\n6.2,12.1\n")
     Image.fromarray(rng.integers(0, 255, (24, 32, 3), dtype=np.uint8)).save(folder / "photo.jpg")

@@ -130,7 +130,7 @@ def test_a_sample_comes_first_then_all_rows_then_details(talk):
         ({"n_components": "3"}, "k must be a whole number"),
         ({"family": "cauchy"}, "unknown family"),
         ({"family": "poisson"}, "poisson accepts whole numbers"),
-        ({"family": "weibull"}, "needs its shape"),
+        ({"family": "fixed-shape-gamma"}, "needs its shape"),
         ({"algorithm": "magic"}, "algorithm must be one of"),
         ({"prior_strength": -1}, "the prior must be a number"),
         ({"labels": "z"}, "not a column of classes"),
@@ -157,7 +157,7 @@ def test_controls_offer_what_the_rows_allow(talk):
     families = {family["name"]: family for family in controls["families"]}
     assert families["gaussian"]["refused"] is None
     assert "accepts" in families["gamma"]["refused"]
-    assert families["weibull"]["fixed"][0]["name"] == "shape"
+    assert families["fixed-shape-gamma"]["fixed"] == [{"name": "shape", "needed": True, "default": None}]
     assert controls["guess"] == {"name": "gaussian", "reason": "'a', 'b' hold real numbers"}
     assert len(controls["structures"]) == 14
 

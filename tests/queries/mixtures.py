@@ -16,6 +16,9 @@ SEVERAL = {
     "dirichlet": f.Dirichlet(n_features=4),
     "multinomial": f.Multinomial(7, n_features=4),
     "product": f.Product((f.Poisson(), f.Gaussian(n_features=2), f.Gamma(n_features=1))),
+    "families": f.ComponentFamilies(
+        (f.Gaussian(n_features=4), f.DiagonalGaussian(n_features=4), f.Uniform(low=(-9.0,) * 4, high=(9.0,) * 4))
+    ),
     "product-of-proportions": f.Product((f.Gaussian(n_features=1), f.Dirichlet(n_features=3))),
 }
 
@@ -31,6 +34,10 @@ def mixture_of(name, seed=0, k=3):
 def _naturals(family, k, rng):
     if isinstance(family, f.Product):
         return np.concatenate([_naturals(own, k, rng) for own in family.families], axis=1)
+    if isinstance(family, f.ComponentFamilies):
+        return family.natural_of([(own, _naturals(own, 1, rng)[0]) for own in family.families])
+    if isinstance(family, f.Uniform):
+        return np.zeros((k, 0))
     d = family.n_features
     if isinstance(family, f.Gaussian):
         factors = rng.normal(size=(k, d, d + 2))

@@ -101,7 +101,7 @@ def test_a_marginal_of_the_conditional_is_the_conditional_of_the_marginal(name):
     assert one.columns == other.columns
 
 
-@pytest.mark.parametrize("name", ["gaussian", "fixed-covariance", "poisson", "product", "categorical"])
+@pytest.mark.parametrize("name", ["gaussian", "fixed-covariance", "poisson", "product", "categorical", "families"])
 def test_many_rows_at_once_are_each_row_by_itself(name):
     mixture = mixture_of(name).with_columns(NAMES)
     rows = mixture.sample(7, 3)
@@ -119,7 +119,7 @@ def test_many_rows_at_once_are_each_row_by_itself(name):
         np.testing.assert_allclose(many.std() ** 2, [np.diag(one.covariance()) for one in singles], rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "poisson", "product"])
+@pytest.mark.parametrize("name", ["gaussian", "poisson", "product", "families"])
 def test_quantiles_of_many_rows_are_those_of_each(name):
     mixture = mixture_of(name)
     rows = mixture.sample(5, 3)
@@ -131,8 +131,9 @@ def test_quantiles_of_many_rows_are_those_of_each(name):
     assert np.all(many.cdf(found[:, 1]) >= 0.5 - 1e-12)
 
 
-def test_draws_of_many_rows_follow_their_mixtures():
-    mixture = mixture_of("product")
+@pytest.mark.parametrize("name", ["product", "gaussian", "families"])
+def test_draws_of_many_rows_follow_their_mixtures(name):
+    mixture = mixture_of(name)
     row = mixture.sample(1, 0)[0]
     n = 40_000
     many = mixture.condition({1: np.full(n, row[1]), 3: np.full(n, row[3])})

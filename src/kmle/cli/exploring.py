@@ -45,6 +45,8 @@ def _source(
     terminal: Terminal, path: str, columns: str | None, categorical: str | None, text: tuple[Any, ...]
 ) -> Source:
     """The file as the page sees it, and how others read it the same way."""
+    import numpy as np
+
     from ..explorer.provenance import FromFile
     from ..explorer.source import from_table
     from ..io.reading import read_table
@@ -63,4 +65,5 @@ def _source(
     arguments = ["--categorical", ",".join(coded)] if coded else []
     for name, value in given.items():
         arguments += ["--header" if value else "--no-header"] if name == "header" else [f"--{name}", value]
-    return from_table(table, data_name(table.source), FromFile(path, options, tuple(arguments)))
+    has_missing = bool(np.isnan(table.rows).any())
+    return from_table(table, data_name(table.source), FromFile(path, options, tuple(arguments), has_missing))

@@ -11,6 +11,7 @@ import typer
 
 from . import options as o
 from .app import FAILED, Command, app, examples
+from .knowing import Knowing, Known
 from .learning import FitOptions, Outcome, learn, resolved_family, with_number
 from .outputs import PLOT_FORMATS, check_checkpoint, check_files, check_table_output, page_name, plot_name
 from .pages import Title, write_fit_report
@@ -55,6 +56,9 @@ def fit(
     ignore_text: o.IgnoreText = False,
     drop_missing: o.DropMissing = False,
     categorical: o.Categorical = None,
+    event: o.Event = None,
+    upper: o.Upper = None,
+    labels_from: o.LabelsFrom = None,
     header: o.Header = None,
     separator: o.Separator = None,
     encoding: o.Encoding = None,
@@ -104,12 +108,19 @@ def fit(
     asked = Asked(
         data, columns, weights, ignore_text, drop_missing, categorical, header, separator, encoding, thousands
     )
+    knowing, known = Knowing(event, upper, labels_from), Known()
+    if knowing:
+        knowing.check(asked, stream, k)
+        asked = knowing.asked(asked)
     table: Data
     if stream:
         check_streamed(k, how, labels, plot, report, checkpoint)
         table = open_table(terminal, asked, leaves_out=True)
     else:
         table = read(terminal, asked, loading=SELECTING if k is None else LEARNING, leaves_out=True)
+        if knowing:
+            table, known = knowing.split(table)
+            k = known.n_classes if k is None and known.labels is not None else k
     options = FitOptions(
         how,
         init,
@@ -126,7 +137,9 @@ def fit(
     if k is None:
         outcome = _selected(terminal, table, chosen, options, str(criterion), named=family is not None)
     else:
-        outcome = learn(terminal, table, chosen, k, options)
+        outcome = learn(terminal, table, chosen, k, options, known)
+    if known.labels is not None:
+        terminal.note(f"classes of the components: {known.class_names(outcome.plan.n_components)}")
     _write(terminal, outcome, table, out, labels, drop_missing)
     if outcome.interrupted:
         kept = f"it is in {out}" if out else "--out saves it"
@@ -253,6 +266,9 @@ def standard_errors_of(terminal: Terminal, outcome: Outcome, table: Data) -> Any
 
     try:
         method = "complete" if outcome.hard else "observed"
+        if outcome.known is not None and outcome.known.intervals is not None:
+            intervals: Any = outcome.known.intervals
+            return standard_errors(outcome.fit, intervals, table.weights)
         return standard_errors(outcome.fit, table.rows, table.weights, method)
     except ValueError as error:
         # Parameters on the edge, or components the rows do not tell apart, have no standard errors.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..families import ExponentialFamily
     from ..io import Table, TableStream
     from ..mixture import Mixture
+    from .knowing import Known
 
     Data = Table | TableStream
 
@@ -72,6 +73,8 @@ class Outcome:
     interrupted: bool = False
     selection: Any = None
     """What chose the number of components, where something did."""
+    known: Known | None = None
+    """What is known of the rows beside their values."""
 
     @property
     def mixture(self) -> Mixture:
@@ -162,7 +165,12 @@ def _report_constants(terminal: Terminal, table: Table) -> None:
 
 
 def learn(
-    terminal: Terminal, table: Data, family: ExponentialFamily, n_components: int, options: FitOptions
+    terminal: Terminal,
+    table: Data,
+    family: ExponentialFamily,
+    n_components: int,
+    options: FitOptions,
+    known: Known | None = None,
 ) -> Outcome:
     """Fits; the first Ctrl-C ends the fit after its current step."""
     from ..algorithms.loop import watched
@@ -182,6 +190,8 @@ def learn(
 
         rows: Any = table.rows if isinstance(table, Table) else ReportedPasses(table, report, may_end)
         weights = table.weights if isinstance(table, Table) else None
+        if known is not None and known.intervals is not None:
+            rows = known.intervals
 
         def progress(iteration: int, objective: float) -> bool:
             message = f"iteration {iteration}, objective {objective:.6g}"
@@ -200,13 +210,14 @@ def learn(
                     columns=table.columns,
                     checkpoint=options.checkpoint,
                     resume=options.resume,
+                    labels=None if known is None else known.labels,
                 )
             except ValueError as error:
                 raise ValueError(in_words_of(table, family, error)) from None
     report_dropped(terminal, table)
     n_rows = rows.n_rows if isinstance(rows, ReportedPasses) else len(rows)
     seconds = time.perf_counter() - began
-    return Outcome(fit, plan, tuple(table.columns), seconds, n_rows, interruption.requested)
+    return Outcome(fit, plan, tuple(table.columns), seconds, n_rows, interruption.requested, known=known)
 
 
 def in_words_of(table: Data, family: ExponentialFamily, error: ValueError) -> str:

@@ -92,6 +92,36 @@ Categorical = Annotated[
         rich_help_panel=TABLE,
     ),
 ]
+Event = Annotated[
+    str | None,
+    typer.Option(
+        "--event",
+        metavar="COLUMN",
+        help="Column of events beside one column of times: 1 seen, 0 still running (censored on the right).",
+        show_default=False,
+        rich_help_panel=TABLE,
+    ),
+]
+Upper = Annotated[
+    str | None,
+    typer.Option(
+        "--upper",
+        metavar="COLUMN",
+        help="Column of upper bounds beside one column of lower ones; empty cells are open ends.",
+        show_default=False,
+        rich_help_panel=TABLE,
+    ),
+]
+LabelsFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--labels-from",
+        metavar="COLUMN",
+        help="Column with known classes of rows; empty cells are unknown.",
+        show_default=False,
+        rich_help_panel=TABLE,
+    ),
+]
 Header = Annotated[
     bool | None,
     typer.Option(

@@ -38,6 +38,7 @@ def write_fit_report(path: str, outcome: Outcome, table: Table, seed: int, title
         title=title or data_name(table.source),
         selection=outcome.selection,
         row_names=table.row_name,
+        intervals=None if outcome.known is None else outcome.known.intervals,
     )
 
 

@@ -77,7 +77,7 @@ def read(
         terminal.note(f"note: {note}")
     if leaves_out and asked.columns is None:
         left = _without_ids(terminal, table)
-        table = table if left is None else _with_columns(table, left)
+        table = table if left is None else with_columns(table, left)
     terminal.detail(f"{table.source}: {counted(len(table), 'row')} of {', '.join(table.columns)}")
     return table
 
@@ -120,7 +120,8 @@ def _without_ids(terminal: Terminal, table: Table) -> list[str] | None:
     return [name for name in table.columns if name not in ids]
 
 
-def _with_columns(table: Table, names: list[str]) -> Table:
+def with_columns(table: Table, names: list[str]) -> Table:
+    """The table with these of its columns only."""
     from dataclasses import replace
 
     import numpy as np

@@ -22,6 +22,7 @@
   }
 
   function settings() {
+    if (state.wanted) return state.wanted; // what was saved, until the controls can show it
     return {
       columns: state.chosen, family: family(), fixed: fixedValues(), n_components: Number(find("k-number").value),
       algorithm: picked("algorithm"), prior_strength: Number(find("prior").value), noise: find("noise").checked,
@@ -109,7 +110,8 @@
     const name = find("family").value;
     const { guess, families, structures } = state.controls;
     find("guess").textContent = name === "auto" ? `Guessed: ${guess.reason}.` : "";
-    find("structure-control").hidden = name !== "gaussian" || structures.length === 0;
+    const gaussian = name === "gaussian" || (name === "auto" && guess.name === "gaussian");
+    find("structure-control").hidden = !gaussian || structures.length === 0;
     const own = families.find((each) => each.name === name);
     find("fixed").replaceChildren(...(own ? own.fixed : []).flatMap(({ name: parameter, needed, default: usual }) => {
       const label = document.createElement("label");
@@ -128,7 +130,7 @@
 
   function plotted(place, plot, colours, view) {
     const content = { ...colours, shared: plot.shared || [] };
-    const select = (plot.panels || []).length && place.clientWidth >= 480 ? { dragmode: "select" } : {};
+    const select = (plot.panels || []).length && place.clientWidth >= 480 ? { dragmode: "select", selections: [], selectionrevision: plot.revision || 0 } : {};
     return kmleDrawing.draw(place, plot, content, view, select, ["select2d"]);
   }
 
@@ -139,7 +141,7 @@
     while (drawn.now) {
       const answer = drawn.now;
       drawn.now = null;
-      await plotted(find("plot-now"), answer.plot, answer.colours, answer.plot.view);
+      await plotted(find("plot-now"), answer.plot, answer.colours, `${answer.plot.view} ${answer.columns}`);
       describe(answer);
       root.dataset.shown = answer.number;
       root.dataset.stage = answer.stage;
@@ -237,7 +239,7 @@
       find("wrong").textContent = message.wrong || "";
       if (message.wrong) { find("status").textContent = "No fit."; root.dataset.shown = message.number; root.dataset.stage = "wrong"; }
       else if (message.stage === "details") details(message);
-      else { state.now = message; drawn.now = message; drawNow(); }
+      else { message.plot.revision = message.number; state.now = message; drawn.now = message; drawNow(); }
     }
     if (message.topic === "compare" && message.number === state.compare) compared(message);
     if (message.topic === "rows" && message.number === state.rows) {
@@ -265,6 +267,8 @@
     find("plot-compare").hidden = false;
     state.comparison = message;
     plotted(find("plot-compare"), message.views[0], message.colours, `compare ${message.number}`);
+    find("plot-compare").removeAllListeners("plotly_click");
+    find("plot-compare").on("plotly_click", candidateClicked);
     if (message.table) find("compare-table").innerHTML = message.table;
   }
 
@@ -272,6 +276,12 @@
     find("cancel").hidden = !running;
     find("compare-bar").hidden = !running;
     find("compare").disabled = running;
+  }
+
+  // A click on a candidate of this family takes its number of components.
+  function candidateClicked(event) {
+    const k = event.points[0].x;
+    if (find("compare-families").value === "this" && k !== Number(find("k-number").value)) { setComponents(k); ask(); }
   }
 
   // Rows ----------------------------------------------------------------------------------------------------------------

@@ -23,11 +23,12 @@ class FromFile:
     path: str
     options: dict[str, Any] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
+    has_missing: bool = False
 
     def python(self, columns: Sequence[str], drop_missing: bool, labels: str | None) -> list[str]:
         """Reads the file with `kmle.io.read_table`."""
         given = {"columns": list(columns), **self.options}
-        given["drop_missing" if drop_missing else "keep_missing"] = True
+        given |= {"drop_missing": True} if drop_missing else {"keep_missing": True} if self.has_missing else {}
         written = ", ".join(f"{name}={value!r}" for name, value in given.items())
         lines = ["from kmle.io import read_table", f"table = read_table({self.path!r}, {written})", "X = table.rows"]
         if labels is not None:

@@ -1,10 +1,14 @@
-"""The server: the page and its scripts, one web socket per open page, downloads."""
+"""The server: the page and its scripts, one web socket per open page, downloads.
+
+What fits and draws takes a second to load. It is loaded in a thread while the browser fetches the page.
+"""
 
 import asyncio
 import contextlib
+import threading
 import time
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -12,13 +16,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ..report.document import own_text
-from ..report.library import plotly
+from ..report.library import own_text, plotly
 from ..report.markup import text
-from .exports import KINDS, exported
 from .guard import Guard
-from .pages import Page, Workers
-from .source import Source
+
+if TYPE_CHECKING:
+    from .pages import Page, Workers
+    from .source import Source
 
 SCRIPT, STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 
@@ -26,9 +30,11 @@ SCRIPT, STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 class Server:
     """The application for one table."""
 
-    def __init__(self, source: Source, token: str, framed: bool = False) -> None:
+    def __init__(self, source: "Source", token: str, framed: bool = False) -> None:
         self._source = source
-        self._workers = Workers()
+        self._workers: Workers | None = None
+        self._loading = threading.Lock()
+        threading.Thread(target=self._load, name="kmle-loading", daemon=True).start()
         self._pages: dict[str, Page] = {}
         self._closed = time.monotonic()
         """When the last page was closed."""
@@ -53,7 +59,16 @@ class Server:
 
     def stop(self) -> None:
         """Ends all work."""
-        self._workers.stop()
+        self._load().stop()
+
+    def _load(self) -> "Workers":
+        """The workers; what they need is loaded first."""
+        with self._loading:
+            if self._workers is None:
+                from .pages import Workers
+
+                self._workers = Workers()
+            return self._workers
 
     async def _index(self, request: Request) -> Response:
         page = _own("explorer.html").replace("{title}", text(self._source.name))
@@ -62,6 +77,8 @@ class Server:
     async def _export(self, request: Request) -> Response:
         page = self._pages.get(request.path_params["page"])
         kind = request.path_params["kind"]
+        from .exports import KINDS, exported
+
         if page is None or page.fitted is None or kind not in KINDS:
             return PlainTextResponse("There is no such file.", 404)
         name, media_type = KINDS[kind]
@@ -74,7 +91,10 @@ class Server:
 
     async def _socket(self, socket: WebSocket) -> None:
         await socket.accept()
-        page = Page(self._source, self._workers)
+        workers = await asyncio.to_thread(self._load)
+        from .pages import Page
+
+        page = Page(self._source, workers)
         self._pages[page.key] = page
         self.was_open = True
         sending = asyncio.create_task(self._deliver(page, socket))
@@ -92,7 +112,7 @@ class Server:
             del self._pages[page.key]
             self._closed = time.monotonic()
 
-    def _welcome(self, page: Page) -> dict[str, Any]:
+    def _welcome(self, page: "Page") -> dict[str, Any]:
         source = self._source
         return {
             "page": page.key,
@@ -103,7 +123,7 @@ class Server:
             "notes": list(source.notes),
         }
 
-    async def _deliver(self, page: Page, socket: WebSocket) -> None:
+    async def _deliver(self, page: "Page", socket: WebSocket) -> None:
         """Sends what workers answered."""
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
             while True:

@@ -58,8 +58,8 @@ def command(fitted: Fitted) -> str | None:
     settings = fitted.settings
     rows = fitted.source.provenance.command(settings.columns, settings.drop_missing)
     family = family_words(settings, fitted)
-    if rows is None or family is None or settings.labels is not None:
-        return None
+    if rows is None or family is None or settings.labels is not None or fitted.chosen.complete is not None:
+        return None  # the command line knows neither classes nor missing values that are used
     arguments = ["kmle", "fit", *rows, "-k", str(settings.n_components), "--family", family]
     if settings.algorithm == "k-mle":
         arguments.append("--hard")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..io.guess import Guess, constant_columns, guess_family, index_columns
 from ..io.table import Table
 from ..numerics.arrays import Array
-from ..plotting.reading import UNNAMED
 from .provenance import FromFile, FromMemory, Provenance
 
 # Columns chosen at first, classes that labels may have, and rows among which few distinct numbers are classes.
@@ -29,11 +28,15 @@ class Source:
     row_name: Callable[[int], str] = str
     weights: Array | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    classes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """Columns of few values, by name: they may be the classes of rows; None or -1 where unknown."""
+    find_classes: Callable[[], Mapping[str, NDArray[Any]]] = dict
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
+    def classes(self) -> Mapping[str, NDArray[Any]]:
+        """Columns of few values, by name: they may be the classes of rows; None or -1 where unknown."""
+        return self.find_classes()
+
+    @cached_property
     def has_missing(self) -> bool:
         """Whether a value is missing."""
         return bool(np.isnan(self.rows).any())
@@ -92,7 +95,7 @@ def from_table(table: Table, name: str, provenance: FromFile) -> Source:
         table.row_name,
         table.weights,
         table.categories,
-        _classes_of(table),
+        partial(_classes_of, table),
         table.notes,
     )
 
@@ -114,14 +117,23 @@ def from_array(X: ArrayLike, columns: Sequence[str] | None = None) -> Source:
     names = [str(name) for name in frame] if frame is not None else _names(rows.shape[1], columns)
     if len(set(names)) < len(names):
         raise ValueError("two columns have the same name: rename one")
+    found = partial(_numbered_classes, names, rows)
+    return Source(rows, tuple(names), "X", FromMemory(tuple(names), frame is not None), find_classes=found)
+
+
+def _numbered_classes(names: Sequence[str], rows: Array) -> dict[str, NDArray[Any]]:
+    """The columns of few whole numbers; missing ones are unknown."""
     classes = {name: column for name, column in zip(names, rows.T, strict=True) if _few_values(column)}
-    labels = {name: np.where(np.isnan(column), -1, column).astype(np.intp) for name, column in classes.items()}
-    return Source(rows, tuple(names), "X", FromMemory(tuple(names), frame is not None), classes=labels)
+    return {name: _as_classes(column) for name, column in classes.items()}
+
+
+def _as_classes(column: Array) -> NDArray[np.intp]:
+    return np.where(np.isnan(column), -1, column).astype(np.intp)
 
 
 def _names(width: int, columns: Sequence[str] | None) -> list[str]:
     if columns is None:
-        return [f"column {place}" for place in range(width)] if width > 1 else [UNNAMED]
+        return [f"column {place}" for place in range(width)] if width > 1 else ["x"]
     names = [str(name) for name in columns]
     if len(names) != width:
         raise ValueError(f"columns has {len(names)} names but X has {width} columns")
@@ -141,7 +153,7 @@ def _classes_of(table: Table) -> dict[str, NDArray[Any]]:
         if values.dtype.is_numeric():
             column = values.cast(float, strict=False).fill_null(np.nan).to_numpy()
             if _few_values(column):
-                found[name] = np.where(np.isnan(column), -1, column).astype(np.intp)
+                found[name] = _as_classes(column)
         else:
             found[name] = np.array(values.cast(str).to_list(), dtype=object)
     return found

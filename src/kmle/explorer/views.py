@@ -48,6 +48,7 @@ def overview(fitted: Fitted, view: str) -> dict[str, Any]:
         "numbers": numbers(fitted),
         "components": components_section(mixture, sizes, NO_ERRORS, fitted.chosen.columns),
         "n_components": mixture.n_components,
+        "columns": list(fitted.chosen.columns),
         "python": python(fitted),
         "command": command(fitted),
         "notes": [] if fitted.is_sample else list(named_columns(list(fitted.fit.notes), fitted.chosen.columns)),

@@ -3,11 +3,10 @@
 import base64
 import hashlib
 from dataclasses import dataclass
-from importlib.resources import files
 
 from ..mixture import Mixture
 from .figure import Panel, palettes, shared_lists
-from .library import plotly
+from .library import own_text, plotly
 from .markup import element, script_data, text
 
 # Lines of a selection have colours of their own.
@@ -47,11 +46,6 @@ def document(title: str, about: str, cards: str, sections: list[Section], mixtur
         library=library,
         script=script,
     )
-
-
-def own_text(name: str) -> str:
-    """A file of this package: a style sheet or a script."""
-    return (files(__package__) / name).read_text(encoding="utf-8")
 
 
 def _section(section: Section) -> str:

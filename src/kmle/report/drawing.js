@@ -51,9 +51,15 @@ const kmleDrawing = (() => {
     return typeof value === "string" && /color$/.test(key) && value[0] === "@" ? colour(value, content) : value;
   }
 
-  function axis(given) {
+  // `room` is what a panel of several has for its title, in pixels.
+  function axis(given, room) {
     const ink = INKS[side()];
     const title = { ...(given.title || {}), standoff: 8 };
+    const letters = Math.max(3, Math.floor(room / 6.5));
+    if (room < 130 && title.text) {
+      title.font = { size: 11 };
+      if (title.text.length > letters && !/[&<]/.test(title.text)) title.text = `${title.text.slice(0, letters - 1)}…`;
+    }
     return {
       gridcolor: ink.grid, linecolor: ink.grid, zerolinecolor: ink.grid, zeroline: false, automargin: true, separatethousands: true,
       tickfont: { color: ink.muted }, exponentformat: "power", ...given, title,
@@ -67,7 +73,9 @@ const kmleDrawing = (() => {
     const legend = narrow ? { ...given.legend, ...below } : { x: 1.01, y: 1, ...given.legend };
     const { height, ...rest } = given;
     const names = Object.keys(given).filter((name) => /^[xy]axis\d*$/.test(name));
-    const axes = Object.fromEntries((names.length ? names : ["xaxis", "yaxis"]).map((name) => [name, axis(given[name] || {})]));
+    const across = new Set(names.filter((name) => name[0] === "x").map((name) => String((given[name] || {}).domain))).size || 1;
+    const room = across > 1 ? (width - 90) / across : Infinity;
+    const axes = Object.fromEntries((names.length ? names : ["xaxis", "yaxis"]).map((name) => [name, axis(given[name] || {}, room)]));
     return {
       font: { family: FONT, size: 13, color: ink.ink }, paper_bgcolor: ink.paper, plot_bgcolor: ink.paper,
       margin: { l: 56, r: 16, t: narrow ? 10 : 30, b: 48 }, hovermode: "closest", uirevision: "kept", dragmode: narrow ? false : "zoom",

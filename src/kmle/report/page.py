@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..algorithms import Fit
+from ..data.intervals import Intervals
 from ..families.validation import check_sample_weight
 from ..numerics.arrays import Array
 from ..plotting.reading import Columns, Subject, read
@@ -24,6 +25,7 @@ from .panels import certainty_panel, data_panel, history_panel, weights_panel
 from .parameters import components_section, errors_of
 from .rows import RowNames, improbable_rows, uncertain_rows
 from .summary import summary_section
+from .survival import survival_panel
 
 
 def write_report(
@@ -38,6 +40,7 @@ def write_report(
     title: str | None = None,
     selection: Selection | None = None,
     row_names: RowNames = str,
+    intervals: Intervals | None = None,
 ) -> Path:
     """Writes a fitted estimator and the rows X it was fitted to as one HTML page that needs no network.
 
@@ -61,6 +64,8 @@ def write_report(
         What `kmle.select` returned, where it chose the number of components or the family.
     row_names : callable, optional
         What a row is called, from its number.
+    intervals : Intervals, default=None
+        The values of the only column where some are censored; the page then has their survival curve.
 
     Returns
     -------
@@ -83,7 +88,7 @@ def write_report(
     sizes = np.bincount(fit.labels, weights, fit.mixture.n_components).astype(float)
     found = diagnosis(subject)
     sections = [
-        *_of_components(fit, subject, sizes, weights),
+        *_of_components(fit, subject, sizes, weights, intervals),
         *_of_rows(subject, row_names),
         *_of_fit(subject),
         *_of_choice(selection),
@@ -120,10 +125,18 @@ def _about(fit: Fit, titled: bool, weighted: bool) -> str:
     return message + (" Tables count rows by their weights, plots and diagnostics each row once." if weighted else "")
 
 
-def _of_components(fit: Fit, subject: Subject, sizes: Array, weights: Array | None) -> list[Section]:
-    errors = errors_of(fit.mixture, subject.rows, weights, fit.algorithm, fit.prescribed_weights)
+def _of_components(
+    fit: Fit, subject: Subject, sizes: Array, weights: Array | None, intervals: Intervals | None
+) -> list[Section]:
+    known: Any = subject.rows if intervals is None else intervals
+    algorithm = fit.algorithm if intervals is None else "em"
+    errors = errors_of(fit.mixture, known, weights, algorithm, fit.prescribed_weights)
+    first = Section("Data and mixture", data_panel(subject), wide=True, key="data")
+    if intervals is not None:
+        panel = survival_panel(fit.mixture, intervals, weights, subject.names[0])
+        first = Section("Survival", panel, wide=True, key="survival")
     return [
-        Section("Data and mixture", data_panel(subject), wide=True, key="data"),
+        first,
         Section("Components", components_section(fit.mixture, sizes, errors, subject.names), wide=True),
         Section("Weights", weights_panel(subject, sizes), key="weights"),
         Section("Certainty", certainty_panel(subject), key="certainty"),
