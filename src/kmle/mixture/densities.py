@@ -222,7 +222,7 @@ def log_likelihoods(
 
 
 def _partly_known(family: ExponentialFamily, X: Any) -> Intervals | None:
-    """Rows as intervals, if they are; of families with shapes also rows with missing entries, of which nothing is known."""
+    """Rows that are intervals; of families with shapes also rows with missing entries: nothing is known of these."""
     intervals = as_intervals(X)
     if intervals is not None or not isinstance(family, Shaped) or issparse(X):
         return intervals
