@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping
 from dataclasses import fields
 from os import PathLike
 from typing import Any, Self
@@ -67,6 +68,7 @@ class MixtureEstimator(FittedMixture):
         -------
         self
         """
+        X = self._named_columns(X)
         plan = self._plan()
         if is_streamed(X) and plan.is_online:
             check_no_checkpoint(checkpoint)
@@ -108,6 +110,10 @@ class MixtureEstimator(FittedMixture):
         known = {field.name for field in fields(Plan)}
         settings = {name: value for name, value in vars(self).items() if name in known}
         whole_number("max_iter", settings["max_iter"], 1)
+        if isinstance(self.family, Mapping):
+            if self._named is None:
+                raise ValueError("family names columns: use fit with a pandas or polars DataFrame")
+            settings["family"] = self._named.family
         plan = Plan(**settings, start=getattr(self, "mixture_", None) if self.warm_start else None, soft=self._is_soft)
         if isinstance(plan.algorithm, str) and plan.algorithm not in self._algorithms:
             raise ValueError(

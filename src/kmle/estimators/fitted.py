@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from ..mixture.densities import log_likelihoods, of_rows
 from ..mixture.intervals import reported
 from ..numerics.arrays import Array
 from .arguments import entropy_of, threads_of, weights_of
+from .by_name import NamedFamilies
 from .classes import ClassPrediction
 from .familiar import FamiliarParameters
 from .online import legal_rows, opened
@@ -53,6 +54,8 @@ class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeatures
     def _allows_missing(self) -> bool:
         """Whether the family learns from rows with missing entries; what is no family is refused by `fit`."""
         try:
+            if isinstance(self.family, Mapping):
+                return all(resolve(own).takes_missing for own in self.family.values())
             return resolve(self.family).takes_missing
         except (TypeError, ValueError):
             return False
@@ -66,7 +69,19 @@ class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeatures
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
+    _named: NamedFamilies | None = None
+
+    def _named_columns(self, X: Any) -> Any:
+        """The data to fit: where the family names columns, those columns as numbers."""
+        if not isinstance(self.family, Mapping):
+            self._named = None
+            return X
+        self._named = NamedFamilies.of(self.family, X)
+        return self._named.frame(X)
+
     def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Any:
+        if self._named is not None and not reset:
+            X = self._named.frame(X)
         intervals = as_intervals(X)
         if intervals is not None:
             if reset:

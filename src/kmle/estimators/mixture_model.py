@@ -22,9 +22,10 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
     ----------
     n_components : int, default=1
         The maximum number of components; empty ones are removed, see `empty_components`.
-    family : str, ExponentialFamily or list of them, default="gaussian"
+    family : str, ExponentialFamily, list or mapping of them, default="gaussian"
         The exponential family, a name or an object of `kmle.families`. A list, or a text such as "gaussian*2,uniform",
-        names the family of each component; `n_components` is then not used.
+        names the family of each component; `n_components` is then not used. A mapping names the columns of a
+        DataFrame: {"visits": "poisson", ("x", "y"): "gaussian", "town": "categorical"}.
     noise : bool, default=False
         Whether to add a component of uniform density over the box of the data, for rows that belong to no other. Its
         rows have the label -1, and its posterior is the last column.
