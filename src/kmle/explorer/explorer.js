@@ -138,6 +138,10 @@
   async function drawNow() {
     if (drawn.busy) return;
     drawn.busy = true;
+    try { await drawNewest(); } finally { drawn.busy = false; }
+  }
+
+  async function drawNewest() {
     while (drawn.now) {
       const answer = drawn.now;
       drawn.now = null;
@@ -147,7 +151,6 @@
       root.dataset.stage = answer.stage;
       root.dataset.milliseconds = Math.round(performance.now() - state.sent);
     }
-    drawn.busy = false;
   }
 
   function describe(answer) {

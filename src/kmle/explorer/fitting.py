@@ -1,6 +1,6 @@
 """From settings to fits: one to a sample, at once, and one to all rows, which is the one that counts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -63,9 +63,6 @@ class Fitted:
         """What a row of the subject is called."""
         place = row if self.chosen.complete is None else int(self.chosen.complete[row])
         return self.source.row_name(self.chosen.number(place))
-
-
-Report = Callable[[Fitted], None]
 
 
 def fits(source: Source, settings: Settings, job: Job) -> Iterator[Fitted]:

@@ -13,10 +13,17 @@ from .selecting import Question, compare
 from .settings import Settings
 from .source import Source
 from .views import details, overview
-from .worker import Job, Worker
+from .worker import Job, Superseded, Worker
 
 # Details wait so long, in seconds, for a newer request.
 PATIENCE = 0.3
+
+
+def sentence(wrong: Exception) -> str:
+    """What went wrong, for the page; a newer request is nothing wrong, and goes on to the worker."""
+    if isinstance(wrong, Superseded):
+        raise wrong
+    return str(wrong) if isinstance(wrong, ValueError) else f"internal error, {type(wrong).__name__}: {wrong}"
 
 
 class Workers:
@@ -89,8 +96,8 @@ class Page:
                 self.send("fit", number, shown)
                 if not fitted.is_sample:
                     self._workers.details.submit(self.key, partial(self._details, number=number, fitted=fitted))
-        except (ValueError, TypeError, ArithmeticError) as wrong:
-            self.send("fit", number, {"wrong": str(wrong)})
+        except Exception as wrong:
+            self.send("fit", number, {"wrong": sentence(wrong)})
 
     def _details(self, job: Job, number: int, fitted: Fitted) -> None:
         job.pause(PATIENCE)
@@ -98,21 +105,21 @@ class Page:
             for part in details(fitted, job.check):
                 job.check()
                 self.send("fit", number, {"stage": "details", **part})
-        except (ValueError, TypeError, ArithmeticError) as wrong:
-            self.send("fit", number, {"stage": "details", "failed": str(wrong)})
+        except Exception as wrong:
+            self.send("fit", number, {"stage": "details", "failed": sentence(wrong)})
 
     def _compare(self, job: Job, number: int, request: dict[str, Any]) -> None:
         try:
             settings = Settings.read(request.get("settings"), self._source)
             question = Question.read(request.get("question"))
             compare(self._source, settings, question, job, lambda part: self.send("compare", number, part))
-        except (ValueError, TypeError, ArithmeticError) as wrong:
-            self.send("compare", number, {"wrong": str(wrong)})
+        except Exception as wrong:
+            self.send("compare", number, {"wrong": sentence(wrong)})
 
     def _rows(self, number: int, request: dict[str, Any]) -> None:
         if self.fitted is None:
             return
         try:
             self.send("rows", number, {"table": listing(self.fitted, request.get("rows"))})
-        except (ValueError, TypeError) as wrong:
-            self.send("rows", number, {"wrong": str(wrong)})
+        except Exception as wrong:
+            self.send("rows", number, {"wrong": sentence(wrong)})

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.certificate import SOFT_ALGORITHMS
 from ..estimators.notes import named_columns
 from ..inspection import StandardErrors
 from ..plotting.reading import Subject
@@ -14,7 +13,6 @@ from ..report.calibration import quantile_panel, transform_panel
 from ..report.details import diagnosis, diagnostics_section, starts_text
 from ..report.document import LINES
 from ..report.figure import Panel, palettes, shared_lists
-from ..report.markup import element, text
 from ..report.numbers import count, duration, plain
 from ..report.panels import View, certainty_panel, data_views
 from ..report.parameters import components_section, errors_of
@@ -135,11 +133,4 @@ def _errors(fitted: Fitted) -> StandardErrors | str:
     rows = fitted.subject.rows
     number = sampled(rows.shape[0], DETAIL_ROWS)
     weights = None if len(number) == rows.shape[0] else np.full(len(number), rows.shape[0] / len(number))
-    algorithm = fitted.fit.algorithm
-    assert algorithm in SOFT_ALGORITHMS or algorithm == fitted.settings.algorithm
-    return errors_of(fitted.mixture, rows[number], weights, algorithm, fitted.fit.prescribed_weights)
-
-
-def error(sentence: str) -> str:
-    """A sentence about what went wrong, as markup."""
-    return element("p", text(sentence), class_="wrong")
+    return errors_of(fitted.mixture, rows[number], weights, fitted.fit.algorithm, fitted.fit.prescribed_weights)

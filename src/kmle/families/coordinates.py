@@ -45,9 +45,16 @@ class CoordinateFamily(NumericDivergences):
         component is narrower than `spread` (d,).
         """
 
-    def prior_log_density(self, X: Array, natural: Array) -> Array | None:
-        """How well the prior's observations fit (n, k); None: as other rows do."""
+    def prior_summary(self, X: Array, prior: Array) -> tuple[Array, ...] | None:
+        """What `prior_fit` needs to know of the prior's observation, which has weights (n,) on the rows.
+
+        None: it fits as other rows do.
+        """
         return None
+
+    def prior_fit(self, summary: tuple[Array, ...], natural: Array) -> Array:
+        """How well the prior's observation fits distributions (k, D), where it has a summary."""
+        raise NotImplementedError(f"the prior of {self.name} has no summary")
 
     def prior_peak(self, X: Array, prior: Array) -> Array | None:
         """The coordinates (D,) at which those fit best; None: the estimate from all rows."""

@@ -78,11 +78,15 @@ class Kind:
 
     def prior_fit(self, natural: Array, density: Array) -> Array:
         """How well the prior's observation fits components (m,) with these log-densities (n, m) of all rows."""
-        own = None
-        if isinstance(self.family, CoordinateFamily):
-            own = self.family.prior_log_density(self._own_rows.X, natural)
-        found = density[self.inside] if own is None else own
-        return self.prior[self.inside] @ np.maximum(found, np.finfo(float).min / 1e10)
+        if isinstance(self.family, CoordinateFamily) and self._summary is not None:
+            return self.family.prior_fit(self._summary, natural)
+        return self.prior[self.inside] @ np.maximum(density[self.inside], np.finfo(float).min / 1e10)
+
+    @cached_property
+    def _summary(self) -> tuple[Array, ...] | None:
+        if not isinstance(self.family, CoordinateFamily):
+            return None
+        return self.family.prior_summary(self._own_rows.X, self.prior[self.inside])
 
 
 def kinds_of(

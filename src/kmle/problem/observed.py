@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,24 @@ from ..numerics.threads import for_each
 ROWS_AT_ONCE = 1 << 14
 # Newton steps of an estimate from intervals, for a first estimate and for a better one.
 FIRST_STEPS, STEPS = 40, 2
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: which rows have an interval there, the exact values of the others, and the distinct intervals."""
+
+    between: NDArray[np.bool_]
+    exact: Array
+    distinct: Array
+    places: NDArray[np.intp]
+    """Which of the distinct intervals each of those rows has."""
+
+
+def _column(rows: "ObservedRows", column: int) -> Column:
+    between = np.asarray(rows.lower[:, column] != rows.upper[:, column])
+    bounds = np.column_stack([rows.lower[between, column], rows.upper[between, column]])
+    distinct, places = np.unique(bounds, axis=0, return_inverse=True)
+    return Column(between, rows.X[~between, column], distinct, places.ravel())
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +59,11 @@ class ObservedRows:
         """The values of some rows."""
         return self.X[places]
 
-    def inexact(self, column: int) -> NDArray[np.bool_]:
-        """Which rows have an interval in a column."""
-        return np.asarray(self.lower[:, column] != self.upper[:, column])
+    @cached_property
+    def _columns(self) -> "list[Column]":
+        return [_column(self, column) for column in range(self.X.shape[1])]
 
-    @property
+    @cached_property
     def all_exact(self) -> bool:
         """Whether no value is an interval."""
         return bool((self.lower == self.upper).all())
@@ -74,14 +93,12 @@ class ObservedRows:
 
     def column_scores(self, family: Shaped, column: int, natural: Array) -> Array:
         """log p_j or log P_j (n, k) of one column."""
-        values, between = family.column_values(natural, column), self.inexact(column)
+        values, own = family.column_values(natural, column), self._columns[column]
         scores = np.empty((len(self), len(natural)))
-        scores[~between] = family.column_log_density(self.X[~between, column], values)
-        if between.any():
-            bounds = np.column_stack([self.lower[between, column], self.upper[between, column]])
-            distinct, places = np.unique(bounds, axis=0, return_inverse=True)
-            found = family.column_log_probability(distinct[:, 0], distinct[:, 1], values)
-            scores[between] = found[places.ravel()]
+        scores[~own.between] = family.column_log_density(own.exact, values)
+        if len(own.distinct):
+            found = family.column_log_probability(own.distinct[:, 0], own.distinct[:, 1], values)
+            scores[own.between] = found[own.places]
         return np.where(np.isnan(scores), -np.inf, scores)
 
     def estimate(
