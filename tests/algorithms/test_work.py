@@ -79,6 +79,45 @@ def test_products_and_wide_rows_stay_in_the_kernels(estimator, watched):
     assert watched == []
 
 
+def odd_tables() -> dict[str, np.ndarray]:
+    """Three clusters with what ordinary tables have beside them."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 3)) * [1.0, 2.0, 0.5] + 5 * rng.integers(3, size=(3000, 1))
+    cell = X.copy()
+    cell[7, 0] = 1e12
+    return {
+        "Cauchy": X + rng.standard_cauchy(X.shape),
+        "collinear": np.column_stack([X, X[:, 0] + X[:, 1]]),
+        "narrow": np.concatenate([X[:1500], 2 + 1e-6 * rng.normal(size=(1500, 3))]),
+        "single precision": X.astype(np.float32),
+        "whole": np.round(X),
+        "one cell": cell,
+        "far off": X + 1e9,
+    }
+
+
+ODD = odd_tables()
+
+
+@pytest.mark.parametrize("estimator", [KMLE, ExponentialFamilyMixture])
+@pytest.mark.parametrize("family", ["gaussian", "gaussian-eee", "gaussian-vvi", "gaussian-eve", "gaussian-vev"])
+@pytest.mark.parametrize("name", ODD)
+def test_covariance_models_stay_in_the_kernels(name, family, estimator, watched):
+    model = estimator(3, family=family, random_state=0).fit(ODD[name])
+    assert model.result_.work.in_numpy == 0
+    assert watched == []
+
+
+@pytest.mark.parametrize("estimator", [KMLE, ExponentialFamilyMixture])
+@pytest.mark.parametrize("family", ["gamma", "log-normal", "exponential"])
+def test_positive_heavy_tails_stay_in_the_kernels(family, estimator, watched):
+    rng = np.random.default_rng(4)
+    X = rng.gamma(np.array([2.0, 9.0, 40.0])[rng.integers(3, size=3000)][:, None], 1.0, (3000, 2))
+    for table in (X + rng.pareto(1.0, X.shape), np.where(np.arange(3000)[:, None] == 7, 1e6, X)):
+        assert estimator(3, family=family, random_state=0).fit(table).result_.work.in_numpy == 0
+    assert watched == []
+
+
 def test_work_counts_passes_and_pairs():
     X = np.random.default_rng(2).normal(size=(2000, 3))
     fit = KMLE(3, family="gaussian", random_state=0, n_init=1, init="random").fit(X).result_

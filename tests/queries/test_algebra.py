@@ -311,3 +311,21 @@ def test_families_without_closed_forms_say_so():
         directions.marginal([0])
     with pytest.raises(ValueError, match="von-mises-fisher has no closed form"):
         directions.condition({0: 0.5})
+
+
+def test_conditional_spreads_of_student_t_grow_with_the_distance():
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(2, 3, 5))
+    mixture = Mixture.from_source(
+        "student-t",
+        [0.4, 0.6],
+        location=rng.normal(size=(2, 3)),
+        scale=factors @ np.swapaxes(factors, 1, 2),
+        degrees=[5.0, 8.0],
+    )
+    values = np.array([0.0, 3.0, 30.0])
+    many = mixture.condition({0: values})
+    expected = [mixture.condition({0: value}).covariance() for value in values]
+    np.testing.assert_allclose(many.covariance(), expected, rtol=1e-9)
+    np.testing.assert_allclose(many.std() ** 2, np.diagonal(expected, axis1=1, axis2=2), rtol=1e-9)
+    assert np.all(many.std()[2] > 3 * many.std()[0])

@@ -139,7 +139,8 @@ class StructuredGaussian(Structured, Gaussian):
     def narrowness(self, covariances: Array, spread: Array) -> Array:
         factors = cholesky_or_nan(covariances)
         whitened = np.stack([solve_lower(factors, column) for column in _columns(factors, spread)], axis=-1)
-        return np.linalg.norm(whitened, ord=2, axis=(-2, -1)) ** 2
+        # A matrix beyond double precision has no factor and is not resized: its component is NaN, and drops out.
+        return np.linalg.norm(np.nan_to_num(whitened), ord=2, axis=(-2, -1)) ** 2
 
     def natural_at(self, mean: Array, covariances: Array) -> Array:
         return natural_of(mean, cholesky_or_nan(covariances))

@@ -101,20 +101,22 @@ class ConditionalMixtures:
         return mean, np.sqrt(variance)
 
     def _moments(self) -> tuple[Array, Array]:
-        within = np.diagonal(self.components.covariances(), axis1=-2, axis2=-1)
-        mean, variance = np.empty((2, len(self), within.shape[-1]))
+        mean, variance = np.empty((2, len(self), self.components.family.n_features or 1))
         for at, weights, means in self._blocks():
+            within = np.diagonal(self.components.covariances(self.values[at]), axis1=-2, axis2=-1)
             mean[at] = mixed(weights, means)
-            variance[at] = weights @ within + mixed(weights, (means - mean[at][:, None]) ** 2)
+            variance[at] = mixed(weights, within) + mixed(weights, (means - mean[at][:, None]) ** 2)
         return mean, variance
 
     def covariance(self) -> Array:
         """Returns the covariances (n, r, r)."""
-        within = self.components.covariances()
-        found = np.empty((len(self), *within.shape[1:]))
+        width = self.components.family.n_features or 1
+        found = np.empty((len(self), width, width))
         for at, weights, means in self._blocks():
+            within = self.components.covariances(self.values[at])
+            flat = within.reshape(*within.shape[:2], -1)
             offset = means - mixed(weights, means)[:, None]
-            found[at] = np.einsum("nk,kij->nij", weights, within)
+            found[at] = mixed(weights, flat).reshape(-1, width, width)
             found[at] += np.einsum("nki,nkj->nij", weights[:, :, None] * offset, offset)
         return found
 

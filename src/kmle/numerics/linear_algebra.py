@@ -4,6 +4,7 @@ import numpy as np
 import scipy
 
 from .arrays import Array
+from .blas import blas_on_one_thread
 from .packing import pack
 
 # From this size on a call for each matrix that knows of triangles is quicker than one call for all that does not.
@@ -52,9 +53,10 @@ def packed_inverse_from_cholesky(factors: Array) -> Array:
 def _upper_inverses(factors: Array) -> Array:
     """A^-1 on and above the diagonal, anything below."""
     inverses = np.empty(factors.shape)
-    for index in np.ndindex(factors.shape[:-2]):
-        # The transpose of a factor lies in memory as LAPACK wants it, and so does the lower triangle of the answer.
-        inverses[index] = scipy.linalg.lapack.dpotri(factors[index].T, lower=0)[0]
+    with blas_on_one_thread():  # on a busy machine threads wait for each other far longer than this takes
+        for index in np.ndindex(factors.shape[:-2]):
+            # The transpose of a factor lies in memory as LAPACK wants it, and so does the lower triangle of the answer.
+            inverses[index] = scipy.linalg.lapack.dpotri(factors[index].T, lower=0)[0]
     return inverses
 
 

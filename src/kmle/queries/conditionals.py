@@ -54,8 +54,8 @@ class Conditional(ABC):
         return mixed(weights, self.means(values))
 
     @abstractmethod
-    def covariances(self) -> Array:
-        """Covariances (k, r, r)."""
+    def covariances(self, values: Array) -> Array:
+        """Covariances (n, k, r, r), or (1, k, r, r) where they do not depend on the values."""
 
     @abstractmethod
     def cdf(self, values: Array) -> Callable[[Array], Array]:
@@ -83,8 +83,8 @@ class Unchanged(Conditional):
     def means(self, values: Array) -> Array:
         return means(self.family, self.parameters)[None]
 
-    def covariances(self) -> Array:
-        return covariances(self.family, self.parameters)
+    def covariances(self, values: Array) -> Array:
+        return covariances(self.family, self.parameters)[None]
 
     def cdf(self, values: Array) -> Callable[[Array], Array]:
         return partial(component_cdf, self.family, self.parameters)
@@ -141,8 +141,8 @@ class Linear(Conditional):
             found[:, column] += np.einsum("nk,nk->n", weights, moved[:, column * k : (column + 1) * k])
         return found
 
-    def covariances(self) -> Array:
-        return self.covariance
+    def covariances(self, values: Array) -> Array:
+        return self.covariance[None]
 
     def cdf(self, values: Array) -> Callable[[Array], Array]:
         means, deviations = self.means(values)[:, :, 0], np.sqrt(self.covariance[:, 0, 0])
@@ -190,8 +190,8 @@ class HeavyTailed(Conditional):
     def means(self, values: Array) -> Array:
         return self.linear.means(values)
 
-    def covariances(self) -> Array:
-        raise ValueError("conditional covariances of student-t depend on the known values: use condition or sample")
+    def covariances(self, values: Array) -> Array:
+        return covariances(self.family, self.natural(values))
 
     def cdf(self, values: Array) -> Callable[[Array], Array]:
         location, factor, degrees = self._parts(values)
@@ -225,12 +225,10 @@ class Members(Conditional):
         )
 
     def means(self, values: Array) -> Array:
-        n = len(values)
-        each = [part.means(values) for part in self.parts]
-        return np.concatenate([np.broadcast_to(own, (n, *own.shape[1:])) for own in each], axis=1)
+        return _one_by_one([part.means(values) for part in self.parts], len(values))
 
-    def covariances(self) -> Array:
-        return np.concatenate([part.covariances() for part in self.parts])
+    def covariances(self, values: Array) -> Array:
+        return _one_by_one([part.covariances(values) for part in self.parts], len(values))
 
     def cdf(self, values: Array) -> Callable[[Array], Array]:
         each = [part.cdf(values) for part in self.parts]
@@ -260,8 +258,10 @@ class Blocks(Conditional):
     def means(self, values: Array) -> Array:
         return _beside([part.means(values[:, known]) for part, known in self.parts])
 
-    def covariances(self) -> Array:
-        return block_diagonal([part.covariances() for part, _ in self.parts])
+    def covariances(self, values: Array) -> Array:
+        each = [part.covariances(values[:, known]) for part, known in self.parts]
+        n = max(len(own) for own in each)
+        return block_diagonal([np.broadcast_to(own, (n, *own.shape[1:])) for own in each])
 
     def cdf(self, values: Array) -> Callable[[Array], Array]:
         ((part, known),) = self.parts
@@ -278,6 +278,11 @@ class Blocks(Conditional):
     @property
     def _widths(self) -> list[int]:
         return [part.family.n_features or 1 for part, _ in self.parts]
+
+
+def _one_by_one(parts: list[Array], n: int) -> Array:
+    """Parts (n or 1, 1, ...) of the components of n rows, side by side."""
+    return np.concatenate([np.broadcast_to(part, (n, *part.shape[1:])) for part in parts], axis=1)
 
 
 def _beside(parts: list[Array]) -> Array:

@@ -39,6 +39,12 @@ def notes_on(selection: "Selection") -> Iterator[str]:
         families.setdefault(candidate.name, {})[candidate.n_components or 0] = _likelihood(candidate)
     sizes = {candidate.n_components or 0 for candidate in fitted if candidate.name == selection.best.name}
     yield from _edge(selection, sorted(sizes))
+    criteria = selection.best.criteria
+    if criteria is not None and criteria.n_parameters >= criteria.n:
+        yield (
+            f"The best candidate has {criteria.n_parameters} free parameters for {criteria.n:g} rows: "
+            "the comparison says little."
+        )
     for name, likelihoods in families.items():
         for fewer, more in pairwise(sorted(likelihoods)):
             if likelihoods[more] < likelihoods[fewer] - FALL:
