@@ -70,7 +70,7 @@ class Swap:
         inactive = np.flatnonzero(~parameters.active)
         moved = int(inactive[0]) if len(inactive) else int(self.rng.integers(len(parameters.natural)))
         loss = self._loss(problem, parameters, moved)
-        place = drawn(loss * self._candidates.weights + 1e-300, self.rng)
+        place = drawn((loss * self._candidates.weights + 1e-300)[np.newaxis], self.rng)[0]
         natural, log_weights = parameters.natural.copy(), parameters.log_weights.copy()
         natural[moved] = problem.estimate(self._candidates.moments[place])[0]
         log_weights[moved] = -np.log(len(log_weights))

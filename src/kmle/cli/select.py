@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_COMPONENTS = 10
 # Of Gaussians it compares all covariance models in tables of up to so many rows and columns, and rows times squared
 # columns.
-MOST_ROWS, MOST_COLUMNS, MOST_PRODUCTS = 5000, 15, 25_000
+MOST_ROWS, MOST_COLUMNS, MOST_PRODUCTS = 5000, 15, 200_000
 
 
 @app.command(

@@ -287,21 +287,52 @@ class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeatures
         )
 
     def aic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Returns Akaike's criterion on X; lower is better."""
+        """Returns Akaike's criterion on X; lower is better.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows.
+        """
         return self.criteria(X, sample_weight).aic
 
     def aicc(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Returns Akaike's criterion on X, corrected for small samples; lower is better, infinite with too many
         parameters.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows.
         """
         return self.criteria(X, sample_weight).aicc
 
     def bic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Returns Schwarz's criterion on X; lower is better."""
+        """Returns Schwarz's criterion on X; lower is better.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows.
+        """
         return self.criteria(X, sample_weight).bic
 
     def icl(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Returns the integrated complete likelihood criterion on X; lower is better."""
+        """Returns the integrated complete likelihood criterion on X; lower is better.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        sample_weight : array (n,), default=None
+            The weights of the rows.
+        """
         return self.criteria(X, sample_weight).icl
 
     def certify(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:

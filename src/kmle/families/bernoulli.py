@@ -19,6 +19,13 @@ SMALLEST_PROBABILITY = 1e-12
 class Bernoulli(ExponentialFamily):
     """Binary columns: each x in {0, 1} has log-density x log(p) + (1 - x) log(1 - p), p being the `probability`.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Bernoulli().mle([[1, 0], [1, 1]]).source["probability"].round(6)
     array([[1. , 0.5]])
     """

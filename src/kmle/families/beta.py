@@ -22,6 +22,13 @@ SMALLEST_TOTAL = 2.0
 class Beta(ScaledColumns):
     """Proportions: each column 0 < x < 1 has density x^(alpha-1) (1-x)^(beta-1) / B(alpha, beta).
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Beta().mle([[0.2], [0.5], [0.6]]).source["alpha"].round(4)
     array([[3.3545]])
     """

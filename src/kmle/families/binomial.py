@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 class Binomial(ExponentialFamily):
     """Successes in `trials` tries: each column x in {0, ..., trials} has probability C(trials, x) p^x (1-p)^(trials-x).
 
+    Parameters
+    ----------
+    trials : int
+        The number of tries.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Binomial(trials=10).mle([[2], [4]])
     binomial(probability=0.3)
     """

@@ -26,6 +26,15 @@ class Categorical(ExponentialFamily):
     in one row, and so do the natural parameters, their logarithms (normalised: F is then zero). A category that was
     never seen is legal: its probability is kept at 1e-12.
 
+    Parameters
+    ----------
+    n_categories : int, default=None
+        The number of categories; by default that of the data.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Categorical().mle([[0], [2], [2], [1]]).source
     {'probabilities': array([[0.25, 0.25, 0.5 ]])}
     """

@@ -18,6 +18,13 @@ from .support import POSITIVE
 class ChiSquare(ExponentialFamily):
     """Sums of squares of `degrees` standard Gaussians, degrees being any positive number: t(x) = log x.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> ChiSquare().mle([[1.0], [2.0], [4.0]]).source["degrees"].round(4)
     array([[2.9233]])
     """

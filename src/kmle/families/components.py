@@ -29,6 +29,15 @@ class ComponentFamilies(ComponentBlocks):
     Natural parameters have a block for each of the different families (the `kinds`), and then one entry for each that
     is one for the kind of the component and zero elsewhere.
 
+    Parameters
+    ----------
+    families : sequence of ExponentialFamily
+        The family of each component.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> from kmle.families import Gaussian, Uniform
     >>> ComponentFamilies((Gaussian(), Gaussian(), Uniform())).name
     'gaussian*2,uniform'

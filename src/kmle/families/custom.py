@@ -24,7 +24,27 @@ Function = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class CustomFamily(ExponentialFamily):
-    """What `from_functions` makes. Its only usual parameter is `natural` itself."""
+    """What `from_functions` makes. Its only usual parameter is `natural` itself.
+
+    Parameters
+    ----------
+    title : str
+        The name.
+    statistic : callable
+        t(X), an array (n, D).
+    normalizer : callable
+        F of natural parameters.
+    carrier : callable or None
+        k(X), an array (n,); None is zero.
+    legal : Support
+        The values that data may have.
+    start : tuple of float
+        Natural parameters inside of the parameter space.
+    slope : callable, default=None
+        The gradient of F; by default it is computed numerically.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+    """
 
     title: str
     statistic: Function

@@ -25,6 +25,11 @@ from .validation import as_rows, check_fixed, check_parameters, check_rows, chec
 class ExponentialFamily(Divergences):
     """A family of distributions with log-density <t(x), theta> - F(theta) + k(x); see `contract` for what a subclass
     writes.
+
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
     """
 
     def __post_init__(self) -> None:

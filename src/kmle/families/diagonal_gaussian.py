@@ -21,6 +21,13 @@ from .support import POSITIVE, REALS
 class DiagonalGaussian(ScaledColumns):
     """Real columns, each with a `mean` and a `variance` of its own: t(x) = (x, x^2).
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> DiagonalGaussian().mle([[1.0], [3.0]])
     diagonal-gaussian(mean=2, variance=1)
     """

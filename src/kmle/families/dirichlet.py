@@ -22,6 +22,13 @@ from .support import POSITIVE, Simplex
 class Dirichlet(ExponentialFamily):
     """Rows of K positive proportions that sum to one: density proportional to prod_i x_i^(concentration_i - 1).
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Dirichlet().mle([[0.2, 0.8], [0.5, 0.5], [0.6, 0.4]]).source["concentration"].round(4)
     array([[3.3545, 4.4679]])
     """

@@ -15,6 +15,13 @@ from .support import NON_NEGATIVE, POSITIVE
 class Exponential(ScaleFamily):
     """Waiting times: each column x >= 0 has log-density log(rate) - rate x; its dual divergence is Itakura-Saito.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Exponential().mle([[1.0], [3.0]])
     exponential(rate=0.5)
     """

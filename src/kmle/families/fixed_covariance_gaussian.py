@@ -28,6 +28,15 @@ class FixedCovarianceGaussian(ExponentialFamily):
     `covariance` is a variance for all directions, one for each column, or a matrix. With the default of one and equal
     weights, learning a mixture of these is exactly k-means.
 
+    Parameters
+    ----------
+    covariance : float or array (d, d), default=1.0
+        The covariance that all components share; a number stands for that multiple of the identity.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> FixedCovarianceGaussian().mle([[0.0, 0.0], [2.0, 4.0]])
     fixed-covariance-gaussian(mean=[1., 2.])
     """

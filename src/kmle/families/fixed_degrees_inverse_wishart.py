@@ -32,6 +32,15 @@ class FixedDegreesInverseWishart(ExponentialFamily):
 
     t(X) = X^-1. Data is (n, p, p) or rows of p * p numbers.
 
+    Parameters
+    ----------
+    degrees : float
+        The degrees of freedom.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> FixedDegreesInverseWishart(degrees=4.0).mle([[[1.0]], [[0.5]]]).source["scale"].round(4)
     array([[[2.6667]]])
     """

@@ -31,6 +31,15 @@ class FixedDegreesWishart(ExponentialFamily):
 
     t(X) = X and the divergence is degrees / 2 times Burg's (log-det). Data is (n, p, p) or rows of p * p numbers.
 
+    Parameters
+    ----------
+    degrees : float
+        The degrees of freedom.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> FixedDegreesWishart(degrees=4.0).mle([[[1.0]], [[3.0]]])
     fixed-degrees-wishart(scale=0.5)
     """

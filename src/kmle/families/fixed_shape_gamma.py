@@ -16,6 +16,15 @@ from .support import POSITIVE
 class FixedShapeGamma(ScaleFamily):
     """Positive numbers with a gamma distribution of known shape a: density x^(a-1) exp(-x/scale) / (Gamma(a) scale^a).
 
+    Parameters
+    ----------
+    shape : float
+        The shape.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> FixedShapeGamma(shape=2.0).mle([[1.0], [3.0]])
     fixed-shape-gamma(scale=1)
     """

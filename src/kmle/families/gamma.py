@@ -24,6 +24,13 @@ class Gamma(ScaledColumns):
     The shape solves log(shape) - psi(shape) = log(mean x) - mean(log x); identical rows would send it to infinity and
     it stops at 1e12.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Gamma().mle([[1.0], [2.0], [4.0]]).source["shape"].round(4)
     array([[3.4012]])
     """

@@ -73,6 +73,17 @@ class Gaussian(ExponentialFamily):
     column. The family is then one of `structured_gaussian`, or one that has independent columns or is round. With a
     `rank` covariances have so many directions of their own (`low_rank_gaussian`).
 
+    Parameters
+    ----------
+    structure : str, default='VVV'
+        The covariance model, one of mclust's fourteen names such as "VEV"; by default all covariances are free.
+    rank : int, default=None
+        The number of directions in which covariances differ from spherical or diagonal ones; by default all.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Gaussian().mle([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]]).source["mean"]
     array([[1., 1.]])
     >>> Gaussian(structure="VEV").name

@@ -24,6 +24,17 @@ class GeneralizedGaussian(ScaleFamily):
 
     What is left out of shape and location is estimated; shape="shared" is one for all components.
 
+    Parameters
+    ----------
+    shape : float, default=None
+        The shape; by default it is estimated.
+    location : float, default=None
+        The center; by default it is estimated.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> GeneralizedGaussian(shape=4.0, location=0.0).mle([[-1.0], [1.0]])
     generalized-gaussian(scale=1.41421)
     """

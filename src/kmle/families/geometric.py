@@ -18,6 +18,13 @@ class Geometric(ExponentialFamily):
 
     For the convention that counts tries (1, 2, ...), subtract one from the data.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Geometric().mle([[1], [3]]).source["probability"]
     array([[0.33333333]])
     """

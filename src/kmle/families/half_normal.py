@@ -15,6 +15,13 @@ from .support import NON_NEGATIVE, POSITIVE
 class HalfNormal(ScaleFamily):
     """Magnitudes |z| of centered Gaussian errors z of standard deviation `scale`, on x >= 0.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> HalfNormal().mle([[3.0], [4.0]])
     half-normal(scale=3.53553)
     """

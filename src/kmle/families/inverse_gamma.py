@@ -19,6 +19,13 @@ from .support import POSITIVE
 class InverseGamma(ScaledColumns):
     """Positive columns with a `shape` and a `scale`: density scale^shape / Gamma(shape) x^(-shape-1) exp(-scale/x).
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> InverseGamma().mle([[1.0], [2.0], [4.0]]).source["shape"].round(4)
     array([[3.4012]])
     """

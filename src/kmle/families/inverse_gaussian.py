@@ -21,6 +21,13 @@ SMALLEST_MEAN = 1e-150
 class InverseGaussian(ScaledColumns):
     """First-passage times with a `mean` and a `shape`: the Wald distributions, t(x) = (x, 1/x) on x > 0.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> InverseGaussian().mle([[1.0], [2.0], [4.0]]).source["mean"].round(4)
     array([[2.3333]])
     """

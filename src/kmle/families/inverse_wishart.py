@@ -33,6 +33,13 @@ class InverseWishart(ExponentialFamily):
 
     t(X) = (log|X|, X^-1); data is (n, p, p) or rows of p * p numbers. Degrees stop at 2e12.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> InverseWishart().mle([[[1.0]], [[2.0]], [[4.0]]]).source["degrees"].round(4)
     array([6.8024])
     """

@@ -21,6 +21,15 @@ class Laplace(ScaleFamily):
 
     Without a location each component has an estimated one: the weighted median of its rows.
 
+    Parameters
+    ----------
+    location : float, default=None
+        The center; by default it is estimated.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Laplace(location=1.0).mle([[0.0], [4.0]])
     laplace(scale=2)
     >>> Laplace().mle([[0.0], [1.0], [5.0]])

@@ -25,6 +25,13 @@ LARGEST_LOGARITHM = 700.0
 class LogNormal(ScaledColumns):
     """Positive columns whose logarithm is Gaussian with mean `log_mean` and standard deviation `log_std`.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> LogNormal().mle([[1.0], [np.exp(2.0)]])
     log-normal(log_mean=1, log_std=1)
     """

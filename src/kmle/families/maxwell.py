@@ -15,6 +15,13 @@ from .support import POSITIVE
 class Maxwell(ScaleFamily):
     """Speeds: the length of a centered Gaussian vector in three dimensions, `scale` its standard deviation, on x > 0.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Maxwell().mle([[1.0], [2.0], [3.0]])
     maxwell(scale=1.24722)
     """

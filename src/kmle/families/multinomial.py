@@ -30,6 +30,15 @@ class Multinomial(ExponentialFamily):
     whatever its total; a moment means the same distribution at any scale. A category never seen keeps a probability of
     1e-12.
 
+    Parameters
+    ----------
+    trials : int, default=None
+        The total of every row; by default rows may have different totals.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Multinomial().mle([[1, 3], [6, 2]]).source["probabilities"].round(4)
     array([[0.5833, 0.4167]])
     """

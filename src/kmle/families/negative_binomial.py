@@ -34,6 +34,15 @@ class NegativeBinomial(ExponentialFamily):
     The size may be any positive number. Without one each component has an estimated one, and with size="shared" they
     have one together; the other parameter is then the mean, and the variance is mean + mean^2 / size.
 
+    Parameters
+    ----------
+    size : float, default=None
+        The number of successes at which counting stops; by default it is estimated.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> NegativeBinomial(size=2.0).mle([[1], [3]])
     negative-binomial(probability=0.5)
     >>> NegativeBinomial().mle([[0], [1], [1], [2], [9]])

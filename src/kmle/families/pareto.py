@@ -15,6 +15,15 @@ from .support import POSITIVE, Interval, Support
 class Pareto(ScaleFamily):
     """Sizes above a known minimum: density shape minimum^shape / x^(shape + 1) in each column.
 
+    Parameters
+    ----------
+    minimum : float, default=1.0
+        The smallest possible value.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Pareto(minimum=1.0).mle([[1.0], [np.e]])
     pareto(shape=2)
     """

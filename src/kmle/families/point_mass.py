@@ -15,6 +15,15 @@ from .support import COUNTS
 class PointMass(Parameterless):
     """Rows of counts that all equal `value`, zero unless given.
 
+    Parameters
+    ----------
+    value : float, default=0
+        The value that has all the mass.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> PointMass().log_density([[0.0]], np.zeros((1, 0)))
     array([[0.]])
     """

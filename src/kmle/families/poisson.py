@@ -28,6 +28,13 @@ LARGEST_DRAWN = 1e15
 class Poisson(ExponentialFamily):
     """Counts: each column x has log-density x log(rate) - rate - log x!.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Poisson().mle([[2], [4], [3]]).source
     {'rate': array([[3.]])}
     """

@@ -23,6 +23,15 @@ class Product(ExponentialFamily):
     A block without `n_features` is one column wide. Parameters carry the block's name: that of its family, numbered
     from the second on when it repeats.
 
+    Parameters
+    ----------
+    families : sequence of ExponentialFamily
+        The families of the blocks of columns, in order.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> from kmle.families import Gamma, Poisson
     >>> mixed = Product((Poisson(), Gamma(n_features=2)))
     >>> mixed.for_data([[3, 0.5, 2.0]]).n_statistics

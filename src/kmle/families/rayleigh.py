@@ -15,6 +15,13 @@ from .support import POSITIVE
 class Rayleigh(ScaleFamily):
     """Amplitudes, as in ultrasound: each column x > 0 has density x / scale^2 exp(-x^2 / (2 scale^2)).
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Rayleigh().mle([[1.0], [2.0], [3.0]])
     rayleigh(scale=1.52753)
     """

@@ -23,6 +23,13 @@ from .support import POSITIVE, REALS
 class SphericalGaussian(ExponentialFamily):
     """Points in d dimensions with a `mean` and one `variance` for all directions: t(x) = (x, |x|^2), D = d + 1.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> SphericalGaussian().mle([[0.0, 0.0], [2.0, 4.0]])
     spherical-gaussian(mean=[1., 2.], variance=2.5)
     """

@@ -56,6 +56,15 @@ class StudentT(CoordinateFamily):
     In one column the scale matrix is the square of the usual scale. A number fixes the degrees of freedom; without one
     each component has estimated ones, from 0.5 to 1000, and with degrees="shared" they have some together.
 
+    Parameters
+    ----------
+    degrees : float, default=None
+        The degrees of freedom; by default they are estimated.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> StudentT(degrees=3.0).mle([[0.0], [1.0], [2.0], [3.0], [40.0]])
     student-t(location=1.63603, scale=5.76465)
     """

@@ -19,6 +19,19 @@ class Uniform(Parameterless):
     With `everywhere` the density outside the box is the one inside it. It then integrates to more than one, but no row
     is refused: this is the noise component of `noise=True`.
 
+    Parameters
+    ----------
+    low : array (d,), default=None
+        The lower corner of the box; by default that of the data.
+    high : array (d,), default=None
+        The upper corner of the box; by default that of the data.
+    everywhere : bool, default=False
+        Whether the density is the same outside of the box too.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Uniform().for_data([[1.0, 0.0], [3.0, 5.0]])
     Uniform(n_features=2, low=(1.0, 0.0), high=(3.0, 5.0), everywhere=False)
     """

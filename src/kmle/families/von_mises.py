@@ -20,6 +20,13 @@ SMALLEST_CONCENTRATION = 1e-10
 class VonMises(ScaledColumns):
     """Angles in radians around a `mean` with a `concentration`: density of the form exp(concentration cos(x - mean)).
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> VonMises().mle([[0.1], [0.3], [-0.1]]).source["mean"].round(4)
     array([[0.1]])
     """

@@ -19,6 +19,13 @@ class VonMisesFisher(ExponentialFamily):
 
     Stable from d = 2 to 10 000 and beyond. Identical rows would send the concentration to infinity; it stops at 1e10.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> VonMisesFisher().mle([[1.0, 0.0], [0.0, 1.0]]).source["direction"].round(4)
     array([[0.7071, 0.7071]])
     """

@@ -21,6 +21,15 @@ class Weibull(ScaleFamily):
 
     Without a shape each component has an estimated one, and with shape="shared" they have one together.
 
+    Parameters
+    ----------
+    shape : float, default=None
+        The shape; by default it is estimated.
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Weibull(shape=2.0).mle([[1.0], [2.0], [3.0]])
     weibull(scale=2.16025)
     >>> Weibull().mle([[1.0], [2.0], [3.0]])

@@ -34,6 +34,13 @@ class Wishart(ExponentialFamily):
     t(X) = (log|X|, X); data is (n, p, p) or rows of p * p numbers. Identical matrices would send the degrees to
     infinity; they stop at 2e12.
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> Wishart().mle([[[1.0]], [[2.0]], [[4.0]]]).source["degrees"].round(4)
     array([6.8024])
     """

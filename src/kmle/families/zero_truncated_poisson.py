@@ -23,6 +23,13 @@ SMALL_LOG_RATE = -20.0
 class ZeroTruncatedPoisson(ExponentialFamily):
     """Positive counts: a Poisson distribution given that x > 0, with F(theta) = log(exp(exp theta) - 1).
 
+    Parameters
+    ----------
+    n_features : int, default=None
+        The number of columns; by default that of the data.
+
+    Examples
+    --------
     >>> ZeroTruncatedPoisson().mle([[1], [2], [3]])
     zero-truncated-poisson(rate=1.59362)
     """

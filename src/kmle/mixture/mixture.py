@@ -136,7 +136,13 @@ class Mixture(Queries):
         return self.count_parameters()
 
     def count_parameters(self, prescribed_weights: bool = False) -> int:
-        """Returns the number of free parameters; prescribed weights are not free."""
+        """Returns the number of free parameters; prescribed weights are not free.
+
+        Parameters
+        ----------
+        prescribed_weights : bool, default=False
+            Whether the weights are prescribed.
+        """
         free_weights = 0 if prescribed_weights else self.n_components - 1
         return self.family.n_parameters_for(self.n_components) + free_weights
 
@@ -245,7 +251,13 @@ class Mixture(Queries):
 
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> Mixture:
-        """Reads the output of `to_dict`; other content is a ValueError that names the problem."""
+        """Reads the output of `to_dict`; other content is a ValueError that names the problem.
+
+        Parameters
+        ----------
+        content : mapping
+            The content.
+        """
         family, weights, natural = parameters_from_dict(content)
         try:
             mixture = Mixture(family, weights, natural)
@@ -260,7 +272,13 @@ class Mixture(Queries):
 
     @staticmethod
     def from_json(text: str) -> Mixture:
-        """Reads the output of `to_json`; it never executes anything."""
+        """Reads the output of `to_json`; it never executes anything.
+
+        Parameters
+        ----------
+        text : str
+            The text of a model file.
+        """
         return Mixture.from_dict(parsed_json(text))
 
 

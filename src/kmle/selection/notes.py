@@ -36,6 +36,12 @@ def notes_on(selection: "Selection") -> Iterator[str]:
         families.setdefault(candidate.name, {})[candidate.n_components or 0] = _likelihood(candidate)
     sizes = {candidate.n_components or 0 for candidate in fitted if candidate.name == selection.best.name}
     yield from _edge(selection, sorted(sizes))
+    criteria = selection.best.criteria
+    if criteria is not None and criteria.n_parameters >= criteria.n:
+        yield (
+            f"The best candidate has {criteria.n_parameters} free parameters for {criteria.n:g} rows: "
+            "the comparison says little."
+        )
     for name, likelihoods in families.items():
         for fewer, more in pairwise(sorted(likelihoods)):
             if likelihoods[more] < likelihoods[fewer] - FALL:
@@ -49,8 +55,7 @@ def notes_on(selection: "Selection") -> Iterator[str]:
             if wider[k] < likelihoods[k] - FALL:
                 yield (
                     f"{NESTED[name]} with {k} components has a lower likelihood than {name}, a special case of it: "
-                    "the fit missed a better "
-                    "optimum was missed, raise n_init."
+                    "the fit missed a better optimum, raise n_init."
                 )
 
 

@@ -1,0 +1,66 @@
+"""Every parameter of what users call is documented: signatures against the sections of docstrings."""
+
+import inspect
+import re
+from importlib import import_module
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import kmle
+from kmle.families import ExponentialFamily
+
+MODULES = [
+    "kmle",
+    "kmle.divergences",
+    "kmle.families",
+    "kmle.inspection",
+    "kmle.plotting",
+    "kmle.report",
+    "kmle.selection",
+]
+
+
+def public_callables():
+    """Functions, families, estimators and mixtures, and the methods of the last two, by their names."""
+    found = {}
+    for module in map(import_module, MODULES):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isfunction(value) or (inspect.isclass(value) and issubclass(value, ExponentialFamily)):
+                found[f"{module.__name__}.{name}"] = value
+            elif inspect.isclass(value) and (issubclass(value, BaseEstimator) or value is kmle.Mixture):
+                found[f"{module.__name__}.{name}"] = value
+                found |= {f"{module.__name__}.{name}.{method}": function for method, function in methods(value)}
+    return found
+
+
+def methods(kind):
+    """The public methods that kmle defines for a class."""
+    for name, function in inspect.getmembers(kind, inspect.isfunction):
+        if not name.startswith("_") and function.__module__.startswith("kmle"):
+            yield name, function
+
+
+def documented(docstring):
+    """The names in the section Parameters."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", docstring, flags=re.MULTILINE | re.DOTALL)
+    lines = re.findall(r"^(\*{0,2}\w[^:\n]*?)(?: :|$)", section.group(1) if section else "", flags=re.MULTILINE)
+    return {name.strip().lstrip("*") for line in lines for name in line.split(",")}
+
+
+@pytest.mark.parametrize(("name", "value"), public_callables().items(), ids=public_callables())
+def test_every_parameter_is_documented(name, value):
+    parameters = [parameter for parameter in inspect.signature(value).parameters if parameter not in ("self", "cls")]
+    missing = set(parameters) - documented(inspect.getdoc(value) or "")
+    assert not missing, f"{name} has no line for {sorted(missing)}"
+
+
+def test_a_missing_line_is_found():
+    assert documented(
+        "Adds.\n\nParameters\n----------\na, b : int\n    Terms.\n*rest\n    More.\n\nReturns\n-------\nint"
+    ) == {
+        "a",
+        "b",
+        "rest",
+    }
