@@ -252,9 +252,9 @@ def test_progress(capsys):
 @pytest.mark.parametrize(
     ("X", "names"),
     [
-        ([[0], [3]], ("poisson", "geometric")),
-        ([[0], [1]], ("bernoulli", "poisson", "geometric")),
-        ([[2, 1], [0, 3]], ("poisson", "geometric", "multinomial")),
+        ([[0], [3]], ("poisson", "geometric", "negative-binomial")),
+        ([[0], [1]], ("bernoulli", "poisson", "geometric", "negative-binomial")),
+        ([[2, 1], [0, 3]], ("poisson", "geometric", "negative-binomial", "multinomial")),
         ([[-1.5], [2.0]], ("gaussian",)),
         ([[-1, 4], [2, 5]], ("gaussian", "diagonal-gaussian", "spherical-gaussian")),
         ([[0.6, 0.8], [0.0, -1.0]], ("von-mises-fisher",)),
@@ -266,6 +266,20 @@ def test_progress(capsys):
 )
 def test_the_usual_families(X, names):
     assert usual_families(X) == names
+
+
+@pytest.mark.parametrize(
+    ("draw", "best"),
+    [
+        (lambda rng: rng.negative_binomial(4.0, 0.2, (600, 1)), "negative-binomial"),
+        (lambda rng: 3 * rng.weibull(3.6, (600, 1)), "weibull"),
+        (lambda rng: rng.poisson(4.0, (600, 1)), "poisson"),
+    ],
+)
+def test_families_with_estimated_shapes_are_found(draw, best):
+    X = draw(np.random.default_rng(0)).astype(float)
+    selection = select(X, n_components=(1, 2, 3), random_state=0)
+    assert (selection.best.name, selection.best.n_components) == (best, 1)
 
 
 @pytest.mark.parametrize("X", [[[0.5], [7.5]], [[0.5], [0.25]], COUNTS, GAMMAS, np.array([[2, 1], [0, 3]])])
@@ -315,7 +329,7 @@ def test_what_compares_is_let_through():
         ({"families": ()}, "families is empty"),
         ({"families": ("gamma", "gama")}, "did you mean 'gamma'?"),
         ({"families": ("gamma", "gamma")}, "families names gamma twice"),
-        ({"families": ("weibull",)}, "needs its shape"),
+        ({"families": ("fixed-shape-gamma",)}, "needs its shape"),
         ({"sample_weight": [1.0]}, "sample_weight has shape (1,)"),
         ({"X": [[1.0], [np.inf]], "families": ("gamma", "gaussian")}, "row 1, column 0 is infinite"),
         ({"X": [[-1.0]], "families": ("gamma", "beta")}, "no family supports the data (gamma: row 0"),

@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize, stats
 
 import kmle.families as f
-from kmle import Mixture
+from kmle import ExponentialFamilyMixture, Mixture
 from kmle.families.serialization import family_from_dict, family_to_dict
 from kmle.families.shaped import Shaped
 from kmle.families.support import POSITIVE
@@ -205,3 +205,28 @@ class Broken(type(f.Weibull())):
 def test_a_wrong_density_is_found():
     report = f.check_family(Broken(n_features=1), [[0.0, 0.3]])
     assert [failure.name for failure in report.failures] == ["the density integrates to one"]
+
+
+# Missing entries ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("family", "draw"),
+    [
+        ("negative-binomial", lambda rng: rng.negative_binomial(3.0, 0.3, (200, 2)).astype(float)),
+        ("weibull", lambda rng: 3 * rng.weibull(2.0, (200, 2))),
+    ],
+)
+def test_missing_entries_say_nothing(family, draw):
+    rng = np.random.default_rng(0)
+    X = draw(rng)
+    X = np.concatenate([X, np.column_stack([draw(rng)[:, 0], np.full(200, np.nan)])])
+    model = ExponentialFamilyMixture(1, family=family, random_state=0).fit(X)
+    # With one component the columns are estimated apart.
+    first = ExponentialFamilyMixture(1, family=family, random_state=0).fit(X[:, :1])
+    second = ExponentialFamilyMixture(1, family=family, random_state=0).fit(X[:200, 1:])
+    for name, value in model.mixture_.source.items():
+        parts = [first.mixture_.source[name], second.mixture_.source[name]]
+        np.testing.assert_allclose(value, np.concatenate(parts, axis=1), rtol=1e-4)
+    assert model.score(X) * len(X) == pytest.approx(model.result_.log_likelihood)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)

@@ -200,3 +200,11 @@ def test_the_tag_follows_the_family():
 
     assert get_tags(KMLE(family="poisson")).input_tags.allow_nan
     assert not get_tags(KMLE(family="dirichlet")).input_tags.allow_nan
+
+
+def test_one_column_of_counts_with_missing_entries():
+    counts = np.random.default_rng(0).poisson(4.0, 300).astype(float)
+    X = np.where(np.arange(300) % 7 == 0, np.nan, counts)[:, None]
+    model = ExponentialFamilyMixture(1, family="poisson").fit(X)
+    assert model.mixture_.source["rate"].item() == pytest.approx(np.nanmean(X), rel=1e-4)
+    assert model.score(X) * len(X) == pytest.approx(model.result_.log_likelihood)

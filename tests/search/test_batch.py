@@ -81,10 +81,12 @@ def test_soft_steps_of_hard_learning_end_with_labels():
 
 @pytest.mark.parametrize("hard", [False, True], ids=["soft", "hard"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+@pytest.mark.parametrize("whole", [False, True], ids=["fractions", "whole"])
 @pytest.mark.parametrize("d", [1, 3])
-def test_steps_in_one_call_are_steps_one_by_one(d, weighted, hard):
+def test_steps_in_one_call_are_steps_one_by_one(d, whole, weighted, hard):
     rng = np.random.default_rng(d)
     X = np.concatenate([rng.normal(0, 1, (90, d)), rng.normal(2, 2, (70, d))])
+    X = np.round(4 * X) if whole else X  # whole numbers are packed in single precision
     problem = Problem(Gaussian().for_data(X), X, rng.uniform(0.5, 2, 160) if weighted else None, 1e-3)
     together, alone = Learner(problem, hard), Learner(problem, hard)
     batch = together.from_statistics(*starts(problem, 3, 6))

@@ -162,18 +162,20 @@ def _check_checkpoint(k: int | None, checkpoint: str | None, resume: bool) -> No
 def _selected(
     terminal: Terminal, table: Data, family: ExponentialFamily, options: FitOptions, criterion: str, named: bool
 ) -> Outcome:
-    """The best number of components by the criterion, and its fit; of Gaussians also the best covariance model."""
+    """The best number of components by the criterion, and its fit; also the best of families like the one guessed."""
     from ..io.table import Table
-    from .select import MOST_COMPONENTS, choose, covariance_models
+    from .select import MOST_COMPONENTS, choose, relatives
 
     assert isinstance(table, Table)  # a stream comes with k
     tried = range(1, MOST_COMPONENTS + 1)
-    families = [family] if named else covariance_models(family, table, options)
+    families = [family] if named else relatives(family, table, options)
     _, outcome = choose(terminal, table, families, tried, criterion, options, only_best=True)
     k, most = outcome.plan.n_components, min(MOST_COMPONENTS, len(table))
     if len(families) > 1:
         chosen = outcome.mixture.family.name
-        terminal.note(f"covariances: {chosen}, the best of {len(families)} models by {criterion.upper()}")
+        names = " and ".join(own.name for own in families)
+        which = names if len(families) == 2 else f"{len(families)} covariance models"
+        terminal.note(f"chosen: {chosen}, the best of {which} by {criterion.upper()}")
     details = f"k: {k}, the best from 1 to {most} by {criterion.upper()} (-k sets another)"
     if k == MOST_COMPONENTS:
         details += f"; it is the largest that was tried, `kmle select -k 1-{2 * MOST_COMPONENTS}` tries more"

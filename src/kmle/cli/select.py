@@ -30,6 +30,8 @@ MOST_COMPONENTS = 10
 # Of Gaussians it compares all covariance models in tables of up to so many rows and columns, and rows times squared
 # columns.
 MOST_ROWS, MOST_COLUMNS, MOST_PRODUCTS = 5000, 15, 200_000
+# Counts whose variance is this many times their mean are compared with negative binomial ones.
+OVERDISPERSED = 1.5
 
 
 @app.command(
@@ -130,19 +132,27 @@ def _families(words: str, table: Table) -> list[ExponentialFamily]:
     ]
 
 
-def covariance_models(family: ExponentialFamily, table: Table, options: FitOptions) -> list[ExponentialFamily]:
-    """The family itself, or the covariance models of Gaussians where these can be compared in a few seconds."""
+def relatives(family: ExponentialFamily, table: Table, options: FitOptions) -> list[ExponentialFamily]:
+    """The family itself and those to compare it with where that takes a few seconds.
+
+    These are the covariance models of Gaussians, and the negative binomial family for counts that vary more than
+    Poisson counts.
+    """
     import numpy as np
 
-    from ..families import Gaussian
+    from ..families import Gaussian, NegativeBinomial, Poisson
     from ..families.structured_gaussian import MODELS, structured
 
     n, d = table.rows.shape
-    small = 2 <= d <= MOST_COLUMNS and n <= MOST_ROWS and n * d * d <= MOST_PRODUCTS
+    small = d <= MOST_COLUMNS and n <= MOST_ROWS and n * d * d <= MOST_PRODUCTS
     usual = options.algorithm == o.AlgorithmName.EM and options.init is None and options.restarts == "auto"
-    if type(family) is not Gaussian or not small or not usual or not np.isfinite(table.rows).all():
+    if not small or not usual or not np.isfinite(table.rows).all():
         return [family]
-    return [structured(name) for name in MODELS]
+    if type(family) is Gaussian and d >= 2:
+        return [structured(name) for name in MODELS]
+    if type(family) is Poisson and (table.rows.var(axis=0) > OVERDISPERSED * table.rows.mean(axis=0)).any():
+        return [family, NegativeBinomial()]
+    return [family]
 
 
 def _numbers(text: str) -> list[int]:

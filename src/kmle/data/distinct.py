@@ -69,7 +69,7 @@ def distinct(
 ) -> Compressed | None:
     """The same without a sample to decide first."""
     n = len(X)
-    if X.shape[1] == 1:
+    if X.shape[1] == 1 and not has_missing(X):
         summary = summarize_columns(X, n_threads) if summary is None else summary
         low, size = float(summary.lowest[0]), float(summary.highest[0] - summary.lowest[0] + 1)
         if summary.whole and size < TABLE * n + 1024:

@@ -10,6 +10,7 @@ from ..numerics.arrays import Array
 
 POSITIVE_FAMILIES = (
     "gamma",
+    "weibull",
     "log-normal",
     "inverse-gaussian",
     "inverse-gamma",
@@ -26,7 +27,7 @@ def usual_families(X: ArrayLike) -> tuple[str, ...]:
     likelihoods compare.
 
     >>> usual_families([[3], [0], [7]])
-    ('poisson', 'geometric')
+    ('poisson', 'geometric', 'negative-binomial')
     >>> usual_families([[0.2], [-1.5]])
     ('gaussian',)
     """
@@ -51,7 +52,7 @@ def _names(rows: Array) -> tuple[str, ...]:
         binary = () if Integers(0, 1).outside(rows).any() else ("bernoulli",)
         totals = rows.sum(axis=1)
         shared_total = several and totals[0] > 0 and np.ptp(totals) == 0
-        return (*binary, "poisson", "geometric", *(("multinomial",) if shared_total else ()))
+        return (*binary, "poisson", "geometric", "negative-binomial", *(("multinomial",) if shared_total else ()))
     if several and not Simplex().outside(rows).any():
         return ("dirichlet",)
     if several and not UnitSphere().outside(rows).any():

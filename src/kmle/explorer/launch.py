@@ -1,5 +1,7 @@
 """`explore` and `serve`: a page for an array, a data frame or a file."""
 
+from __future__ import annotations
+
 import secrets
 import socket
 import sys

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 import numpy as np
@@ -105,14 +106,10 @@ class NegativeBinomial(ExponentialFamily):
         density = self.packed_log_density(X, natural)
         large = (X > LARGE).any(axis=-1) | (self.size > LARGE)
         if large.any():
-            density[large] = over_columns(self._log_density, X[large], -np.expm1(natural), np.exp(natural))
+            density[large] = over_columns(
+                partial(_precise_log_density, np.array(self.size)), X[large], -np.expm1(natural), np.exp(natural)
+            )
         return density
-
-    def _log_density(self, x: Array, success: Array, failure: Array) -> Array:
-        """Poisson probabilities of both kinds of tries given their number, the last try being a success."""
-        r, tries = self.size, self.size + x
-        given = log_poisson(np.array(r), tries * success) + log_poisson(x, tries * failure) - log_poisson(tries, tries)
-        return np.log(r / tries) + given
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         success = -np.expm1(natural)
@@ -131,6 +128,8 @@ SMALLEST_SIZE, LARGEST_SIZE = 1e-4, 1e7
 SIZE_OF_STARTS = 4.0
 # Counts up to this are summed one by one.
 MOST_COUNTS = 4096
+# Counts up to the largest are tabulated where they are at most this many times the rows.
+GAPS = 8
 
 
 @dataclass(frozen=True)
@@ -159,18 +158,10 @@ class ShapedNegativeBinomial(Shaped):
         return None
 
     def column_log_density(self, x: Array, values: Values) -> Array:
-        mean, size = values["mean"], values["size"]
-        column = x[:, None]
-        rise = scipy.special.gammaln(column + size) - scipy.special.gammaln(size) - scipy.special.gammaln(column + 1)
-        density = rise - size * np.log1p(mean / size) - column * np.log1p(size / mean)
-        large = (x > LARGE) | (size > LARGE).any()
-        if large.any():
-            theta = -np.log1p(size / mean)
-            own = [NegativeBinomial(float(s))._log_density for s in size]
-            success, failure = size / (size + mean), np.exp(theta)
-            parts = zip(own, success, failure, strict=True)
-            density[large] = np.concatenate([f(column[large], np.array([p]), np.array([q])) for f, p, q in parts], 1)
-        return density
+        most = float(x.max(initial=0.0))
+        if most < min(GAPS * len(x), MOST_COUNTS):
+            return _log_densities_up_to(int(most), values)[x.astype(np.intp)]
+        return _log_densities(x, values)
 
     def column_log_probability(self, lower: Array, upper: Array, values: Values) -> Array:
         success = values["size"] / (values["size"] + values["mean"])
@@ -213,6 +204,36 @@ class ShapedNegativeBinomial(Shaped):
         root = increasing_root(slope, start_at, *bounds, 1e-10 if before is None else 1e-7)
         size = np.array(np.broadcast_to(np.exp(root), start.shape))
         return {"mean": mean, "size": size if self.shared else np.where(poisson, LARGEST_SIZE, size)}
+
+
+def _precise_log_density(size: Array, x: Array, success: Array, failure: Array) -> Array:
+    """Poisson probabilities of both kinds of tries given their number, the last try being a success."""
+    tries = size + x
+    given = log_poisson(size, tries * success) + log_poisson(x, tries * failure) - log_poisson(tries, tries)
+    return np.log(size / tries) + given
+
+
+def _log_densities_up_to(most: int, values: Values) -> Array:
+    """Log-densities (most + 1, k) of the counts 0, 1, 2, ...: nothing cancels at any size.
+
+    Gamma(x + size) / Gamma(size) is the product of size + m over m below x.
+    """
+    mean, size, x = values["mean"], values["size"], np.arange(most + 1.0)[:, None]
+    rise = np.zeros((most + 1, len(size)))
+    np.cumsum(np.log1p(x[:-1] / size), axis=0, out=rise[1:])
+    return rise + x * np.log(mean) - scipy.special.gammaln(x + 1) - (size + x) * np.log1p(mean / size)
+
+
+def _log_densities(x: Array, values: Values) -> Array:
+    """Log-densities (n, k) of counts; by the precise form where a count or the size is so large that terms cancel."""
+    mean, size, column = values["mean"], values["size"], x[:, None]
+    rise = scipy.special.gammaln(column + size) - scipy.special.gammaln(size) - scipy.special.gammaln(column + 1)
+    density = rise - size * np.log1p(mean / size) - column * np.log1p(size / mean)
+    large = (x > LARGE)[:, None] | (size > LARGE)
+    for component in np.flatnonzero(large.any(axis=0)):
+        own, mu, rows = size[component], mean[component], large[:, component]
+        density[rows, component] = _precise_log_density(own, x[rows], own / (own + mu), mu / (own + mu))
+    return density
 
 
 def _polygamma_sums(x: Array, shares: Array, size: Array, above: Array | None) -> tuple[Array, Array]:

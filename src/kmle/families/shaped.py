@@ -43,6 +43,7 @@ class Shaped(CoordinateFamily):
     shared: bool = field(default=False, kw_only=True)
 
     independent_columns: ClassVar = True
+    takes_missing: ClassVar = True
     shapes: ClassVar[Mapping[str, tuple[float, float]]]
     """The parameters that are estimated beside those of the exponential family, and the bounds they stay between."""
 

@@ -11,14 +11,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._kernels import ColumnSummary, summarize_columns
+from .._kernels import ColumnSummary, has_missing, summarize_columns
 from ..data.holes import family_with_holes, holes_of
-from ..data.intervals import as_intervals
+from ..data.intervals import Intervals, as_intervals
 from ..engines.patterns.scorer import PatternsScorer
 from ..engines.score import scorer_of
 from ..engines.scorer import Check, Scorer, unchecked
 from ..families import ExponentialFamily
 from ..families.incomplete import Incomplete
+from ..families.shaped import Shaped
 from ..families.sparse import check_sparse
 from ..families.validation import check_shape, check_values, issparse
 from ..numerics.arrays import Array
@@ -186,7 +187,7 @@ def of_rows(
 
     `columns` are the names that errors call the columns by.
     """
-    intervals = as_intervals(X)
+    intervals = _partly_known(mixture.family, X)
     if intervals is not None:
         scores = interval_scores(mixture.family, mixture.weights, mixture.natural, intervals, columns)
         return reported(scores, name)
@@ -207,7 +208,7 @@ def log_likelihoods(
     columns: list[str] | None = None,
 ) -> tuple[float, float]:
     """The log-likelihood and the complete log-likelihood of the rows, computed in one pass."""
-    if as_intervals(X) is not None:
+    if _partly_known(mixture.family, X) is not None:
         both = [of_rows(mixture, name, X, n_threads, columns) for name in ("log_sums", "tops")]
         return _total(both[0], sample_weight), _total(both[1], sample_weight)
 
@@ -218,6 +219,15 @@ def log_likelihoods(
         return _total(found.log_sums, sample_weight), _total(found.tops, sample_weight)
 
     return _ask(mixture, X, asked, n_threads, columns)
+
+
+def _partly_known(family: ExponentialFamily, X: Any) -> Intervals | None:
+    """Rows that are intervals; of families with shapes also rows with missing entries: nothing is known of these."""
+    intervals = as_intervals(X)
+    if intervals is not None or not isinstance(family, Shaped) or issparse(X):
+        return intervals
+    rows = check_shape(family, X)
+    return Intervals(rows, rows) if has_missing(rows) else None
 
 
 class _HasHolesError(Exception):

@@ -32,7 +32,7 @@ def ascend(function: Callable[[Array], Array], point: Array, places: NDArray[np.
                 break
             step[worse] *= 0.25
         better = there > value
-        gain = np.where(better, there - value, 0.0)
+        gain = np.subtract(there, value, out=np.zeros_like(value), where=better)
         point, value = np.where(better[:, None], moved, point), np.where(better, there, value)
         if (gain <= NO_GAIN * np.abs(value)).all():
             break

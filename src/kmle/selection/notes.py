@@ -15,6 +15,9 @@ FALL = 0.5
 NESTED = {
     "exponential": "gamma",
     "chi-square": "gamma",
+    "rayleigh": "weibull",
+    "poisson": "negative-binomial",
+    "geometric": "negative-binomial",
     "spherical-gaussian": "diagonal-gaussian",
     "diagonal-gaussian": "gaussian",
 }
@@ -47,8 +50,7 @@ def notes_on(selection: "Selection") -> Iterator[str]:
             if likelihoods[more] < likelihoods[fewer] - FALL:
                 yield (
                     f"{name} with {more} components has a lower likelihood than with {fewer}: the fit missed a "
-                    "better optimum, "
-                    "raise n_init."
+                    "better optimum, raise n_init."
                 )
         wider = families.get(NESTED.get(name, ""), {})
         for k in sorted(set(likelihoods) & set(wider)):

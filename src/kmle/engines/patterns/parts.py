@@ -30,7 +30,7 @@ from .components import Components, Sums
 from .units import GaussianRows, IndependentRows, Scored, UnitRows, expected
 
 # Rows that are completed at a time have so many entries, or are so many at least.
-BLOCK_NUMBERS = 1 << 15
+BLOCK_NUMBERS = 1 << 13
 FEWEST_ROWS = 64
 
 
