@@ -109,7 +109,7 @@ def test_a_failure_of_our_own_shows_no_traceback(monkeypatch):
     def broken(*_):
         raise RuntimeError("planted")
 
-    monkeypatch.setattr("kmle.io.guess.guess_family", broken)
+    monkeypatch.setattr("kmle.data.guess.guess_family", broken)
     result = run("fit", FAITHFUL, "-k", 2)
     assert result.exit_code == 1
     assert "Traceback" not in result.output

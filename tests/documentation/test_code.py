@@ -106,5 +106,8 @@ def write_files(folder):
     flowers.write_csv(folder / "flowers.csv")
     flowers.drop("species")[::10].write_csv(folder / "field.csv")
     pl.read_csv(ROOT / "examples" / "data" / "faithful.csv").write_csv(folder / "geyser.csv")
+    for name in ("iris", "veteran", "salinity"):
+        (folder / f"{name}.csv").write_bytes((ROOT / "examples" / "data" / f"{name}.csv").read_bytes())
+    (folder / "air.csv").write_bytes((ROOT / "examples" / "data" / "airquality.csv").read_bytes())
     (folder / "holes.csv").write_text("a,b\n1.0,2.1\n2.0,\n3.1,6.0\n,8.2\n5.0,9.9\n6.2,12.1\n")
     Image.fromarray(rng.integers(0, 255, (24, 32, 3), dtype=np.uint8)).save(folder / "photo.jpg")

@@ -114,7 +114,7 @@ class Outcome:
 
 def resolved_family(terminal: Terminal, words: str | None, table: Data) -> ExponentialFamily:
     """The family named, or the one the columns suggest, and why; of a stream the first batch is examined."""
-    from ..io.guess import guess_family
+    from ..data.guess import guess_family
 
     named = None if words is None else family_from_words(words)
     first = next(iter(table.parts()))
@@ -152,7 +152,7 @@ def with_number(
 
 def _report_constants(terminal: Terminal, table: Table) -> None:
     """Names the columns that cannot tell components apart."""
-    from ..io.guess import constant_columns
+    from ..data.guess import constant_columns
     from ..io.table import listed
 
     names = constant_columns(table.rows, table.columns)

@@ -108,7 +108,7 @@ def open_table(
 
 def _without_ids(terminal: Terminal, table: Table) -> list[str] | None:
     """The columns but for those that number the rows, which are named; None for all."""
-    from ..io.guess import index_columns
+    from ..data.guess import index_columns
     from ..io.table import listed
 
     ids = index_columns(table.rows, table.columns)

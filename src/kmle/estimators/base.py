@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from os import PathLike
 from typing import Any, Self
 
@@ -69,6 +69,7 @@ class MixtureEstimator(FittedMixture):
         self
         """
         X = self._named_columns(X)
+        self._guess = self._guessed(X)
         plan = self._plan()
         if is_streamed(X) and plan.is_online:
             check_no_checkpoint(checkpoint)
@@ -91,6 +92,9 @@ class MixtureEstimator(FittedMixture):
         self._keep_classes(fit, labels, 0 if chunked else len(rows) if labels is not None else 0)
         if chunked:
             self._know_columns(fit.mixture.family, getattr(X, "columns", None))
+        if self._guess is not None:
+            note = f"The family is {self._guess.family.name}, as {self._guess.reason}: family= sets another."
+            fit = replace(fit, notes=(note, *fit.notes))
         self._take(fit)
         if fit.stop_reason == ITERATION_LIMIT:
             warnings.warn(
@@ -114,6 +118,10 @@ class MixtureEstimator(FittedMixture):
             if self._named is None:
                 raise ValueError("family names columns: use fit with a pandas or polars DataFrame")
             settings["family"] = self._named.family
+        if self._guesses:
+            if self._guess is None:
+                raise ValueError("family='auto' needs a table in memory, with one number per entry: name a family")
+            settings["family"] = self._guess.family
         plan = Plan(**settings, start=getattr(self, "mixture_", None) if self.warm_start else None, soft=self._is_soft)
         if isinstance(plan.algorithm, str) and plan.algorithm not in self._algorithms:
             raise ValueError(

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..algorithms import Certificate, Fit, certificate
 from ..algorithms.criteria import Criteria
 from ..data.batches import as_batches, chunks_of, is_dask, is_streamed
+from ..data.guess import Guess, guess_family
 from ..data.holes import with_entries
 from ..data.intervals import as_intervals
-from ..families import ComponentFamilies, ExponentialFamily, Uniform, resolve
+from ..families import ComponentFamilies, ExponentialFamily, Gaussian, Uniform, resolve
 from ..families.registry import FamilyLike
 from ..families.sparse import check_sparse
 from ..families.validation import check_sample_weight, issparse
@@ -56,7 +57,7 @@ class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeatures
         try:
             if isinstance(self.family, Mapping):
                 return all(resolve(own).takes_missing for own in self.family.values())
-            return resolve(self.family).takes_missing
+            return self._guesses or resolve(self.family).takes_missing
         except (TypeError, ValueError):
             return False
 
@@ -78,6 +79,19 @@ class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeatures
             return X
         self._named = NamedFamilies.of(self.family, X)
         return self._named.frame(X)
+
+    _guess: Guess | None = None
+
+    @property
+    def _guesses(self) -> bool:
+        return isinstance(self.family, str) and self.family == "auto"
+
+    def _guessed(self, X: Any) -> Guess | None:
+        """The family that the columns suggest, where the family is "auto"; None for rows that are no plain table."""
+        if not self._guesses or is_dask(X) or is_streamed(X) or issparse(X) or as_intervals(X) is not None:
+            return None
+        table = table_of(self, X, Gaussian(), reset=True)
+        return guess_family(Gaussian().for_data(table).check(table, self._names(), missing=True), self._names())
 
     def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Any:
         if self._named is not None and not reset:

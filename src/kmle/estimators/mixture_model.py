@@ -25,7 +25,8 @@ class ExponentialFamilyMixture(MixtureEstimator, DensityMixin, BaseEstimator):  
     family : str, ExponentialFamily, list or mapping of them, default="gaussian"
         The exponential family, a name or an object of `kmle.families`. A list, or a text such as "gaussian*2,uniform",
         names the family of each component; `n_components` is then not used. A mapping names the columns of a
-        DataFrame: {"visits": "poisson", ("x", "y"): "gaussian", "town": "categorical"}.
+        DataFrame: {"visits": "poisson", ("x", "y"): "gaussian", "town": "categorical"}. "auto" guesses it from the
+        columns; `notes_` says which it is and why.
     noise : bool, default=False
         Whether to add a component of uniform density over the box of the data, for rows that belong to no other. Its
         rows have the label -1, and its posterior is the last column.

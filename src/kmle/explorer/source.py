@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..io.guess import Guess, constant_columns, guess_family, index_columns
+from ..data.guess import Guess, constant_columns, guess_family, index_columns
 from ..io.table import Table
 from ..numerics.arrays import Array
 from .provenance import FromFile, FromMemory, Provenance

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .guess import Guess, guess_family
+    from ..data.guess import Guess, guess_family
     from .models import Model, read_model, write_model
     from .onnx_export import to_onnx, write_onnx
     from .reading import read_table
@@ -30,11 +30,11 @@ __all__ = [
 
 # Where each name lives; fetched when first asked for, as tables need polars, which is an extra, and models need not.
 _MODULES = {
-    "Guess": "guess",
+    "Guess": ".data.guess",
     "Model": "models",
     "Table": "table",
     "TableStream": "streaming",
-    "guess_family": "guess",
+    "guess_family": ".data.guess",
     "open_stream": "streaming",
     "read_model": "models",
     "read_table": "reading",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.guess import listed as listed
 from ..numerics.arrays import Array
 
 
@@ -68,16 +69,6 @@ def chosen_columns(source: str, present: list[str], wanted: list[str] | None, we
 
 def _same_letters(name: str, present: list[str]) -> list[str]:
     return [other for other in present if other.casefold() == name.casefold()]
-
-
-def listed(names: list[str], most: int = 8) -> str:
-    """Names in a sentence, cut short when there are many.
-
-    >>> listed(["a", "b"])
-    "'a', 'b'"
-    """
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def without_missing(table: Table, drop: bool) -> Table:

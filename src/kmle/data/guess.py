@@ -26,7 +26,6 @@ from ..families import (
 )
 from ..families.support import Simplex, UnitSphere
 from ..numerics.arrays import Array
-from .table import listed
 
 # Whole numbers that start below this are counts; those that start above are measurements in whole units.
 SMALL_COUNT = 10
@@ -60,6 +59,16 @@ WORDS = {
     "positive": f"positive numbers that span a factor of {WIDE_SPAN} or more",
     "real": "real numbers",
 }
+
+
+def listed(names: list[str], most: int = 8) -> str:
+    """Names in a sentence, cut short when there are many.
+
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 @dataclass(frozen=True)

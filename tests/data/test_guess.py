@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from kmle import families as f
-from kmle.io import guess_family
-from kmle.io.guess import constant_columns, index_columns
+from kmle.data.guess import constant_columns, guess_family, index_columns
 
 
 def uniform_angles(rng, n):
