@@ -78,7 +78,9 @@ class PreparedParts:
         notes = []
         if isinstance(self.intervals, Intervals) and not self.is_exact:
             inexact = int((~self.intervals.exact).sum())
-            notes.append(f"{inexact} of {self.intervals.exact.size} values are intervals; their probabilities count.")
+            notes.append(
+                f"{inexact} of {self.intervals.exact.size} values are missing or intervals; what is known counts."
+            )
         if self.knowledge.codes is not None:
             known = int((self.knowledge.codes >= 0).sum())
             notes.append(f"{known} of {len(self.knowledge.codes)} rows are labelled.")

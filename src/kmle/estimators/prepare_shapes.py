@@ -74,7 +74,7 @@ class PreparedShapes:
 
     def _notes(self, fit: Fit) -> list[str]:
         inexact = int((self.problem.rows.lower != self.problem.rows.upper).sum())
-        notes = [f"{inexact} values are intervals; their probabilities count."] if inexact else []
+        notes = [f"{inexact} values are missing or intervals; what is known counts."] if inexact else []
         for j, member in enumerate(fit.mixture.members):
             if isinstance(member.family, CoordinateFamily):
                 reached = member.family.bounds_reached(member.natural)
