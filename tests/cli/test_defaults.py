@@ -313,7 +313,20 @@ def test_a_fit_chooses_the_covariances_unless_a_family_is_named(tmp_path, option
     result = run("fit", path, *options)
     assert result.exit_code == 0
     assert f"3 {family} components" in result.stdout
-    assert ("the best of 14 models by BIC" in said(result)) == (not options)
+    assert ("the best of 14 covariance models by BIC" in said(result)) == (not options)
+
+
+@pytest.mark.parametrize(
+    ("draw", "family", "k"),
+    [
+        (lambda rng: rng.negative_binomial(4, 0.2, 600), "negative-binomial", 1),
+        (lambda rng: rng.poisson(rng.choice([2.0, 30.0], 600)), "poisson", 2),
+    ],
+)
+def test_a_fit_of_overdispersed_counts_compares_poisson_and_negative_binomial(tmp_path, draw, family, k):
+    result = run("fit", written(tmp_path, {"visits": draw(np.random.default_rng(0))}))
+    assert f"chosen: {family}, the best of poisson and negative-binomial by BIC" in said(result)
+    assert f"{k} {family} component" in result.stdout
 
 
 def test_select_compares_the_covariance_models_of_gaussians(tmp_path):
