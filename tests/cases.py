@@ -1,8 +1,8 @@
-"""The one table of families under test: instance, typical parameters, and the same law as SciPy has it.
+"""The one table of families under test: instance, typical parameters, and the same distribution in SciPy.
 
 A new family is registered here and nowhere else in the tests; `test_contract.py` fails while one is missing.
 Parameters are functions of points of the unit cube, so that Hypothesis (which loves 0 and 1, the ends of the typical
-ranges) and a plain random generator draw from the same table, one law or many at a time.
+ranges) and a plain random generator draw from the same table, one distribution or many at a time.
 """
 
 from collections.abc import Callable

@@ -30,7 +30,8 @@ def overridden(kind):
 
 
 def test_the_table_has_every_family():
-    assert {case.family.name for case in CASES} == set(FAMILIES)
+    # Student t is no exponential family and has tests of its own.
+    assert {case.family.name for case in CASES} == set(FAMILIES) - {"student-t"}
     assert len({case.id for case in CASES}) == len(CASES)
 
 

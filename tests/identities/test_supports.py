@@ -85,7 +85,7 @@ def test_whole_rows(family):
 
 def test_every_family_with_a_limited_support_is_tried():
     unlimited = {"gaussian", "diagonal-gaussian", "spherical-gaussian", "fixed-covariance-gaussian", "von-mises"}
-    unlimited |= {"laplace", "generalized-gaussian"}
+    unlimited |= {"laplace", "generalized-gaussian", "student-t"}
     tried = {family.name for family in (*VALUES, *ROWS)}
     assert tried | unlimited | {"product"} == set(f.FAMILIES)
 

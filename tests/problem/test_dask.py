@@ -120,9 +120,9 @@ def test_the_rows_stay_on_the_workers(client):
 
 def test_bad_data_is_named_by_its_row(client):
     X = rows_of("gaussian", 3000)
-    X[1234, 1] = np.nan
-    X[2900, 0] = np.nan
-    with pytest.raises(ValueError, match="row 1234, column 1 is missing"):
+    X[1234, 1] = np.inf
+    X[2900, 0] = np.inf
+    with pytest.raises(ValueError, match="row 1234, column 1 is infinite"):
         model_of("hard", "gaussian").fit(blocks(X))
     with pytest.raises(ValueError, match="needs all rows in memory"):
         KMLE(2, algorithm="hartigan").fit(blocks(X))

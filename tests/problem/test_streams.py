@@ -173,7 +173,7 @@ X = np.arange(12.0).reshape(6, 2)
         (Batches([X, X[:, :1]]), {}, "begins at row 6 has 1 columns, earlier ones have 2"),
         (Batches([X, (X, np.ones(6))]), {}, "weights with all batches or none"),
         (Batches([]), {}, "no rows"),
-        (Batches([X, [[1.0, np.nan]]]), {}, "row 6, column 1 is missing"),
+        (Batches([X, [[1.0, np.inf]]]), {}, "row 6, column 1 is infinite"),
         (Batches([X, -X - 1]), {"family": "poisson"}, "row 6, column 0 holds -1"),
         (Batches([(X, np.zeros(6))]), {}, "all sample weights are zero"),
         (Batches([(X, np.ones(6)), (X, -np.ones(6))]), {}, r"sample_weight\[6\] is -1"),
