@@ -37,7 +37,7 @@ class ClimbSetting:
     """Scores whose rounding may exceed this, in nats, are left to the caller."""
     arrived: float
     recent: int
-    """A mixture whose last steps, so many, gained less than `arrived`, in nats, is at its end."""
+    """A mixture ends when its last `recent` steps gained less than `arrived`, in nats."""
     delay: float
     largest_factor: float
     """Momentum after s steps is s / (s + delay), at most the largest factor."""
@@ -80,7 +80,7 @@ def can_climb(rows: PackedRows) -> bool:
 def climb(
     rows: PackedRows, setting: ClimbSetting, state: ClimbState, steps: int
 ) -> tuple[Floats, NDArray[np.int32], NDArray[np.uint8]]:
-    """At most so many steps of every mixture: objectives (S, steps), how many are made (S,), what is reached (S,)."""
+    """Makes steps of every mixture: objectives (S, steps), the numbers of steps made (S,), why each ended (S,)."""
     mixtures = len(state.models)
     history, made, reached = np.empty((mixtures, steps)), np.zeros(mixtures, np.int32), np.zeros(mixtures, np.uint8)
     rows.native.climb(setting.compiled(rows.module), state.compiled(rows.module), history, made, reached)

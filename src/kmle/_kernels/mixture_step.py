@@ -1,4 +1,4 @@
-"""What steps of several mixtures at once need and leave."""
+"""Input and output of steps that several mixtures make together."""
 
 from dataclasses import dataclass
 from typing import Any
