@@ -26,6 +26,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx_design",
     "sphinx_copybutton",
+    "balance",
     "docstrings",
     "mathml",
     "repository_links",

@@ -5,7 +5,6 @@ import doctest
 import importlib
 import os
 import re
-import runpy
 import subprocess
 import sys
 from dataclasses import MISSING, fields
@@ -54,20 +53,6 @@ def test_the_picture_can_be_drawn_again(tmp_path):
     run = [sys.executable, str(ROOT / "examples" / "picture.py"), str(tmp_path / "drawn.png")]
     subprocess.run(run, capture_output=True, check=True, env=os.environ | {"MPLBACKEND": "agg"})
     assert (tmp_path / "drawn.png").stat().st_size > 10_000
-
-
-@pytest.mark.parametrize(
-    "example", sorted((ROOT / "examples" / "gallery").glob("plot_*.py")), ids=lambda path: path.stem
-)
-def test_the_gallery_can_be_drawn_again(example, monkeypatch):
-    plt = pytest.importorskip("matplotlib.pyplot")
-    plt.switch_backend("agg")
-    monkeypatch.chdir(example.parent)
-    try:
-        runpy.run_path(str(example))
-        assert plt.get_fignums()
-    finally:
-        plt.close("all")
 
 
 def test_the_family_to_copy_obeys_every_law(tmp_path, monkeypatch):
