@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cases import BY_ID, CASES, case_id
-from kmle import KMLE, Mixture, inspection
+from kmle import KMLE, ExponentialFamilyMixture, Mixture, inspection
 from kmle.divergences import kl_bounds
 from kmle.inspection.bootstrap import matched
 
@@ -137,6 +137,19 @@ def test_inspection_does_not_depend_on_the_place(family):
     np.testing.assert_allclose(inspection.overlap(models[1]), near.overlap, rtol=1e-5, atol=1e-9)
     message = inspection.diagnose(models[1], two_groups(offset))
     assert message.mean_log_density == pytest.approx(inspection.diagnose(models[0], two_groups(0.0)).mean_log_density)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gaussian-vve", "gaussian-eee"])
+@pytest.mark.parametrize("offset", [1e6, 1e8])
+def test_collinear_columns_far_away_have_true_numbers(family, offset):
+    """The narrow direction is orthogonal to the offset, so that P mean is small beside its terms."""
+    X = two_groups(offset)
+    X = np.column_stack([X, X[:, 0] + X[:, 1]])
+    model = ExponentialFamilyMixture(2, family=family, random_state=0).fit(X)
+    # Means are known to a thousandth of their spread.
+    assert model.score(X) * len(X) == pytest.approx(model.result_.log_likelihood, abs=1e-5 * len(X))
+    means = np.average(X[model.labels_ == 0], axis=0), np.average(X[model.labels_ == 1], axis=0)
+    np.testing.assert_allclose(model.mixture_.source["mean"], means, rtol=0, atol=0.1)
 
 
 def test_the_bootstrap_matches_components_far_away():

@@ -178,12 +178,17 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         # Labels count the active components only.
         parameters = Parameters(parameters.natural[active], parameters.log_weights[active])
         problem = problem.restricted(active)
+    resolved = problem.resolved(parameters)
+    lifted, parameters = resolved is not parameters, resolved
     partition, statistics = problem.assign(parameters)
     complete = problem.complete_objective(parameters, statistics, partition) - problem.penalty(parameters)
-    if state.softened and active.all():
+    if state.softened and active.all() and not lifted:
         soft = problem.soft_summary_in(parameters, state.statistics)
     else:
         soft = problem.log_likelihood(parameters)
+    objective = state.objective
+    if lifted:
+        objective = problem.penalty(parameters) + (complete if state.partition is not None else soft.log_likelihood)
     # A stable sort: equal weights keep their order, and with it who wins a tie.
     order = problem.family.presented(parameters.log_weights, parameters.natural)
     if by_weight and (order[1:] < order[:-1]).any():
@@ -199,7 +204,7 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         stop_reason=reason,
         removed=tuple(int(j) for j in np.flatnonzero(~active)),
         seconds=run.seconds,
-        objective=state.objective,
+        objective=objective,
         complete_log_likelihood=complete,
         log_likelihood=soft.log_likelihood,
         mean_entropy=max(0.0, soft.mean_entropy),

@@ -50,8 +50,11 @@ SMALLEST_CORRELATION = 1e-10
 # Far from the center a standard deviation below this fraction of the mean is lost in the rounding of the mean, which
 # costs a row half the square of EPSILON / RESOLUTION, in nats.
 RESOLUTION = 1024 * EPSILON
+# Rounding P mean moves the mean by at most one part in FAR of its spread: this many times EPSILON, and times the
+# distance to the center in standard deviations, is the smallest eigenvalue of a correlation matrix far away.
+FAR = 1e3
 # Components whose center is nearer than this, in their standard deviations, are resolved.
-CLEARLY_RESOLVABLE = SMALLEST_CORRELATION / (10 * EPSILON)
+CLEARLY_RESOLVABLE = SMALLEST_CORRELATION / (FAR * EPSILON)
 # A covariance at its bound may miss it by this share: rounding of the conversions.
 ROUNDING = 1e-6
 # Estimates beyond these are left to the formulas below.
@@ -345,9 +348,9 @@ def _resolvable(natural: Array, center: Array) -> Array:
     correlation = covariance / outer
     correlation[..., diagonal, diagonal] = 1.0
     values, vectors = np.linalg.eigh(correlation)
-    # P mean is rounded along each eigenvector; the floor keeps what that does to the mean below a tenth of its spread.
-    along = np.abs(np.einsum("...ij,...i->...j", vectors, center / scales))
-    floor = 10 * EPSILON * along
+    # The terms of P mean are rounded each. They may be far larger than their sum, so their sizes count.
+    along = np.einsum("...ij,...i->...j", np.abs(vectors), np.abs(center) / scales)
+    floor = FAR * EPSILON * along
     if not narrow and np.all(values >= floor):
         return natural
     lifted = (vectors * np.maximum(values, floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2) * outer
@@ -361,7 +364,7 @@ def _clearly_resolvable(natural: Array, variances: Array, center: Array) -> bool
     smallest = 1 / np.einsum("...i,...i->...", -2 * natural[..., d + diagonal_places(d)], variances)
     along = np.sqrt(np.sum(center**2 / variances, axis=-1))
     apart = np.all(variances >= (RESOLUTION * center) ** 2)
-    return bool(apart and np.all(smallest >= 20 * np.finfo(float).eps * along))
+    return bool(apart and np.all(smallest >= 2 * FAR * EPSILON * along))
 
 
 def _legal_factors(covariance: Array, second: Array) -> Array:

@@ -80,6 +80,8 @@ class Weibull(ScaleFamily):
 
 # A component of one value has no bound on its shape.
 SMALLEST_SHAPE, LARGEST_SHAPE = 0.02, 1e4
+# A draw of zero would be a lifetime of zero.
+SMALLEST_DRAW = float(np.finfo(float).tiny)
 # The standard deviation is the scale times this, over the shape, where that is large.
 SPREAD_TIMES_SHAPE = float(np.pi / np.sqrt(6))
 
@@ -152,6 +154,18 @@ class ShapedWeibull(Shaped):
                 shape = np.full(shape.shape, shape.min()) if self.shared else shape
                 log_scale = self._log_scale(y, shares, counts, shape)
         return {"scale": np.exp(top + log_scale), "shape": shape}
+
+    # A large shape makes the natural parameter, a power of the scale, too small for a number: usual parameters serve.
+
+    def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
+        source = self.source_from_natural(natural)
+        draws = rng.standard_exponential((size, source["scale"].size))
+        return np.asarray(source["scale"] * np.maximum(draws, SMALLEST_DRAW) ** (1 / source["shape"]))
+
+    def direct_entropy(self, natural: Array) -> Array:
+        source = self.source_from_natural(natural)
+        shape = source["shape"]
+        return np.asarray((np.euler_gamma * (1 - 1 / shape) + np.log(source["scale"] / shape) + 1).sum(axis=-1))
 
     def _log_scale(self, y: Array, shares: Array, counts: Array, shape: Array) -> Array:
         powers = np.array([own @ np.exp(c * y) for own, c in zip(shares.T, shape, strict=True)])

@@ -342,6 +342,16 @@ class Model:
         assert isinstance(family, ExponentialFamily)  # as the problem's
         return Mixture(family, weights / weights.sum(), natural)
 
+    def resolved(self, parameters: Parameters) -> Parameters:
+        """The same, or components as wide as the data's own coordinates can tell apart where some are narrower.
+
+        Estimates of single components are as wide already. Those of a joint family may not be.
+        """
+        if self.center is None or not self.family.joint:
+            return parameters
+        natural = self.family.resolvable(parameters.natural, self.center)
+        return parameters if natural is parameters.natural else Parameters(natural, parameters.log_weights)
+
     def as_handed_back(self, parameters: Parameters) -> Parameters:
         """The same after the way to the data's own coordinates and back, which rounds means far from the center."""
         if self.center is None:

@@ -1,7 +1,7 @@
 """Rows as components that are no exponential families see them: values, or intervals that they lie in."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,11 @@ class Column:
     distinct: Array
     places: NDArray[np.intp]
     """Which of the distinct intervals each of those rows has."""
+
+    @property
+    def is_exact_or_missing(self) -> bool:
+        """Whether no interval says anything: the missing values have intervals without ends."""
+        return bool(np.isinf(self.distinct).all())
 
 
 def _column(rows: "ObservedRows", column: int) -> Column:
@@ -117,6 +122,9 @@ class ObservedRows:
         own = shares if prior is None else shares + prior[:, None]
         for column in range(self.X.shape[1]):
             places = np.arange(column, natural.shape[1], self.X.shape[1])
+            if self._columns[column].is_exact_or_missing:
+                natural[:, places] = self._estimate_of_known(family, column, own, natural[:, places], spread)
+                continue
             natural = ascend(
                 lambda at, column=column: self._column_fit(family, column, own, at, spread),  # type: ignore[misc]
                 natural,
@@ -124,6 +132,23 @@ class ObservedRows:
                 FIRST_STEPS if before is None else STEPS,
             )
         return natural
+
+    def _estimate_of_known(
+        self, family: Shaped, column: int, shares: Array, before: Array, spread: Array | None
+    ) -> Array:
+        """Coordinates (k, D / d) of one column from its exact values; a component that has none keeps its own."""
+        own = self._columns[column]
+        known = shares[~own.between]
+        occupied = known.sum(axis=0) > 0
+        found = before.copy()
+        found[occupied] = replace(family, n_features=1).weighted_estimate(
+            own.exact[:, None],
+            known[:, occupied],
+            None,
+            before[occupied],
+            None if spread is None else spread[column : column + 1],
+        )
+        return found
 
     def _column_fit(self, family: Shaped, column: int, shares: Array, natural: Array, spread: Array | None) -> Array:
         """The log-likelihood (k,) of one column; minus infinity where coordinates are beyond their bounds."""
