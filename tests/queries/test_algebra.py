@@ -119,6 +119,21 @@ def test_many_rows_at_once_are_each_row_by_itself(name):
         np.testing.assert_allclose(many.std() ** 2, [np.diag(one.covariance()) for one in singles], rtol=1e-9)
 
 
+@pytest.mark.parametrize("columns", [1, 2, 5])
+def test_blocks_of_rows_on_threads_are_the_rows_by_themselves(columns):
+    """More components than known columns, equally many, and fewer: the mean has a form for each."""
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(2, 6, 6))
+    covariance = factors @ np.swapaxes(factors, 1, 2) + np.eye(6)
+    mixture = Mixture.from_source("gaussian", [0.3, 0.7], mean=rng.normal(size=(2, 6)), covariance=covariance)
+    rows = mixture.sample(200_000, 1)
+    found = mixture.condition({column: rows[:, column] for column in range(columns)})
+    mean, std = found.mean(), found.std()
+    for row in (0, 70_000, 199_999):
+        assert mean[row] == pytest.approx(found[row].mean(), rel=1e-10)
+        assert std[row] == pytest.approx(np.sqrt(np.diag(found[row].covariance())), rel=1e-9)
+
+
 @pytest.mark.parametrize("name", ["gaussian", "poisson", "product", "families"])
 def test_quantiles_of_many_rows_are_those_of_each(name):
     mixture = mixture_of(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from ..families.validation import as_rows
 from ..numerics.arrays import Array
-from ..numerics.blas import blas_on_one_thread
 from ..numerics.special import log_sum_exp
 from ..queries.conditionals import Conditional, mixed
 from ..queries.distribution import BISECTIONS, bounds, halfway
 from ..queries.regions import line_nodes
+from .densities import for_posteriors
 
 if TYPE_CHECKING:
     from .mixture import Mixture
@@ -71,24 +71,19 @@ class ConditionalMixtures:
         """The weights (n, k) of the components."""
         return self.given.posterior(self.rows)
 
-    def _weight_blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Slices of rows and their weights."""
-        size = max(1024, BLOCK_NUMBERS // (self.given.n_components * (self.components.family.n_features or 1)))
-        with blas_on_one_thread():
-            for start in range(0, len(self), size):
-                at = slice(start, start + size)
-                yield at, self.given.posterior(self.rows[at])
-
-    def _blocks(self) -> Iterator[tuple[slice, Array, Array]]:
-        """Slices of rows, their weights and the means (n or 1, k, r) of their components."""
-        for at, weights in self._weight_blocks():
-            yield at, weights, self.components.means(self.values[at])
+    def _for_weights(self, work: Callable[[slice, Array], None], n_threads: int | None = None) -> None:
+        """Calls work(rows, their weights) for blocks of rows, on several threads."""
+        numbers = self.given.n_components * (self.components.family.n_features or 1)
+        for_posteriors(self.given, self.rows, max(1024, BLOCK_NUMBERS // numbers), work, n_threads)
 
     def mean(self) -> Array:
         """Returns the means (n, r)."""
         found = np.empty((len(self), self.components.family.n_features or 1))
-        for at, weights in self._weight_blocks():
+
+        def fill(at: slice, weights: Array) -> None:
             found[at] = self.components.mixed_means(self.values[at], weights)
+
+        self._for_weights(fill)
         return found
 
     def std(self) -> Array:
@@ -102,22 +97,30 @@ class ConditionalMixtures:
 
     def _moments(self) -> tuple[Array, Array]:
         mean, variance = np.empty((2, len(self), self.components.family.n_features or 1))
-        for at, weights, means in self._blocks():
+
+        def fill(at: slice, weights: Array) -> None:
+            means = self.components.means(self.values[at])
             within = np.diagonal(self.components.covariances(self.values[at]), axis1=-2, axis2=-1)
             mean[at] = mixed(weights, means)
             variance[at] = mixed(weights, within) + mixed(weights, (means - mean[at][:, None]) ** 2)
+
+        self._for_weights(fill)
         return mean, variance
 
     def covariance(self) -> Array:
         """Returns the covariances (n, r, r)."""
         width = self.components.family.n_features or 1
         found = np.empty((len(self), width, width))
-        for at, weights, means in self._blocks():
+
+        def fill(at: slice, weights: Array) -> None:
+            means = self.components.means(self.values[at])
             within = self.components.covariances(self.values[at])
             flat = within.reshape(*within.shape[:2], -1)
             offset = means - mixed(weights, means)[:, None]
             found[at] = mixed(weights, flat).reshape(-1, width, width)
             found[at] += np.einsum("nki,nkj->nij", weights[:, :, None] * offset, offset)
+
+        self._for_weights(fill)
         return found
 
     def cdf(self, y: ArrayLike) -> Array:
@@ -125,8 +128,11 @@ class ConditionalMixtures:
         self._check_one_column()
         points = np.broadcast_to(np.asarray(y, dtype=float), (len(self),))
         found = np.empty(len(self))
-        for at, weights in self._weight_blocks():
+
+        def fill(at: slice, weights: Array) -> None:
             found[at] = np.einsum("nk,nk->n", weights, self.components.cdf(self.values[at])(points[at]))
+
+        self._for_weights(fill)
         return found
 
     def quantile(self, probability: ArrayLike) -> Array:
@@ -147,9 +153,12 @@ class ConditionalMixtures:
         if not np.all((p > 0) & (p < 1)):
             raise ValueError(f"probability is {probability!r}: it must be between 0 and 1")
         found = np.empty((len(self), p.size))
-        for at, weights in self._weight_blocks():
+
+        def fill(at: slice, weights: Array) -> None:
             for place, level in enumerate(p.ravel()):
                 found[at, place] = self._block_quantile(self.values[at], weights, float(level))
+
+        self._for_weights(fill)
         return found[:, 0] if p.ndim == 0 else found
 
     def _block_quantile(self, values: Array, weights: Array, p: float) -> Array:
@@ -193,17 +202,23 @@ class ConditionalMixtures:
         if len(rows) != len(self):
             raise ValueError(f"Y has {len(rows)} rows: give {len(self)}, one per row of known values")
         found = np.empty(len(self))
-        with np.errstate(divide="ignore"):
-            for at, weights in self._weight_blocks():
+
+        def fill(at: slice, weights: Array) -> None:
+            with np.errstate(divide="ignore"):
                 found[at] = log_sum_exp(self.components.log_density(self.values[at], rows[at]) + np.log(weights))
+
+        self._for_weights(fill)
         return found
 
     def sample(self, random_state: Any = None) -> Array:
         """Draws one row (n, r) from each mixture."""
         rng = np.random.default_rng(random_state)
         found = np.empty((len(self), self.components.family.n_features or 1))
-        for at, weights in self._weight_blocks():
+
+        def fill(at: slice, weights: Array) -> None:
             reached = np.cumsum(weights, axis=1)
             labels = (rng.random((len(weights), 1)) * reached[:, -1:] >= reached).sum(axis=1)
             found[at] = self.components.sample(self.values[at], labels, rng)
+
+        self._for_weights(fill, n_threads=1)  # in the order of the rows, as draws depend on it
         return found

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._kernels import ColumnSummary, has_missing, summarize_columns
+from .._kernels import ColumnSummary, RowScores, has_missing, summarize_columns
 from ..data.holes import family_with_holes, holes_of
 from ..data.intervals import Intervals, as_intervals
 from ..engines.patterns.scorer import PatternsScorer
 from ..engines.score import scorer_of
-from ..engines.scorer import Check, Scorer, unchecked
+from ..engines.scorer import Check, Scorer, slices, unchecked
 from ..families import ExponentialFamily
 from ..families.incomplete import Incomplete
 from ..families.shaped import Shaped
@@ -24,7 +24,7 @@ from ..families.sparse import check_sparse
 from ..families.validation import check_shape, check_values, issparse
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
-from ..numerics.threads import available_threads
+from ..numerics.threads import available_threads, for_each
 from .imputation import imputed
 from .intervals import interval_scores, reported
 
@@ -198,6 +198,24 @@ def of_rows(
         return np.asarray(getattr(scorer.scores(rows, name, check=check), name))
 
     return _ask(mixture, X, asked, n_threads, columns)
+
+
+def for_posteriors(
+    mixture: Densities, rows: Array, n_rows: int, work: Callable[[slice, Array], None], n_threads: int | None = None
+) -> None:
+    """Calls work(block, posterior) for blocks of so many legal, complete rows, on several threads."""
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(mixture.weights)
+    scorer = scorer_of(mixture.family, mixture.natural, log_weights, rows, 1)
+
+    def score(block: slice) -> None:
+        out = RowScores.wanting(["shares"], block.stop - block.start, len(log_weights))
+        scorer.score(rows[block], out, unchecked)
+        assert out.shares is not None  # which is wanted
+        work(block, out.shares)
+
+    with blas_on_one_thread():
+        for_each(score, slices(len(rows), n_rows), available_threads() if n_threads is None else n_threads, 1)
 
 
 def log_likelihoods(

@@ -128,18 +128,16 @@ class Linear(Conditional):
         return products.reshape(-1, k, r)
 
     def mixed_means(self, values: Array, weights: Array) -> Array:
-        offset = values - self.center
         k, r, q = self.slope.shape
-        found = weights @ self.intercept
-        if q < r:
-            spread = (weights[:, :, None] * offset[:, None]).reshape(-1, k * q)
-            found += spread @ np.swapaxes(self.slope, 1, 2).reshape(k * q, r)
-            return found
-        # Column by column: the components of one lie side by side.
-        moved = offset @ np.swapaxes(self.slope, 0, 1).reshape(r * k, q).T
+        if q > k:
+            return super().mixed_means(values, weights)
+        # The slopes of a row are the weighted mean of those of its components; rows lie side by side.
+        offset = np.ascontiguousarray((values - self.center).T)
+        found = self.intercept.T @ weights.T
+        slope = np.moveaxis(self.slope, 0, 2).reshape(r * q, k) @ weights.T
         for column in range(r):
-            found[:, column] += np.einsum("nk,nk->n", weights, moved[:, column * k : (column + 1) * k])
-        return found
+            found[column] += np.einsum("qn,qn->n", slope[column * q : (column + 1) * q], offset)
+        return found.T
 
     def covariances(self, values: Array) -> Array:
         return self.covariance[None]
