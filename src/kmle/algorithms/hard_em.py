@@ -5,7 +5,7 @@ together, in every pass.
 from dataclasses import dataclass
 
 from ..problem.problem import LearningProblem, Parameters
-from .lloyd import assigned, settled
+from .lloyd import advanced, assigned, settled
 from .state import NO_LABEL_CHANGED, HalfStep, State
 
 
@@ -27,5 +27,5 @@ class HardEM:
         updated = HalfStep("parameters", problem.complete_objective(parameters, statistics, partition))
         parameters = Parameters(natural, problem.log_weights(statistics.weights()))
         reweighted = HalfStep("weights", problem.complete_objective(parameters, statistics, partition))
-        following = assigned(problem, parameters, self.reseed, (updated, reweighted), state)
+        following = advanced(problem, state, parameters, self.reseed, (updated, reweighted))
         return following.ended(NO_LABEL_CHANGED) if settled(problem, state, following) else following

@@ -1,9 +1,11 @@
 """k-MLE (Nielsen, 2012), Algorithm 1 of the paper.
 
 Rows are assigned and parameters updated to convergence with the weights held (Lloyd, 1982), then weights are updated.
+Where that takes many steps they get momentum (Nesterov, 1983): rows are assigned at a point beyond the estimate, and
+the point is kept if the objective is no lower there than at the estimate with the labels before.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,12 +13,15 @@ from ..engines.partition import Partition
 from ..engines.statistics import ClusterStatistics
 from ..problem.problem import LearningProblem, Parameters
 from ..problem.shrinking import shrunk
+from .acceleration import FIRST_MOMENTUM, Acceleration
 from .state import NO_LABEL_CHANGED, HalfStep, State
 
 # The kinds of half-steps: assignments, and the weights that follow once no label changes.
 LABELS, WEIGHTS = "labels", "weights"
 # A gain below this share of the objective is none.
 NOTHING = 1e-13
+# Plain steps before momentum begins: most fits end sooner.
+PLAIN_STEPS = 10
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class KMLELloyd:
         parameters = Parameters(natural, state.parameters.log_weights)
         objective = problem.complete_objective(parameters, state.statistics, state.partition)
         updated = HalfStep("parameters", objective)
-        following = assigned(problem, parameters, self.reseed, (updated,), state)
+        following = advanced(problem, state, parameters, self.reseed, (updated,))
         if not settled(problem, state, following):
             return following
         # The inner loop has converged: now the weights.
@@ -58,6 +63,26 @@ def settled(problem: LearningProblem, before: State, after: State) -> bool:
     if not after.has_labels_of(before):
         return False
     return not problem.expects or after.objective - before.objective <= NOTHING * abs(before.objective)
+
+
+def advanced(
+    problem: LearningProblem, state: State, plain: Parameters, reseed: bool, trace: tuple[HalfStep, ...]
+) -> State:
+    """The state after an assignment at a point beyond the plain estimate, or at the estimate.
+
+    The point is kept if it gains at least what the estimate does, and changes labels: only plain steps tell that there
+    is nothing left to change.
+    """
+    acceleration = state.acceleration or Acceleration(plain, streak=FIRST_MOMENTUM - PLAIN_STEPS)
+    trial = None if problem.expects else acceleration.momentum(problem, plain)
+    if trial is not None:
+        beyond = assigned(problem, trial, reseed, trace)
+        whole = np.array_equal(beyond.parameters.active, plain.active)
+        if whole and beyond.objective >= trace[-1].objective and not beyond.has_labels_of(state):
+            return replace(beyond, acceleration=acceleration.after(plain, None))
+        acceleration = replace(acceleration, streak=FIRST_MOMENTUM - 1)
+    acceleration = replace(acceleration, plain=plain, streak=acceleration.streak + 1)
+    return replace(assigned(problem, plain, reseed, trace, state), acceleration=acceleration)
 
 
 def assigned(

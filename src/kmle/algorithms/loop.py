@@ -243,7 +243,7 @@ class Tolerance:
             return self.tol > 0 and gain <= self.tol * self.total
         if history[-1].kind in (PLAIN, ACCELERATED):
             return CAUTION * expected < LEFT or self._arrived(history[-5:]) or _converged(history)
-        return sum(step.kind == LABELS for step in history) >= HARD_STEPS and _few_left(history, LABELS)
+        return _few_left(history, LABELS) and sum(step.kind == LABELS for step in history) >= HARD_STEPS
 
     @staticmethod
     def _arrived(recent: Sequence[HalfStep]) -> bool:
