@@ -7,7 +7,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from kmle import KMLE, ExponentialFamilyMixture
+from kmle import (
+    KMLE,
+    ExponentialFamilyMixture,
+    MixtureClassifier,
+    MixtureImputer,
+    MixtureOutlierDetector,
+    select,
+)
 from kmle import families as f
 
 FAMILY = {"visits": "poisson", ("x", "y"): "gaussian", "town": "categorical", "minutes": "gamma"}
@@ -88,3 +95,91 @@ def test_new_categories_and_arrays_are_refused():
         model.predict(np.zeros((3, 5)))
     with pytest.raises(ValueError, match="use fit with a pandas or polars DataFrame"):
         KMLE(2, family=FAMILY, algorithm="online").partial_fit(frame())
+
+
+# Elsewhere ------------------------------------------------------------------------------------------------------------
+
+OTHER = {"town": "categorical", "minutes": "log-normal", "x": "gaussian", "y": "laplace", "visits": "geometric"}
+HOLED = frame(seed=1).astype({"visits": "Int64"})
+HOLED.loc[::5, "visits"] = pd.NA
+HOLED.loc[::7, "town"] = None
+HOLED.loc[::6, "x"] = np.nan
+
+
+def test_select_compares_mappings():
+    other = {names: family for names, family in OTHER.items() if names != "y"} | {"y": "gaussian"}
+    chosen = select(HOLED, [FAMILY, other], range(1, 4), random_state=0)
+    assert chosen.best.n_components == 2
+    names = {candidate.name for candidate in chosen.candidates}
+    assert "poisson + gaussian (n_features=2) + categorical (n_categories=(3,)) + gamma" in names
+    best = chosen.best_estimator
+    assert best.family in (FAMILY, other)
+    shuffled = HOLED[["minutes", "x", "town", "id", "visits", "y"]]
+    np.testing.assert_array_equal(best.predict(shuffled), best.labels_)
+    again = clone(best).fit(HOLED)
+    assert again.objective_ == pytest.approx(best.objective_, rel=1e-9)
+    alone = select(pl.from_pandas(HOLED), FAMILY, 2, random_state=0)
+    assert alone.best_estimator.family == FAMILY
+
+
+def test_plain_families_take_the_columns_of_mappings():
+    chosen = select(frame(), [{"x": "gaussian", "y": "gaussian"}, "gaussian", "gaussian-eee"], 2, random_state=0)
+    assert [candidate.family.n_features for candidate in chosen.candidates] == [2, 2, 2]
+    np.testing.assert_array_equal(chosen.best_estimator.predict(frame()), chosen.best_estimator.labels_)
+    clone(chosen.best_estimator).fit(frame()).predict(frame())
+
+
+def test_blocks_of_several_mappings_are_put_into_one_order():
+    mappings = [{"x": "gaussian", "minutes": "gamma", "y": "gaussian"}, {"minutes": "gamma", ("y", "x"): "gaussian"}]
+    for families in (mappings, mappings[::-1]):
+        chosen = select(frame(), families, 2, random_state=0)
+        assert len(chosen.ranking) == 2
+
+
+@pytest.mark.parametrize(
+    ("families", "sentence"),
+    [
+        ([FAMILY, {"x": "gaussian"}], "the families name different columns \\('minutes' is not in all\\)"),
+        (
+            [{"visits": "categorical"}, {"visits": "poisson"}],
+            "column 'visits' is categorical in some of the families: make it so in all or none",
+        ),
+        (
+            [
+                {("x", "y"): "gaussian", ("minutes", "visits"): "gaussian"},
+                {("x", "minutes"): "gaussian", ("y", "visits"): "gaussian"},
+            ],
+            "no order of the columns allows",
+        ),
+    ],
+)
+def test_mappings_that_do_not_compare_are_refused(families, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        select(frame(), families, 1)
+
+
+@pytest.mark.parametrize("family", [FAMILY, [FAMILY, FAMILY | {"minutes": "log-normal"}]])
+@pytest.mark.parametrize("k", [1, 2, "auto"])
+def test_a_classifier_takes_mappings(family, k):
+    classes = np.where(frame(seed=1)["minutes"] > 11, "long", "short")
+    model = MixtureClassifier(k, family=family, random_state=0).fit(HOLED, classes)
+    assert model.score(HOLED[["minutes", "x", "town", "id", "visits", "y"]], classes) > 0.9
+    assert get_tags(model).input_tags.allow_nan
+    with pytest.raises(ValueError, match="holds 'Rom': its categories are"):
+        model.predict(HOLED.assign(town="Rom"))
+
+
+@pytest.mark.parametrize("library", [lambda data: data, pl.from_pandas])
+def test_an_imputer_gives_a_frame_of_the_named_columns(library):
+    data = library(HOLED)
+    filled = MixtureImputer(2, family=FAMILY, random_state=0).fit_transform(data)
+    assert type(filled) is type(data)
+    assert list(filled.columns) == ["visits", "x", "y", "town", "minutes"]
+    seen = [value for value in data["town"].to_list() if isinstance(value, str)]
+    towns = filled["town"].to_list()
+    assert set(towns) == {"Ulm", "Bonn", "Kiel"}
+    assert [town for town, before in zip(towns, data["town"].to_list(), strict=True) if isinstance(before, str)] == seen
+    np.testing.assert_allclose(filled["minutes"].to_numpy(), data["minutes"].to_numpy())
+    assert np.isfinite(filled["x"].to_numpy()).all()
+    detector = MixtureOutlierDetector(2, family=FAMILY, random_state=0).fit(data)
+    assert set(detector.predict(data)) <= {-1, 1}

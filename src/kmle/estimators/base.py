@@ -117,7 +117,7 @@ class MixtureEstimator(FittedMixture):
         if isinstance(self.family, Mapping):
             if self._named is None:
                 raise ValueError("family names columns: use fit with a pandas or polars DataFrame")
-            settings["family"] = self._named.family
+            settings["family"] = self._named.families[0]
         if self._guesses:
             if self._guess is None:
                 raise ValueError("family='auto' needs a table in memory, with one number per entry: name a family")

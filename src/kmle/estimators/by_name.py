@@ -1,6 +1,6 @@
 """Families by the names of columns, on pandas and polars frames: {"visits": "poisson", ("x", "y"): "gaussian"}."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,39 +8,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families import Categorical, ExponentialFamily, Product, resolve
+from ..families.registry import FamilyLike
+from ..numerics.arrays import Array
 
 
 @dataclass(frozen=True)
 class NamedFamilies:
-    """A product of families with the names of its columns, and the levels of those that hold categories."""
+    """Families of the same named columns, with the levels of those that hold categories."""
 
-    family: ExponentialFamily
+    families: tuple[FamilyLike, ...]
+    """Each mapping as the family of these columns, and other families as they were given."""
     columns: tuple[str, ...]
     levels: Mapping[str, tuple[Any, ...]]
+    given: tuple[Any, ...]
+    """The families as they were given."""
 
     @staticmethod
-    def of(families: Mapping[Any, Any], X: Any) -> "NamedFamilies":
-        """The families of these columns of a frame, whose categories are those it holds."""
-        if not families:
-            raise ValueError("family names no column: give at least one, such as {'visits': 'poisson'}")
+    def of(families: Sequence[Any], X: Any) -> "NamedFamilies":
+        """The families of columns of a frame, whose categories are those it holds; at least one names columns."""
+        mappings = [_blocks(given) for given in families if isinstance(given, Mapping)]
         _check_frame(X)
-        blocks = [((names,) if isinstance(names, str) else tuple(names), own) for names, own in families.items()]
-        columns = tuple(name for names, _ in blocks for name in names)
-        twice = [name for name in columns if columns.count(name) > 1]
-        if twice:
-            raise ValueError(f"family names the column {twice[0]!r} twice: name each column once")
+        columns = _common_order(mappings)
         _check_columns(X, columns)
-        levels: dict[str, tuple[Any, ...]] = {}
-        parts = []
-        for names, given in blocks:
-            family = resolve(given)
-            if isinstance(family, Categorical):
-                levels |= {name: _levels(X, name) for name in names}
-                family = Categorical(tuple(len(levels[name]) for name in names))
-            else:
-                family = replace(family, n_features=len(names))
-            parts.append(family)
-        return NamedFamilies(parts[0] if len(parts) == 1 else Product(tuple(parts)), columns, levels)
+        levels = {name: _levels(X, name) for name in sorted(_categorical(mappings))}
+        resolved = tuple(
+            _product(_blocks(given), columns, levels) if isinstance(given, Mapping) else given for given in families
+        )
+        return NamedFamilies(resolved, columns, levels, tuple(families))
+
+    def only(self, family: FamilyLike) -> "NamedFamilies":
+        """One of the families alone, by the names of its columns."""
+        place = next((place for place, own in enumerate(self.families) if own == family), None)
+        given = None if place is None else self.given[place]
+        mapping = given if isinstance(given, Mapping) else {self.columns: family}
+        return NamedFamilies((family,), self.columns, self.levels, (mapping,))
+
+    def decoded(self, rows: Array, like: Any) -> Any:
+        """A frame of the library of `like` from rows of numbers, with the names of categories instead of codes."""
+        columns: dict[str, Any] = {}
+        for place, name in enumerate(self.columns):
+            values = rows[:, place]
+            levels = self.levels.get(name)
+            columns[name] = values if levels is None else [levels[int(code)] for code in values]
+        index = getattr(like, "index", None)
+        return type(like)(columns) if index is None else type(like)(columns, index=index)
 
     def frame(self, X: Any) -> Any:
         """A frame of the same library with these columns in their order, as numbers."""
@@ -49,6 +60,10 @@ class NamedFamilies:
         return type(X)({name: self._numbers(X, name) for name in self.columns})
 
     def _numbers(self, X: Any, name: str) -> NDArray[np.float64]:
+        if name not in self.levels:
+            plain = np.asarray(X[name])
+            if plain.dtype.kind in "biuf":
+                return plain.astype(float)
         values = _objects(X, name)
         if name not in self.levels:
             try:
@@ -64,6 +79,68 @@ class NamedFamilies:
                 known = ", ".join(repr(level) for level in self.levels[name][:8])
                 raise ValueError(f"row {row}, column {name!r} holds {value!r}: its categories are {known}")
         return np.array([np.nan if _is_missing(value) else codes[value] for value in values], dtype=float)
+
+
+def named_families(families: Any, X: Any) -> NamedFamilies | None:
+    """The families of the columns of a frame, where one or several are mappings; None where none is."""
+    listed = [families] if isinstance(families, Mapping) else families
+    several = isinstance(listed, Sequence) and not isinstance(listed, str)
+    if not several or not any(isinstance(given, Mapping) for given in listed):
+        return None
+    return NamedFamilies.of(listed, X)
+
+
+Block = tuple[tuple[str, ...], ExponentialFamily]
+
+
+def _blocks(families: Mapping[Any, Any]) -> list[Block]:
+    """The names and the family of each block of columns."""
+    if not families:
+        raise ValueError("family names no column: give at least one, such as {'visits': 'poisson'}")
+    blocks = [((names,) if isinstance(names, str) else tuple(names), resolve(own)) for names, own in families.items()]
+    columns = [name for names, _ in blocks for name in names]
+    twice = [name for name in columns if columns.count(name) > 1]
+    if twice:
+        raise ValueError(f"family names the column {twice[0]!r} twice: name each column once")
+    return blocks
+
+
+def _common_order(mappings: Sequence[list[Block]]) -> tuple[str, ...]:
+    """An order of the columns in which every block of every mapping has its columns side by side."""
+    orders = [tuple(name for names, _ in blocks for name in names) for blocks in mappings]
+    for order in orders[1:]:
+        if odd := set(order) ^ set(orders[0]):
+            raise ValueError(f"the families name different columns ({min(odd)!r} is not in all): name the same in each")
+    for order in orders:
+        if all(_side_by_side(names, order) for blocks in mappings for names, _ in blocks):
+            return order
+    raise ValueError("the families put columns into blocks that no order of the columns allows: compare fewer of them")
+
+
+def _side_by_side(names: tuple[str, ...], order: tuple[str, ...]) -> bool:
+    places = sorted(order.index(name) for name in names)
+    return places[-1] - places[0] == len(places) - 1
+
+
+def _categorical(mappings: Sequence[list[Block]]) -> set[str]:
+    """The columns that hold categories, in all mappings or in none."""
+    found = [{name for names, own in blocks if isinstance(own, Categorical) for name in names} for blocks in mappings]
+    for columns in found[1:]:
+        if odd := columns ^ found[0]:
+            raise ValueError(f"column {min(odd)!r} is categorical in some of the families: make it so in all or none")
+    return found[0]
+
+
+def _product(blocks: list[Block], columns: tuple[str, ...], levels: Mapping[str, tuple[Any, ...]]) -> ExponentialFamily:
+    """The family of all columns in this order."""
+    parts: list[ExponentialFamily] = []
+    for names, family in sorted(blocks, key=lambda block: min(columns.index(name) for name in block[0])):
+        ordered = sorted(names, key=columns.index)
+        if isinstance(family, Categorical):
+            parts.append(Categorical(tuple(len(levels[name]) for name in ordered)))
+        else:
+            parts.append(replace(family, n_features=len(names)))
+    return parts[0] if len(parts) == 1 else Product(tuple(parts))
 
 
 def _check_frame(X: Any) -> None:

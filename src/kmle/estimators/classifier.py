@@ -24,7 +24,7 @@ from .by_criterion import n_statistics
 from .discriminant import discriminant
 from .family_candidates import Families
 from .plugged_in import PluggedIn, is_number
-from .tables import names_in, table_of
+from .tables import names_in
 
 
 class MixtureClassifier(ClassifierMixin, PluggedIn):  # type: ignore[misc]
@@ -36,9 +36,10 @@ class MixtureClassifier(ClassifierMixin, PluggedIn):  # type: ignore[misc]
         The number of components of each class. "auto" tries 1 to 5, no more than there are rows to estimate their
         parameters, and keeps, class by class, the lowest BIC. With 1 all classes are estimated together, so that they
         share what the family shares: "gaussian-eee" is linear, "gaussian" quadratic discriminant analysis.
-    family : str, ExponentialFamily or several of them, default="gaussian"
+    family : str, ExponentialFamily, mapping or several of them, default="gaussian"
         The exponential family. Of several BIC chooses: for each class, or with one component per class for all of
-        them. "gaussians" stands for all covariance models, "gaussian-eii" to "gaussian-vvv".
+        them. "gaussians" stands for all covariance models, "gaussian-eii" to "gaussian-vvv". A mapping names columns of
+        a DataFrame, such as {"visits": "poisson", ("x", "y"): "gaussian", "town": "categorical"}.
     priors : None, "uniform" or array (n_classes,), default=None
         The probabilities of the classes, in the order of `classes_`; None takes their shares in the data.
     reject : float or None, default=None
@@ -136,7 +137,7 @@ class MixtureClassifier(ClassifierMixin, PluggedIn):  # type: ignore[misc]
 
     def _fit_together(self, table: Array, labels: NDArray[np.intp], weights: Array | None) -> None:
         """One component per class."""
-        together = discriminant(table, labels, self.family, self._plan(), weights, names_in(self))
+        together = discriminant(table, labels, self._families, self._plan(), weights, names_in(self))
         self.mixtures_ = [together.component(label) for label in range(len(self.classes_))]
         needed = 0 if together.family.joint else n_statistics(together.family, table.shape[1])
         self.notes_ = [
@@ -190,7 +191,7 @@ class MixtureClassifier(ClassifierMixin, PluggedIn):  # type: ignore[misc]
     def _log_joint(self, X: ArrayLike) -> Array:
         """log(prior density) of each class, (n, n_classes)."""
         check_is_fitted(self, "mixtures_")
-        table = table_of(self, X, self.mixtures_[0].family, reset=False)
+        table = self._table(X, self.mixtures_[0].family)
         n_threads, columns = threads_of(self.n_jobs), names_in(self)
         joint = np.empty((table.shape[0], len(self.mixtures_)))
         with np.errstate(divide="ignore"):

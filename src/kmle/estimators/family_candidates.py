@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ..algorithms import Fit
 from ..algorithms.state import ITERATION_LIMIT
 from ..data.intervals import Intervals
-from ..families import ComponentFamilies, ExponentialFamily, resolve
+from ..families import ComponentFamilies, ExponentialFamily, Product, resolve
 from ..families.component_lists import with_components
 from ..families.measures import check_comparable
 from ..families.parameterless import Parameterless
@@ -27,8 +27,10 @@ from .usual import usual_families
 
 # The name of all covariance models together.
 GAUSSIANS = "gaussians"
+# What needs no mention in the name of a family.
+ONE_COLUMN = ("n_features", 1)
 
-Families = Iterable[FamilyLike] | str | ExponentialFamily
+Families = Iterable[FamilyLike | Mapping[Any, FamilyLike]] | Mapping[Any, FamilyLike] | str | ExponentialFamily
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,11 @@ def expanded(family: FamilyLike, X: ArrayLike) -> list[FamilyLike]:
 
 
 def _distinguished(family: ExponentialFamily) -> str:
-    fixed = [f"{field.name}={getattr(family, field.name)}" for field in fields(family)]
-    return f"{family.name} ({', '.join(each for each in fixed if not each.endswith('=None'))})"
+    if isinstance(family, Product):
+        return " + ".join(_distinguished(block) for block in family.families)
+    given = {field.name: getattr(family, field.name) for field in fields(family)}
+    fixed = [f"{name}={value}" for name, value in given.items() if value is not None and (name, value) != ONE_COLUMN]
+    return f"{family.name} ({', '.join(fixed)})" if fixed else family.name
 
 
 def admitted(

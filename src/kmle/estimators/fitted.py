@@ -77,8 +77,12 @@ class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeatures
         if not isinstance(self.family, Mapping):
             self._named = None
             return X
-        self._named = NamedFamilies.of(self.family, X)
+        self._named = NamedFamilies.of([self.family], X)
         return self._named.frame(X)
+
+    def _know_names(self, named: NamedFamilies) -> None:
+        """The names of the columns of the only family, as `fit` would know them."""
+        self._named, self.family = named, named.given[0]
 
     _guess: Guess | None = None
 

@@ -11,11 +11,10 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..mixture import Mixture
-from ..numerics.arrays import Array
 from .arguments import entropy_of
 from .family_candidates import Families
 from .plugged_in import PluggedIn
-from .tables import names_in, table_of
+from .tables import names_in
 
 
 class MixtureImputer(OneToOneFeatureMixin, TransformerMixin, PluggedIn):  # type: ignore[misc]
@@ -26,8 +25,9 @@ class MixtureImputer(OneToOneFeatureMixin, TransformerMixin, PluggedIn):  # type
     n_components : int, "auto" or several numbers, default="auto"
         The number of components. "auto" tries 1 to 10, no more than there are rows to estimate their parameters, and
         keeps the lowest BIC.
-    family : str, ExponentialFamily or several of them, default="gaussian"
-        The exponential family; of several BIC chooses.
+    family : str, ExponentialFamily, mapping or several of them, default="gaussian"
+        The exponential family; of several BIC chooses. A mapping
+        names columns of a DataFrame, such as {"visits": "poisson", ("x", "y"): "gaussian", "town": "categorical"}.
     sample : bool, default=False
         Whether to draw values from their conditional distributions, for multiple imputation, instead of conditional
         means.
@@ -95,7 +95,7 @@ class MixtureImputer(OneToOneFeatureMixin, TransformerMixin, PluggedIn):  # type
         self.notes_ = list(fit.notes)
         return self
 
-    def transform(self, X: ArrayLike) -> Array:
+    def transform(self, X: ArrayLike) -> Any:
         """Returns the rows with values for missing entries.
 
         Parameters
@@ -106,12 +106,12 @@ class MixtureImputer(OneToOneFeatureMixin, TransformerMixin, PluggedIn):  # type
         Returns
         -------
         array (n, d)
-            The completed rows.
+            The completed rows; where the family names columns, a frame of these columns with their categories.
         """
         check_is_fitted(self, "mixture_")
-        table = table_of(self, X, self.mixture_.family, reset=False)
-        rows = self.mixture_.family.check(table, names_in(self), missing=True)
-        return self.mixture_.impute(rows, self.sample, np.random.default_rng(entropy_of(self.random_state)))
+        rows = self.mixture_.family.check(self._table(X, self.mixture_.family), names_in(self), missing=True)
+        filled = self.mixture_.impute(rows, self.sample, np.random.default_rng(entropy_of(self.random_state)))
+        return filled if self._named is None else self._named.decoded(filled, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

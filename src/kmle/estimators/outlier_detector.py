@@ -16,7 +16,7 @@ from ..numerics.arrays import Array
 from .arguments import entropy_of, threads_of
 from .family_candidates import Families
 from .plugged_in import PluggedIn, is_number
-from .tables import names_in, table_of
+from .tables import names_in
 
 # The probability of rows beyond the threshold under the mixture itself, and the draws by which it is found.
 AUTO_TAIL, AUTO_DRAWS = 1e-2, 100_000
@@ -30,8 +30,9 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
     n_components : int, "auto" or several numbers, default="auto"
         The number of components. "auto" tries 1 to 10, no more than there are rows to estimate their parameters, and
         keeps the lowest BIC.
-    family : str, ExponentialFamily or several of them, default="gaussian"
-        The exponential family; of several BIC chooses. "gaussians" stands for all covariance models.
+    family : str, ExponentialFamily, mapping or several of them, default="gaussian"
+        The exponential family; of several BIC chooses. "gaussians" stands for all covariance models. A mapping names
+        columns of a DataFrame, such as {"visits": "poisson", ("x", "y"): "gaussian", "town": "categorical"}.
     contamination : "auto" or float, default="auto"
         The share of outliers in the data, at most 0.5. "auto" takes rows as outliers that are less probable than all
         but one in a hundred draws of the mixture.
@@ -133,7 +134,7 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
             The log-densities.
         """
         check_is_fitted(self, "mixture_")
-        return self._scores(table_of(self, X, self.mixture_.family, reset=False))
+        return self._scores(self._table(X, self.mixture_.family))
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Returns `score_samples(X) - offset_`: negative for outliers.

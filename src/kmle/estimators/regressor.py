@@ -6,7 +6,7 @@ and the conditional mixture of the targets given the features.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -93,6 +93,8 @@ class MixtureRegressor(RegressorMixin, PluggedIn):  # type: ignore[misc]
         self
         """
         self._check_target(y, "target")
+        if isinstance(self.family, Mapping):
+            raise ValueError("family names columns, which MixtureRegressor does not take: give a Product of families")
         table = self._new_table(X)
         targets = self._targets(y)
         self._check_lengths(len(table), targets, "target")

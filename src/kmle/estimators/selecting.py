@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import Fit
 from ..selection.candidates import Selection
+from .by_name import named_families
 from .comparison import Progress, compared
 from .family_candidates import Families
 from .plan import Plan
@@ -45,7 +46,8 @@ def select(
     families : names or ExponentialFamily objects, default=None
         The families to compare, with comparable likelihoods; None takes the usual ones for the data. "gaussians" stands
         for the fourteen covariance models of Gaussians, which share their starts. A family that does not support the
-        data is omitted with a note.
+        data is omitted with a note. With a pandas or polars DataFrame mappings such as {"visits": "poisson",
+        ("x", "y"): "gaussian"} name the columns of each family; all must name the same columns.
     n_components : int or iterable of int, default=range(1, 11)
         The numbers of components.
     criterion : "aic", "aicc", "bic" or "icl", default="bic"
@@ -95,11 +97,19 @@ def select(
         random_state=random_state,
         verbose=verbose,
     )
+    if isinstance(families, Iterable) and not isinstance(families, str | Mapping):
+        families = list(families)
+    named = named_families(families, X)
+    if named is not None:
+        X, families = named.frame(X), named.families
     columns = names_of(X)
     found = compared(
         X, families, n_components, criterion, plan, sample_weight=sample_weight, progress=progress, columns=columns
     )
-    return replace(found.selection, best_estimator=fitted_estimator(found.plan, found.fit, columns))
+    best = fitted_estimator(found.plan, found.fit, columns)
+    if named is not None:
+        best._know_names(named.only(found.plan.family))
+    return replace(found.selection, best_estimator=best)
 
 
 def names_of(X: Any) -> list[str] | None:

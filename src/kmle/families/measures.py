@@ -1,6 +1,7 @@
 """What a likelihood is measured against: only likelihoods on the same footing compare."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from .contract import FamilyContract
 from .support import (
@@ -29,10 +30,11 @@ def measure_of(support: Support) -> str:
     ('densities of real numbers', 'probabilities of counts')
     """
     if isinstance(support, Blocks):
-        kinds = [measure_of(block) for block in support.supports]
-        if set(kinds) in ({REAL_NUMBERS}, {COUNTS}):
-            return kinds[0]
-        return ", ".join(f"{kind} in {width} columns" for kind, width in zip(kinds, support.widths, strict=True))
+        measured = [(measure_of(block), width) for block, width in zip(support.supports, support.widths, strict=True)]
+        runs = [(kind, list(several)) for kind, several in groupby(measured, key=lambda pair: pair[0])]
+        if [kind for kind, _ in runs] in ([REAL_NUMBERS], [COUNTS]):
+            return runs[0][0]
+        return ", ".join(f"{kind} in {sum(width for _, width in several)} columns" for kind, several in runs)
     if isinstance(support, AnyOf):
         return measure_of(support.supports[0])
     if isinstance(support, CountVectors) and support.total is None:
