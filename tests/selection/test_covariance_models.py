@@ -176,6 +176,15 @@ def test_singular_covariances_are_given_up_without_a_bound():
     assert ("VVV", 4) not in found
 
 
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("sizes", [[1, 2, 3], [1, 4], [3, 4]])
+@pytest.mark.parametrize("distinct", [1, 2])
+def test_data_that_no_model_fits_without_a_bound_give_nothing(distinct, sizes, hard):
+    X = np.repeat(np.random.default_rng(0).standard_normal((distinct, 2)), 20, axis=0)
+    problem = Problem(Gaussian(n_features=2), X)
+    assert search_models(problem, ["VVV"], sizes, np.random.default_rng(0), hard=hard) == {}
+
+
 @pytest.mark.parametrize("kind", ["constant", "collinear", "rounded", "few rows", "heavy tails"])
 def test_messy_data_gives_a_table(kind):
     rng = np.random.default_rng(3)

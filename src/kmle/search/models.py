@@ -74,7 +74,10 @@ def search_models(
 
 def _on_rows_of(climber: Climber, climb: Climb) -> Climb:
     """The best mixtures of every model after steps on the rows of another learner, of the best few of a sample."""
-    climb = climb.take(np.flatnonzero(np.isfinite(climb.batch.objective))).distinct(SAME).best(KEPT)
+    finite = np.flatnonzero(np.isfinite(climb.batch.objective))
+    if len(finite) == 0:
+        return climb
+    climb = climb.take(finite).distinct(SAME).best(KEPT)
     begun = climber.climbed(climber.at(climb.models, climb.batch.natural, climb.batch.log_weights), FIRST_STEPS).best()
     return exchanged(climber, climber.climbed(begun, STEPS), STEPS)
 
@@ -107,7 +110,7 @@ class _ModelSearch:
         models = np.repeat(self.models, len(counts))
         several = np.tile(np.arange(len(counts)), len(self.models))
         climb = self.climber.begun(models, counts[several], sums[several])
-        climb = self.climber.climbed(climb.joined(None if smaller is None else self._cut(smaller)), FIRST_STEPS)
+        climb = self.climber.climbed(climb.joined(self._cut(smaller)), FIRST_STEPS)
         # What agglomeration leads to is learned to its end, whatever the others are worth by now.
         going_on = climb.take(np.flatnonzero(several == 0)).joined(climb.best(KEPT)).distinct()
         self.others[k] = self.climber.climbed(going_on, STEPS)
@@ -116,9 +119,8 @@ class _ModelSearch:
     def _improved(self, climb: Climb, larger: Climb | None) -> Climb:
         """The mixtures, or better ones: of one component more without one, or with one removed and another one cut."""
         trials = self._cut(self._without_one(climb, 1))
-        if larger is not None:
-            without = self._without_one(larger, REMOVALS)
-            trials = without if trials is None else trials.joined(without)
+        without = None if larger is None else self._without_one(larger, REMOVALS)
+        trials = without if trials is None else trials.joined(without)
         if trials is None:
             return climb
         tried = self.climber.climbed(self.climber.climbed(trials, FIRST_STEPS).best(KEPT), STEPS)
@@ -142,8 +144,10 @@ class _ModelSearch:
         found = [self.problem.gather(labels, k) for labels in self._partitions(k)]
         return np.array([s.counts for s in found]), np.array([s.sums for s in found])
 
-    def _cut(self, smaller: Climb) -> Climb | None:
+    def _cut(self, smaller: Climb | None) -> Climb | None:
         """Mixtures with one component of a smaller one cut in two, the most promising ways for each model."""
+        if smaller is None or not np.isfinite(smaller.batch.objective).any():
+            return None
         smaller = smaller.take(np.flatnonzero(np.isfinite(smaller.batch.objective)))
         halves = list(self._halves(smaller))
         places, counts, sums = _with_one_cut(np.array([h.counts for h in halves]), np.array([h.sums for h in halves]))
@@ -164,9 +168,11 @@ class _ModelSearch:
             beyond = (self.points * own_axes[labels]).sum(axis=1) > own_ends[labels]
             yield ClusterStatistics(*packed.label_sums(2 * labels + beyond, 2 * k), 0.0)
 
-    def _without_one(self, climb: Climb, count: int) -> Climb:
+    def _without_one(self, climb: Climb, count: int) -> Climb | None:
         """Mixtures without one of their components, the best few for each model."""
         finite = climb.take(np.flatnonzero(np.isfinite(climb.batch.objective)))
+        if len(finite.models) == 0:
+            return None
         batch, k = finite.batch, climb.batch.counts.shape[1]
         others = np.array([[i for i in range(k) if i != j] for j in range(k)])
         natural = batch.natural[:, others].reshape(-1, k - 1, batch.natural.shape[2])
