@@ -2,17 +2,19 @@
 
 One extreme value, a narrow component or a collinear column is enough. Most scores of such data are still good, and the
 kernels know which; they compute the others by differences to means, where the family has such a form. Labels are those
-of scores by differences, whatever the instruction set. Other families leave it to their own densities.
+of scores by differences, whatever the instruction set. Other families leave such rows to their own densities.
 """
+
+from functools import cached_property
 
 from .._kernels import PackedRows, RowScores
 from ..data.table import Rows
 from ..numerics.arrays import Array
+from .apart import ApartEngine
 from .base import Engine
 from .bounds.engine import BoundsEngine
 from .boxes.engine import BoxesEngine
 from .dense import DenseEngine
-from .direct import DirectEngine
 from .partition import Partition
 from .precision import centered_form, finite
 from .sorted.engine import SortedEngine
@@ -31,7 +33,7 @@ class PreciseEngine:
         """The rows by their highest scores and the statistics of the clusters."""
         centered = centered_form(self.rows.family, natural, log_weights)
         if centered is None:
-            return DirectEngine(self.rows).hard_pass(natural, log_weights)
+            return self._apart.hard_pass(natural, bias, log_weights)
         return self._dense.hard_pass(natural, bias, finite(centered))
 
     def soft_pass(
@@ -40,14 +42,14 @@ class PreciseEngine:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
         centered = centered_form(self.rows.family, natural, log_weights)
         if centered is None:
-            return DirectEngine(self.rows).soft_pass(natural, log_weights, n_responsibilities)
+            return self._apart.soft_pass(natural, bias, log_weights, n_responsibilities)
         return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_responsibilities, finite(centered)))
 
     def log_likelihood(self, natural: Array, bias: Array, log_weights: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
         centered = centered_form(self.rows.family, natural, log_weights)
         if centered is None:
-            return DirectEngine(self.rows).log_likelihood(natural, log_weights)
+            return self._apart.log_likelihood(natural, bias, log_weights)
         return self._packed.log_likelihood(natural, bias, finite(centered))
 
     def scores(self, natural: Array, bias: Array, log_weights: Array) -> Array:
@@ -56,6 +58,11 @@ class PreciseEngine:
         self.rows.packed.row_scores(natural, bias, out, finite(centered_form(self.rows.family, natural, log_weights)))
         assert out.scores is not None  # they were asked for
         return out.scores
+
+    @cached_property
+    def _apart(self) -> ApartEngine:
+        """The passes of families without scores by differences."""
+        return ApartEngine(self.rows)
 
     @property
     def _packed(self) -> PackedRows:

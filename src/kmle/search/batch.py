@@ -135,9 +135,15 @@ class Learner:
         counts, sums, scores = rows.packed.soft_passes(natural, bias, kept)
         if self.problem.has_direct:
             for s in np.flatnonzero(errors > SEARCH_ERROR):
-                found = PreciseEngine(rows).soft_pass(natural[s], bias[s], log_weights[s], kept)
+                found = self._precise.soft_pass(natural[s], bias[s], log_weights[s], kept)
                 counts[s], sums[s], scores[s] = found.counts, found.sums, found.score
         return counts, sums, scores
+
+    @cached_property
+    def _precise(self) -> PreciseEngine:
+        """What makes passes where packed scores would lose too many digits."""
+        assert isinstance(self.problem.rows, Rows)  # sparse rows have no better scores
+        return PreciseEngine(self.problem.rows)
 
     def maximized(self, counts: Array, sums: Array, before: Array | None = None) -> tuple[Array, Array]:
         """Natural parameters and log-weights that are best for statistics (S, k) and (S, k, D).
