@@ -51,7 +51,7 @@ def watched(monkeypatch):
 
     for name in ("hard_pass", "soft_pass", "log_likelihood"):
         refuse(DirectEngine, name, lambda engine, *_: len(engine.rows) > FEW_ROWS)
-    refuse(Rows, "blocks", lambda *_: True)
+    refuse(Rows, "blocks", lambda rows: len(rows) > FEW_ROWS)
     for family in (Gaussian, FixedCovarianceGaussian, Product):
         # One row tells whether a family has such densities.
         refuse(family, "direct_log_density", lambda _, X, __: len(X) > 1)
@@ -122,13 +122,16 @@ def positive_tables() -> dict[str, np.ndarray]:
 
 POSITIVE_TABLES = positive_tables()
 
+# Families whose scores have no large terms that cancel, or that have scores by differences.
+EXACT = ("log-normal", "exponential")
+
 
 @pytest.mark.parametrize("estimator", [KMLE, ExponentialFamilyMixture])
 @pytest.mark.parametrize("family", ["gamma", "inverse-gaussian", "inverse-gamma", "log-normal", "exponential"])
 @pytest.mark.parametrize("name", POSITIVE_TABLES)
 def test_positive_rows_stay_in_the_kernels(name, family, estimator, watched):
     work = estimator(3, family=family, random_state=0).fit(POSITIVE_TABLES[name]).result_.work
-    assert work.in_numpy <= FEW_ROWS * 3 * work.passes
+    assert work.in_numpy <= (0 if family in EXACT else FEW_ROWS * 3 * work.passes)
     assert watched == []
 
 

@@ -14,15 +14,19 @@ from ..data.table import Rows
 from ..families.outside import without_outside
 from ..numerics.arrays import Array, Labels
 from .dense import DenseEngine
-from .direct import ROWS_A_BLOCK, DirectEngine
+from .direct import ROWS_A_BLOCK, DirectEngine, own_fits
 from .partition import Labelled, Partition
-from .precision import SCORE_ERROR, score_error
+from .precision import SCORE_ERROR, score_errors
 from .statistics import ClusterStatistics
 
 # The errors of the rows kept are this many times smaller than they may be, so that the same rows serve many passes.
 RESERVE = 4.0
 # With a larger share of the rows apart, two tables cost more than they save.
 LARGEST_SHARE = 0.25
+# A component so many nats below another one has no share of a row that a double could hold.
+NO_SHARE = 50.0
+# How many rows tell what sizes of statistics are typical.
+TYPICAL_ROWS = 2048
 
 
 class ApartEngine:
@@ -38,10 +42,11 @@ class ApartEngine:
 
     def hard_pass(self, natural: Array, bias: Array, log_weights: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
-        split = self._split_for(natural, bias)
-        if split is None:
+        found = self._split_for(natural, bias)
+        if found is None:
             return DirectEngine(self.rows).hard_pass(natural, log_weights)
-        kept, statistics = split.kept_engine.hard_pass(natural, bias)
+        split, seen = found
+        kept, statistics = split.kept_engine.hard_pass(natural, seen)
         apart, others = split.apart_engine.hard_pass(natural, log_weights)
         return Labelled(split.join(kept.labels, apart.labels)), statistics + others
 
@@ -49,36 +54,66 @@ class ApartEngine:
         self, natural: Array, bias: Array, log_weights: Array, n_responsibilities: int | None = None
     ) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
-        split = self._split_for(natural, bias)
-        if split is None:
+        found = self._split_for(natural, bias)
+        if found is None:
             return DirectEngine(self.rows).soft_pass(natural, log_weights, n_responsibilities)
-        kept = split.kept_engine.soft_pass(natural, bias, n_responsibilities)
+        split, seen = found
+        kept = split.kept_engine.soft_pass(natural, seen, n_responsibilities)
         return kept + split.apart_engine.soft_pass(natural, log_weights, n_responsibilities)
 
     def log_likelihood(self, natural: Array, bias: Array, log_weights: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
-        split = self._split_for(natural, bias)
-        if split is None:
+        found = self._split_for(natural, bias)
+        if found is None:
             return DirectEngine(self.rows).log_likelihood(natural, log_weights)
-        kept = split.kept_engine.log_likelihood(natural, bias)
+        split, seen = found
+        kept = split.kept_engine.log_likelihood(natural, seen)
         apart = split.apart_engine.log_likelihood(natural, log_weights)
         return kept[0] + apart[0], kept[1] + apart[1]
 
-    def _split_for(self, natural: Array, bias: Array) -> "Split | None":
-        """The last split where it serves again, or a new one; None where too many rows would be apart."""
-        if self._split is None or not self._split.suits(natural, bias):
-            self._split = split_rows(self.rows, natural, bias)
-        return self._split
+    def fits(self, natural: Array, labels: Labels) -> Array:
+        """The weighted sum of log p(x) - k(x) over the rows of each component (k,)."""
+        with np.errstate(all="ignore"):
+            bias = -self.rows.family.log_normalizer(natural)
+        found = self._split_for(natural, np.where(np.bincount(labels, minlength=len(natural)) > 0, bias, -np.inf))
+        if found is None:
+            return own_fits(self.rows, natural, labels)
+        split, seen = found
+        # Rows of components whose packed scores are no good are few among those kept, or none.
+        doubtful = ~np.isfinite(seen)[labels[split.kept_places]]
+        fits = own_fits(split.apart, natural, labels[split.apart_places])
+        if doubtful.any():
+            places = split.kept_places[doubtful]
+            fits += own_fits(self.rows.subset(places), natural, labels[places])
+        counts, sums = split.kept.packed.label_sums(labels[split.kept_places], len(natural))
+        good = np.isfinite(seen) & (counts > 0)
+        fits[good] += np.einsum("kd,kd->k", sums[good], natural[good]) + counts[good] * bias[good]
+        return fits
+
+    def _split_for(self, natural: Array, bias: Array) -> "tuple[Split, Array] | None":
+        """The last split where it serves again, or a new one, and the bias of the components that rows kept may have.
+
+        None where too many rows would be apart.
+        """
+        for split in (self._split, None):
+            split = split_rows(self.rows, natural, bias) if split is None else split
+            seen = None if split is None else split.seen_bias(natural, bias)
+            if split is not None and seen is not None:
+                self._split = split
+                return split, seen
+        return None
 
 
 @dataclass(frozen=True)
 class Split:
-    """Rows in two parts, and the places of each among all."""
+    """Rows in two parts, and the places of each among all. The statistics of the rows kept lie in the box."""
 
     kept: Rows
     kept_places: NDArray[np.intp]
     apart: Rows
     apart_places: NDArray[np.intp]
+    lowest: Array
+    highest: Array
 
     @cached_property
     def kept_engine(self) -> DenseEngine:
@@ -88,32 +123,60 @@ class Split:
     def apart_engine(self) -> DirectEngine:
         return DirectEngine(self.apart)
 
-    def suits(self, natural: Array, bias: Array) -> bool:
-        """Whether packed scores of the rows kept are good for these components."""
-        return score_error(self.kept.largest_statistic, natural, bias) <= SCORE_ERROR
-
     def join(self, kept: Labels, apart: Labels) -> Labels:
         """Labels of all rows from those of both parts."""
         labels = np.empty(len(self.kept_places) + len(self.apart_places), dtype=np.int32)
         labels[self.kept_places], labels[self.apart_places] = kept, apart
         return labels
 
+    def seen_bias(self, natural: Array, bias: Array) -> Array | None:
+        """The bias with minus infinity for components whose packed scores are no good but that no row kept belongs to.
+
+        None where a component has neither good scores nor none of the rows.
+        """
+        errors = score_errors(np.maximum(np.abs(self.lowest), np.abs(self.highest)), natural, bias)
+        good, active = errors <= SCORE_ERROR, np.isfinite(bias)
+        bad = np.flatnonzero(active & ~good)
+        if len(bad) == 0:
+            return bias
+        others = np.flatnonzero(active & good)
+        middle, half = 0.5 * (self.lowest + self.highest), 0.5 * (self.highest - self.lowest)
+        with np.errstate(all="ignore"):
+            slopes = natural[bad, None] - natural[others]
+            most = slopes @ middle + np.abs(slopes) @ half + bias[bad, None] - bias[others] + 4 * errors[bad, None]
+        if len(others) == 0 or not (most < -NO_SHARE).any(axis=1).all():
+            return None
+        return np.where(good, bias, -np.inf)
+
 
 def split_rows(rows: Rows, natural: Array, bias: Array) -> Split | None:
     """Rows split so that packed scores of most are good for these components; None where those of too many are not."""
-    active = np.isfinite(bias)
-    factors = np.abs(natural[active]).max(axis=0, initial=0.0)
-    # Each statistic may take an equal share of the error that is left beside the biases.
-    room = SCORE_ERROR / np.finfo(float).eps - float(np.abs(bias[active]).max(initial=0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        most = room / (RESERVE * len(factors)) / factors
-    if not room > 0 or not np.isfinite(factors).all():
+    room = _room(rows, natural, bias)
+    if room is None:
         return None
     apart = np.zeros(len(rows), dtype=bool)
+    lowest, highest = np.full(rows.n_statistics, np.inf), np.full(rows.n_statistics, -np.inf)
     for start in range(0, len(rows), ROWS_A_BLOCK):
         block = slice(start, min(start + ROWS_A_BLOCK, len(rows)))
-        apart[block] = (without_outside(np.abs(rows.take(block))) > most).any(axis=1)
+        t = rows.take(block)
+        apart[block] = (without_outside(np.abs(t)) > room).any(axis=1)
+        kept = t[~apart[block]]
+        lowest = np.minimum(lowest, kept.min(axis=0, initial=np.inf))
+        highest = np.maximum(highest, kept.max(axis=0, initial=-np.inf))
     if not 0 < np.count_nonzero(apart) <= LARGEST_SHARE * len(rows):
         return None
     kept_places, apart_places = np.flatnonzero(~apart), np.flatnonzero(apart)
-    return Split(rows.subset(kept_places), kept_places, rows.subset(apart_places), apart_places)
+    return Split(rows.subset(kept_places), kept_places, rows.subset(apart_places), apart_places, lowest, highest)
+
+
+def _room(rows: Rows, natural: Array, bias: Array) -> Array | None:
+    """How large each statistic (D,) may be for good scores of the components that have good ones of typical rows."""
+    typical = np.median(np.abs(rows.take(slice(None, None, -(-len(rows) // TYPICAL_ROWS)))), axis=0)
+    most = SCORE_ERROR / RESERVE
+    good = np.isfinite(bias) & (score_errors(typical, natural, bias) <= most)
+    if not good.any():
+        return None
+    # Each statistic may take an equal share of the error that is left beside the bias.
+    left = (most / np.finfo(float).eps - np.abs(bias[good])) / natural.shape[1]
+    with np.errstate(divide="ignore"):
+        return np.asarray((left[:, None] / np.abs(natural[good])).min(axis=0))

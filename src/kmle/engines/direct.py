@@ -95,10 +95,10 @@ def direct_fits(rows: Rows, natural: Array, labels: Labels) -> Array:
     form = centered_form(rows.family, natural, np.zeros(len(natural)))
     if form is not None and form.is_finite:
         return rows.packed.own_scores(labels, form)
-    return _own_fits(rows, natural, labels)
+    return own_fits(rows, natural, labels)
 
 
-def _own_fits(rows: Rows, natural: Array, labels: Labels) -> Array:
+def own_fits(rows: Rows, natural: Array, labels: Labels) -> Array:
     """The same by the family's own densities."""
     fits = np.zeros(len(natural))
     rows.meter.add(Work(1, len(labels), in_numpy=len(labels)))

@@ -7,14 +7,17 @@ of scores by differences, whatever the instruction set. Other families leave suc
 
 from functools import cached_property
 
+import numpy as np
+
 from .._kernels import PackedRows, RowScores
 from ..data.table import Rows
-from ..numerics.arrays import Array
+from ..numerics.arrays import Array, Labels
 from .apart import ApartEngine
 from .base import Engine
 from .bounds.engine import BoundsEngine
 from .boxes.engine import BoxesEngine
 from .dense import DenseEngine
+from .direct import direct_fits
 from .partition import Partition
 from .precision import centered_form, finite
 from .sorted.engine import SortedEngine
@@ -51,6 +54,12 @@ class PreciseEngine:
         if centered is None:
             return self._apart.log_likelihood(natural, bias, log_weights)
         return self._packed.log_likelihood(natural, bias, finite(centered))
+
+    def fits(self, natural: Array, labels: Labels) -> Array:
+        """The weighted sum of log p(x) - k(x) over the rows of each component (k,)."""
+        if centered_form(self.rows.family, natural, np.zeros(len(natural))) is None:
+            return self._apart.fits(natural, labels)
+        return direct_fits(self.rows, natural, labels)
 
     def scores(self, natural: Array, bias: Array, log_weights: Array) -> Array:
         """<t(x), natural_j> + bias_j of every row and component, (n, k)."""

@@ -13,7 +13,6 @@ from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..engines.base import Engine
 from ..engines.choose import choose, passing_engine
-from ..engines.direct import direct_fits
 from ..engines.panels.engine import PanelsEngine
 from ..engines.partition import Partition
 from ..engines.patterns.engine import PatternsEngine
@@ -198,7 +197,7 @@ class Piece:
         labels = self._partition(task).labels
         if isinstance(self.engine, PatternsEngine):
             return np.array([self.engine.fits(natural, labels) for natural in naturals])
-        return np.array([direct_fits(self.rows, natural, labels) for natural in naturals])
+        return np.array([self.precise.fits(natural, labels) for natural in naturals])
 
     def _is_direct(self, task: Task) -> bool:
         return task.direct and not isinstance(self.engine, PanelsEngine | PatternsEngine)

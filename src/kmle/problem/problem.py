@@ -15,7 +15,6 @@ from ..data.table import Rows
 from ..engines.base import Engine
 from ..engines.choose import choose, passing_engine, plain_engine
 from ..engines.dense import SparseEngine
-from ..engines.direct import direct_fits
 from ..engines.panels.engine import PanelsEngine
 from ..engines.partition import Partition
 from ..engines.patterns.engine import PatternsEngine
@@ -186,7 +185,7 @@ class Problem(PreciseProblem):
         assert isinstance(self.rows, Rows)  # sparse rows have no direct densities
         if isinstance(self.engine, PatternsEngine):
             return np.array([self.engine.fits(natural, partition.labels) for natural in naturals])
-        return np.array([direct_fits(self.rows, natural, partition.labels) for natural in naturals])
+        return np.array([self._precise.fits(natural, partition.labels) for natural in naturals])
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         """What a function of rows, and of the place of their first one among all, says of all."""
