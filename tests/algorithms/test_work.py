@@ -4,6 +4,7 @@ Only Hartigan's moves at the end of a hard search do, on its small sample.
 """
 
 import importlib
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from algorithms.raw import RAW
 from kmle import KMLE, ExponentialFamilyMixture
 from kmle._kernels import Work, backend
 from kmle.data.table import Rows
+from kmle.engines import apart, direct
 from kmle.engines.apart import ApartEngine, split_rows
 from kmle.engines.direct import DirectEngine
 from kmle.families import FixedCovarianceGaussian, Gamma, Gaussian, NegativeBinomial, Poisson, Product
@@ -52,6 +54,8 @@ def watched(monkeypatch):
     for name in ("hard_pass", "soft_pass", "log_likelihood"):
         refuse(DirectEngine, name, lambda engine, *_: len(engine.rows) > FEW_ROWS)
     refuse(Rows, "blocks", lambda rows: len(rows) > FEW_ROWS)
+    for module in (apart, direct):
+        refuse(module, "own_fits", lambda rows, *_: len(rows) > FEW_ROWS)
     for family in (Gaussian, FixedCovarianceGaussian, Product):
         # One row tells whether a family has such densities.
         refuse(family, "direct_log_density", lambda _, X, __: len(X) > 1)
@@ -117,7 +121,7 @@ def positive_tables() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(4)
     X = rng.gamma(np.array([2.0, 9.0, 40.0])[rng.integers(3, size=3000)][:, None], 1.0, (3000, 2)) + 0.01
     cells = {f"{value:g}": np.where((np.arange(3000)[:, None] == 7) & [True, False], value, X) for value in (1e6, 1e12)}
-    return {"heavy": X + rng.pareto(1.0, X.shape), "zero": np.where(X == X.min(), 1e-12, X)} | cells
+    return {"heavy": X + rng.pareto(1.0, X.shape), "zero": np.where(X.min() == X, 1e-12, X)} | cells
 
 
 POSITIVE_TABLES = positive_tables()
@@ -147,22 +151,33 @@ def test_counts_with_one_extreme_cell_stay_in_the_kernels(family, estimator, wat
     assert watched == []
 
 
-@pytest.mark.parametrize("hard", [True, False])
-def test_rows_apart_are_scored_as_all_rows_by_their_own_densities(hard):
-    X = POSITIVE_TABLES["1e+12"]
-    rows = Rows(Gamma(n_features=2), X)
-    shapes, scales = np.array([[2.0, 3.0], [9.0, 8.0], [40.0, 30.0]]), np.array([[1.0, 1.0], [1.1, 0.9], [1.0, 2.0]])
-    natural, log_weights = rows.family.natural_from_source(shape=shapes, scale=scales), np.log([0.2, 0.3, 0.5])
+@pytest.mark.parametrize("method", ["hard", "soft", "fits"])
+def test_rows_apart_are_scored_as_all_rows_by_their_own_densities(method):
+    rows = Rows(Gamma(n_features=2), POSITIVE_TABLES["1e+12"])
+    shapes = np.array([[2.0, 3.0], [9.0, 8.0], [40.0, 30.0], [1e9, 2.0]])
+    scales = np.array([[1.0, 1.0], [1.1, 0.9], [1.0, 2.0], [1e3, 3.0]])
+    natural, log_weights = rows.family.natural_from_source(shape=shapes, scale=scales), np.log([0.2, 0.3, 0.4, 0.1])
     bias = log_weights - rows.family.log_normalizer(natural)
+    split = split_rows(rows, natural, bias)
+    # The last component has the row apart, and none of the others.
+    assert len(split.apart) == 1
+    np.testing.assert_array_equal(split.seen_bias(natural, bias), [*bias[:3], -np.inf])
     engine, plain = ApartEngine(rows), DirectEngine(rows)
-    assert len(split_rows(rows, natural, bias).apart) == 1
-    if hard:
-        (partition, found), (expected, sums) = engine.hard_pass(natural, bias, log_weights), plain.hard_pass(natural, log_weights)
+    (partition, found), (expected, sums) = (
+        engine.hard_pass(natural, bias, log_weights),
+        plain.hard_pass(natural, log_weights),
+    )
+    if method == "hard":
         np.testing.assert_array_equal(partition.labels, expected.labels)
-    else:
+        assert partition.labels[7] == 3
+    elif method == "soft":
         found, sums = engine.soft_pass(natural, bias, log_weights), plain.soft_pass(natural, log_weights)
-        np.testing.assert_allclose(engine.log_likelihood(natural, bias, log_weights), plain.log_likelihood(natural, log_weights), rtol=1e-12)
+        likelihoods = [engine.log_likelihood(natural, bias, log_weights), plain.log_likelihood(natural, log_weights)]
+        np.testing.assert_allclose(*likelihoods, rtol=1e-12)
         np.testing.assert_allclose(found.score, sums.score, rtol=1e-12)
+    else:
+        fits = [method(natural, expected.labels) for method in (engine.fits, partial(direct.own_fits, rows))]
+        np.testing.assert_allclose(*fits, rtol=1e-12)
     np.testing.assert_allclose(found.counts, sums.counts, rtol=1e-9)
     np.testing.assert_allclose(found.sums, sums.sums, rtol=1e-9)
 

@@ -160,13 +160,14 @@ def split_rows(rows: Rows, natural: Array, bias: Array) -> Split | None:
         block = slice(start, min(start + ROWS_A_BLOCK, len(rows)))
         t = rows.take(block)
         apart[block] = (without_outside(np.abs(t)) > room).any(axis=1)
-        kept = t[~apart[block]]
-        lowest = np.minimum(lowest, kept.min(axis=0, initial=np.inf))
-        highest = np.maximum(highest, kept.max(axis=0, initial=-np.inf))
-    if not 0 < np.count_nonzero(apart) <= LARGEST_SHARE * len(rows):
+        inner = t[~apart[block]]
+        lowest = np.minimum(lowest, inner.min(axis=0, initial=np.inf))
+        highest = np.maximum(highest, inner.max(axis=0, initial=-np.inf))
+    if np.count_nonzero(apart) > LARGEST_SHARE * len(rows):
         return None
     kept_places, apart_places = np.flatnonzero(~apart), np.flatnonzero(apart)
-    return Split(rows.subset(kept_places), kept_places, rows.subset(apart_places), apart_places, lowest, highest)
+    kept = rows.subset(kept_places) if len(apart_places) else rows
+    return Split(kept, kept_places, rows.subset(apart_places), apart_places, lowest, highest)
 
 
 def _room(rows: Rows, natural: Array, bias: Array) -> Array | None:

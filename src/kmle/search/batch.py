@@ -134,7 +134,9 @@ class Learner:
             )
         counts, sums, scores = rows.packed.soft_passes(natural, bias, kept)
         if self.problem.has_direct:
-            for s in np.flatnonzero(errors > SEARCH_ERROR):
+            # Steps beyond an update may leave the family's parameters; such components have no bias.
+            log_weights = np.where(np.isfinite(bias), log_weights, -np.inf)
+            for s in np.flatnonzero((errors > SEARCH_ERROR) & np.isfinite(bias).any(axis=1)):
                 found = self._precise.soft_pass(natural[s], bias[s], log_weights[s], kept)
                 counts[s], sums[s], scores[s] = found.counts, found.sums, found.score
         return counts, sums, scores
