@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kmle.numerics import solvers
 from kmle.numerics.solvers import MAX_SHAPE, dirichlet_concentration, gamma_shape, wishart_half_degrees
 
 
@@ -79,6 +80,19 @@ def test_concentrations(categories, low, high):
 @given(st.lists(st.floats(np.log(1e-2), np.log(1e5)).map(np.exp), min_size=2, max_size=6))
 def test_any_concentration(alpha):
     np.testing.assert_allclose(dirichlet_concentration(dirichlet_moment(alpha)[None])[0], alpha, rtol=1e-9)
+
+
+def test_few_steps_find_large_concentrations(monkeypatch):
+    """Rounding moves a large total for ever, if little: a solver that waits for it to rest makes every step it has."""
+    steps = []
+    gradient = solvers.digamma_minus_total
+    monkeypatch.setattr(solvers, "digamma_minus_total", lambda alpha: steps.append(1) or gradient(alpha))
+    rng = np.random.default_rng(1)
+    for total in (1e3, 1e4, 1e6, 1e8):
+        alpha = total * rng.dirichlet(np.ones(3), 20)
+        steps.clear()
+        dirichlet_concentration(gradient(alpha))
+        assert len(steps) <= 6
 
 
 def test_components_do_not_disturb_each_other():

@@ -115,9 +115,11 @@ def dirichlet_concentration(mean_log: Array) -> Array:
         if not accept.all():
             following = np.where(accept, newton, inverse_digamma(scipy.special.digamma(alpha0) + eta))
         following = following * np.minimum(1.0, MAX_SHAPE / following.sum(-1, keepdims=True))
-        step = np.max(np.abs(following - alpha) / alpha)
+        step = np.max(np.abs(following - alpha) / alpha, axis=-1, keepdims=True)
+        # The boundary is (K - 1) / (2 alpha0) away: its rounding moves large totals by more than their own.
+        smallest = np.where(accept, np.maximum(DIGITS_DOUBLE_BELOW, 16 * np.finfo(float).eps * alpha0), 1e-13)
         alpha, value = following, np.where(accept, new_value, objective(following))
-        if step <= 1e-13:
+        if np.all(step <= smallest):
             break
     return alpha
 
