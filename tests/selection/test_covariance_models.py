@@ -8,6 +8,8 @@ from kmle import Mixture, select
 from kmle.families import Gaussian
 from kmle.families.structured_gaussian import MODELS, structure_of
 from kmle.problem.problem import Problem
+from kmle.search.batch import Learner
+from kmle.search.climbing import Climber
 from kmle.search.models import contains, search_models
 from kmle.seeding.model_based import agglomeration
 from published.datasets import FAITHFUL, GALAXIES, IRIS
@@ -183,6 +185,15 @@ def test_data_that_no_model_fits_without_a_bound_give_nothing(distinct, sizes, h
     X = np.repeat(np.random.default_rng(0).standard_normal((distinct, 2)), 20, axis=0)
     problem = Problem(Gaussian(n_features=2), X)
     assert search_models(problem, ["VVV"], sizes, np.random.default_rng(0), hard=hard) == {}
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_steps_of_no_mixtures_at_all_give_none(hard):
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    climber = Climber(Learner(Problem(Gaussian(n_features=2), X), hard))
+    none = climber.begun(np.zeros(0, np.int32), np.zeros((0, 3)), np.zeros((0, 3, 5)))
+    for climb in (none, climber.climbed(none, 5), none.best(), none.distinct(), none.joined(none)):
+        assert len(climb.models) == len(climb.batch) == 0
 
 
 @pytest.mark.parametrize("kind", ["constant", "collinear", "rounded", "few rows", "heavy tails"])

@@ -209,6 +209,8 @@ class PackedRows:
         Returns counts (m, k), sums (m, k, D) and scores (m,); a mixture without active components scores -inf.
         """
         mixtures, k = bias.shape
+        if mixtures == 0:
+            return np.zeros(bias.shape), np.zeros(natural.shape), np.zeros(0)
         theta, b = self.components(natural.reshape(mixtures * k, -1), bias.reshape(-1))
         totals, scores = Totals.zeros(*theta.shape), np.zeros(mixtures)
         kept = k if n_responsibilities is None else min(n_responsibilities, k)

@@ -118,7 +118,7 @@ class Learner:
         objective = scores + (problem.sum_log_carrier + problem.prior_strength * penalty)
         objective[broken | np.isnan(objective)] = -np.inf
         self.work += mixtures * self.cost(k)
-        self.ascent.append(max([*self.ascent[-1:], float(objective.max())]))
+        self.ascent.append(max([*self.ascent[-1:], float(objective.max(initial=-np.inf))]))
         streak, gain = np.zeros(mixtures, dtype=np.intp), np.full(mixtures, np.inf)
         return Batch(natural, log_weights, counts, sums, objective, natural, log_weights, streak, gain)
 

@@ -53,18 +53,18 @@ class Climb:
             own = kept.setdefault(int(self.models[place]), [])
             if len(own) < count:
                 own.append(place)
-        return self.take(np.array([place for model in sorted(kept) for place in kept[model]]))
+        return self.take(np.array([place for model in sorted(kept) for place in kept[model]], dtype=np.intp))
 
     def distinct(self, within: float = 0.0) -> "Climb":
         """The mixtures; of those whose objectives differ by no more under the same model the first."""
         kept: dict[int, list[float]] = {}
-        places = []
+        places: list[int] = []
         for place, (model, value) in enumerate(zip(self.models.tolist(), self.batch.objective.tolist(), strict=True)):
             seen = kept.setdefault(model, [])
             if all(abs(value - other) > within for other in seen if np.isfinite(other)):
                 seen.append(value)
                 places.append(place)
-        return self.take(np.array(places))
+        return self.take(np.array(places, dtype=np.intp))
 
     def joined(self, other: "Climb | None") -> "Climb":
         """These mixtures, and those of another climb."""
