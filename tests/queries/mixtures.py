@@ -15,6 +15,7 @@ SEVERAL = {
     "categorical": f.Categorical((2, 3, 4, 2)),
     "dirichlet": f.Dirichlet(n_features=4),
     "multinomial": f.Multinomial(7, n_features=4),
+    "student-t": f.StudentT(n_features=4),
     "product": f.Product((f.Poisson(), f.Gaussian(n_features=2), f.Gamma(n_features=1))),
     "families": f.ComponentFamilies(
         (f.Gaussian(n_features=4), f.DiagonalGaussian(n_features=4), f.Uniform(low=(-9.0,) * 4, high=(9.0,) * 4))
@@ -39,8 +40,12 @@ def _naturals(family, k, rng):
     if isinstance(family, f.Uniform):
         return np.zeros((k, 0))
     d = family.n_features
-    if isinstance(family, f.Gaussian):
+    if isinstance(family, f.Gaussian | f.StudentT):
         factors = rng.normal(size=(k, d, d + 2))
+        if isinstance(family, f.StudentT):
+            scale = factors @ factors.swapaxes(1, 2)
+            degrees = rng.uniform(3, 9, k)
+            return family.natural_from_source(location=rng.normal(size=(k, d)) * 2, scale=scale, degrees=degrees)
         return family.natural_from_source(mean=rng.normal(size=(k, d)) * 2, covariance=factors @ factors.swapaxes(1, 2))
     sources = {
         f.DiagonalGaussian: lambda: {"mean": rng.normal(size=(k, d)), "variance": rng.uniform(0.5, 2, (k, d))},

@@ -101,13 +101,18 @@ def test_a_marginal_of_the_conditional_is_the_conditional_of_the_marginal(name):
     assert one.columns == other.columns
 
 
-@pytest.mark.parametrize("name", ["gaussian", "fixed-covariance", "poisson", "product", "categorical", "families"])
+@pytest.mark.parametrize(
+    "name",
+    ["gaussian", "fixed-covariance", "student-t", "poisson", "multinomial", "product", "categorical", "families"],
+)
 def test_many_rows_at_once_are_each_row_by_itself(name):
     mixture = mixture_of(name).with_columns(NAMES)
     rows = mixture.sample(7, 3)
+    if name == "multinomial":
+        rows = rows[rows[:, 0] + rows[:, 2] < 7]
     many = mixture.condition({"a": rows[:, 0], "c": rows[:, 2]})
     singles = [mixture.condition({"a": row[0], "c": row[2]}) for row in rows]
-    assert len(many) == 7
+    assert len(many) == len(rows) > 2
     np.testing.assert_allclose(many.weights, [one.weights for one in singles], rtol=1e-9)
     np.testing.assert_allclose(many[-1].natural, singles[-1].natural, rtol=1e-9)
     rest = rows[:, [1, 3]]
@@ -134,7 +139,7 @@ def test_blocks_of_rows_on_threads_are_the_rows_by_themselves(columns):
         assert std[row] == pytest.approx(np.sqrt(np.diag(found[row].covariance())), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "poisson", "product", "families"])
+@pytest.mark.parametrize("name", ["gaussian", "student-t", "poisson", "product", "families"])
 def test_quantiles_of_many_rows_are_those_of_each(name):
     mixture = mixture_of(name)
     rows = mixture.sample(5, 3)
@@ -146,7 +151,7 @@ def test_quantiles_of_many_rows_are_those_of_each(name):
     assert np.all(many.cdf(found[:, 1]) >= 0.5 - 1e-12)
 
 
-@pytest.mark.parametrize("name", ["product", "gaussian", "families"])
+@pytest.mark.parametrize("name", ["product", "gaussian", "student-t", "families"])
 def test_draws_of_many_rows_follow_their_mixtures(name):
     mixture = mixture_of(name)
     row = mixture.sample(1, 0)[0]
@@ -271,6 +276,30 @@ def test_known_values_may_be_a_table():
         expected[3]
 
 
+@pytest.mark.parametrize("family", ["gaussian", "spherical-gaussian", "fixed-covariance", "product"])
+def test_rows_are_conditioned_on_what_they_have(family):
+    """Rows that lack known values answer as the marginal mixture without these columns, in every question."""
+    mixture = mixture_of(family)
+    X = mixture.sample(5, 0)
+    known, y = X[:, :3].copy(), X[:, 3]
+    known[[1, 3, 3, 3, 4, 4], [0, 0, 1, 2, 1, 2]] = np.nan
+    given = mixture.condition({column: known[:, column] for column in range(3)})
+    cdf, log_density, quantile = given.cdf(y), given.log_density(y[:, None]), given.quantile([0.3, 0.9])
+    for row, values in enumerate(known):
+        has = np.flatnonzero(~np.isnan(values)).tolist()
+        part = mixture.marginal([*has, 3])
+        expected = part.condition({place: values[column] for place, column in enumerate(has)}) if has else part
+        np.testing.assert_allclose(given.mean()[row], expected.mean(), rtol=1e-10)
+        np.testing.assert_allclose(given.covariance()[row], expected.covariance(), rtol=1e-10)
+        np.testing.assert_allclose(given[row].mean(), expected.mean(), rtol=1e-10)
+        np.testing.assert_allclose(cdf[row], expected.cdf(y[[row]])[0], rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(log_density[row], expected.log_density(y[[row], None])[0], rtol=1e-9)
+        np.testing.assert_allclose(quantile[row], expected.quantile([0.3, 0.9]), rtol=1e-9)
+    assert given.sample(0).shape == (5, 1)
+    with pytest.raises(ValueError, match=r"row 1, column 0 is missing \(NaN\): dirichlet needs complete"):
+        mixture_of("dirichlet").condition({0: [0.2, np.nan], 1: 0.1})
+
+
 @pytest.mark.parametrize(
     ("ask", "sentence"),
     [
@@ -282,8 +311,7 @@ def test_known_values_may_be_a_table():
         (lambda m: m.with_columns(NAMES).marginal("e"), "no column is called 'e': the columns are a, b, c, d"),
         (lambda m: m.with_columns(["a", "a", "b", "c"]), "4 different names"),
         (lambda m: m.condition({0: 1, 1: 1, 2: 1, 3: 1}), "leave at least one open"),
-        (lambda m: m.condition({0: np.nan}), "missing"),
-        (lambda m: m.with_columns(NAMES).condition({"c": [0.0, np.nan]}), "row 1, column 'c' is missing"),
+        (lambda m: m.cdf([[0.0, 0.0, 0.0]]), "X has 3"),
         (lambda m: m.with_columns(NAMES).condition({"c": np.inf}), "column 'c' is infinite"),
         (lambda m: m.condition([0.0]), "known is a list"),
         (lambda m: m.component(0.5), "there is no component 0.5"),
@@ -326,6 +354,17 @@ def test_families_without_closed_forms_say_so():
         directions.marginal([0])
     with pytest.raises(ValueError, match="von-mises-fisher has no closed form"):
         directions.condition({0: 0.5})
+
+
+def test_known_counts_may_leave_different_numbers_of_trials():
+    mixture = mixture_of("multinomial")
+    given = mixture.condition({0: [0, 3, 7], 1: [1, 1, 0]})
+    np.testing.assert_array_equal(given.sample(0).sum(axis=1), [6, 3, 0])
+    np.testing.assert_array_equal(given.mean()[2], [0.0, 0.0])
+    with pytest.raises(ValueError, match="must sum to the 6 trials"):
+        given.log_density([[1, 1], [1, 2], [1, 0]])
+    with pytest.raises(ValueError, match="nothing is left"):
+        given[2]
 
 
 def test_conditional_spreads_of_student_t_grow_with_the_distance():

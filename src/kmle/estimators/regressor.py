@@ -6,7 +6,7 @@ and the conditional mixture of the targets given the features.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -134,7 +134,7 @@ class MixtureRegressor(RegressorMixin, PluggedIn):  # type: ignore[misc]
         Parameters
         ----------
         X : array (n, d)
-            The features, all of them known.
+            The features; rows with missing ones (NaN) are conditioned on the others where the family allows it.
 
         Returns
         -------
@@ -150,7 +150,8 @@ class MixtureRegressor(RegressorMixin, PluggedIn):  # type: ignore[misc]
         Parameters
         ----------
         X : array (n, d)
-            The features; rows with missing ones (NaN) are predicted from the others where the family allows it.
+            The features; rows with missing ones (NaN) are predicted from the others where the family allows it, and
+            rows without any from the mixture of the targets.
         return_std : bool, default=False
             Whether to return the standard deviations of the targets too.
 
@@ -159,11 +160,11 @@ class MixtureRegressor(RegressorMixin, PluggedIn):  # type: ignore[misc]
         array (n,) or (n, m), or two of them
             E[y | x], and with `return_std` the standard deviations.
         """
-        table = self._fitted_table(X)
+        given = self.condition(X)
         if return_std:
-            both = self._by_known(self.mixture_, table, lambda given: np.stack(given.mean_and_std(), axis=1))
-            return self._shaped(both[:, 0]), self._shaped(both[:, 1])
-        return self._shaped(self._by_known(self.mixture_, table, ConditionalMixtures.mean))
+            mean, std = given.mean_and_std()
+            return self._shaped(mean), self._shaped(std)
+        return self._shaped(given.mean())
 
     def predict_quantile(self, X: ArrayLike, probability: ArrayLike) -> Array:
         """Returns quantiles of the target given features.
@@ -185,31 +186,12 @@ class MixtureRegressor(RegressorMixin, PluggedIn):  # type: ignore[misc]
         each = [self.mixture_]
         if self.n_outputs_ > 1:
             each = [self.mixture_.marginal([*range(width), width + place]) for place in range(self.n_outputs_)]
-        parts = [self._by_known(mixture, table, lambda given: given.quantile(probability)) for mixture in each]
+        parts = [mixture._conditioned(list(range(width)), table).quantile(probability) for mixture in each]
         return parts[0] if self._single else np.stack(parts, axis=1)
 
     def _fitted_table(self, X: ArrayLike) -> Array:
         check_is_fitted(self, "mixture_")
         return table_of(self, X, self.mixture_.family, reset=False)
-
-    def _by_known(self, mixture: Mixture, table: Array, ask: Callable[[ConditionalMixtures], Array]) -> Array:
-        """What the conditional mixtures of all rows say; rows that lack the same features are asked together."""
-        width = table.shape[1]
-        missing = np.isnan(table)
-        if not missing.any() or not mixture.family.takes_missing:
-            return ask(mixture._conditioned(list(range(width)), table))
-        patterns, place = np.unique(missing, axis=0, return_inverse=True)
-        found: Any = None
-        for index, pattern in enumerate(patterns):
-            rows = np.flatnonzero(place.ravel() == index)
-            known = np.flatnonzero(~pattern).tolist()
-            if not known:
-                raise ValueError(f"row {rows[0]} has no features: drop it, as there is nothing to predict from")
-            part = mixture.marginal([*known, *range(width, mixture.family.n_features or width)])
-            own = ask(part._conditioned(list(range(len(known))), table[rows][:, known]))
-            found = np.empty((len(table), *own.shape[1:])) if found is None else found
-            found[rows] = own
-        return np.asarray(found)
 
     def _shaped(self, values: Array) -> Array:
         return values[:, 0] if self._single else values

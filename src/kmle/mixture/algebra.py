@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._kernels import has_missing
 from ..families import (
     ComponentFamilies,
     DiagonalGaussian,
@@ -19,7 +20,7 @@ from ..families import (
 from ..numerics.arrays import Array
 from ..queries import moments
 from ..queries.columns import Column, column_places, other_places
-from ..queries.conditionals import conditional
+from ..queries.conditionals import conditional, conditional_by_pattern
 from ..queries.marginals import marginal, marginal_rows
 from .conditional import ConditionalMixtures
 from .densities import Densities
@@ -120,7 +121,7 @@ class Algebra(Densities):
         ----------
         known : mapping of columns, by index or name, to values; or a table
             A number for each column, or an array (n,) for each: one value per row. A table has the known columns by
-            name.
+            name. Rows that lack values (NaN) are conditioned on those they have, where the family allows it.
 
         Returns
         -------
@@ -167,17 +168,14 @@ class Algebra(Densities):
 
     def _conditioned(self, places: list[int], values: Array) -> ConditionalMixtures:
         """The mixtures given values (n, q) of these columns, in ascending order, whose density is not looked at."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            suspicious = np.isnan(values.sum())
-        if suspicious and np.isnan(values).any():
-            row, place = np.argwhere(np.isnan(values))[0]
-            column = places[place] if self.columns is None else repr(self.columns[places[place]])
-            raise ValueError(f"row {row}, column {column} is missing (NaN): condition on columns that are known")
         family, natural = marginal(self.family, self.natural, places)
         given: Any = self._made(family, self.weights, natural, self._names(places, family))
         rows = marginal_rows(self.family, places, values)
-        family.check(rows, None if given.columns is None else list(given.columns))
-        components = conditional(self.family, self.natural, places, values)
+        family.check(rows, None if given.columns is None else list(given.columns), missing=True)
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = np.isnan(values.sum())
+        form = conditional_by_pattern if suspicious and has_missing(values) else conditional
+        components = form(self.family, self.natural, places, values)
         rest = self._names(other_places(places, self.family.n_features or 1), components.family)
         return ConditionalMixtures(given, rows, values, components, rest)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..families.validation import as_rows
 from ..numerics.arrays import Array
 from ..numerics.special import log_sum_exp
-from ..queries.conditionals import Conditional, mixed
+from ..queries.conditional_forms import Conditional, mixed
 from ..queries.distribution import BISECTIONS, bounds, halfway
 from ..queries.regions import line_nodes
 from .densities import for_posteriors
@@ -44,7 +44,7 @@ class ConditionalMixtures:
     rows: Array
     """The known values, as rows of `given`."""
     values: Array
-    """The known values (n, q)."""
+    """The known values (n, q); NaN where a row lacks one."""
     components: Conditional
     """The components of the other columns."""
     columns: tuple[str, ...] | None = None
@@ -63,8 +63,8 @@ class ConditionalMixtures:
             raise IndexError(f"there is no row {row!r}: the rows go from 0 to {len(self) - 1}")
         at = slice(row % len(self), row % len(self) + 1)
         weights = self.given.posterior(self.rows[at])[0]
-        natural = self.components.natural(self.values[at])[0]
-        return type(self.given)(self.components.family, weights, natural, self.columns)
+        family, natural = self.components.at(self.values[at])
+        return type(self.given)(family, weights, natural, self.columns)
 
     @property
     def weights(self) -> Array:

@@ -203,7 +203,11 @@ def of_rows(
 def for_posteriors(
     mixture: Densities, rows: Array, n_rows: int, work: Callable[[slice, Array], None], n_threads: int | None = None
 ) -> None:
-    """Calls work(block, posterior) for blocks of so many legal, complete rows, on several threads."""
+    """Calls work(block, posterior) for blocks of so many legal rows, on several threads."""
+    if has_missing(rows):
+        for block in slices(len(rows), n_rows):
+            work(block, mixture.posterior(rows[block], n_threads))
+        return
     with np.errstate(divide="ignore"):
         log_weights = np.log(mixture.weights)
     scorer = scorer_of(mixture.family, mixture.natural, log_weights, rows, 1)
