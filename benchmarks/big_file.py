@@ -40,7 +40,7 @@ class Measured:
 
 
 def batches(gigabytes: float) -> Iterator[dict[str, Any]]:
-    """Rows of a Gaussian mixture, all different, until they are so many gigabytes of numbers."""
+    """Rows of a Gaussian mixture, all different, until they fill that many gigabytes."""
     rng = np.random.default_rng(0)
     means = rng.normal(scale=3.0, size=(N_COMPONENTS, N_COLUMNS))
     n_rows = int(gigabytes * 1e9 / (8 * N_COLUMNS))

@@ -54,7 +54,7 @@ def spherical() -> Any:
 
 
 def estimator(family: Any, iterations: int, **settings: Any) -> KMLE:
-    """A fit of so many iterations, from the same start every time."""
+    """A fit of that many iterations, from the same start every time."""
     return KMLE(
         COMPONENTS, family=family, algorithm="hard-em", init=settings.pop("start"), max_iter=iterations, **settings
     )

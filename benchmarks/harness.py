@@ -33,7 +33,7 @@ WARM_UP_ROWS = 5_000
 PROBE_ITERATIONS = 4
 # A pause before each run, so that no one inherits threads still spinning for work.
 PAUSE = 0.1
-# Runs shorter than this many seconds are made so many times in each round: a hiccup of the machine outlasts them.
+# Runs shorter than this many seconds are repeated in each round: a hiccup of the machine outlasts them.
 QUICK_RUN = 1.0
 QUICK_REPEATS = 5
 # A likelihood counts as reached within this many nats per row: far less than the tolerance at which competitors stop.

@@ -76,7 +76,7 @@ def table_of(image: ImageData, seed: int) -> Array:
 
 
 def shrunk(name: str, step: int) -> ImageData:
-    """A picture of scikit-image, every so many pixels of it."""
+    """A picture of scikit-image, every n-th pixel of it."""
     return ImageData(np.ascontiguousarray(getattr(data, name)()[::step, ::step]))
 
 

@@ -54,6 +54,8 @@ ALLOWED = {
     ("images/model.py", "laws"),
     ("cpp/bindings/sorted_module.cpp", "keep_alive"),
 }
+# Inversions and old words that need a second reading: say the number by its name, "recomputed", "prepared".
+PHRASES = re.compile(r"\b(so many|afresh|whoever|made ready|used up|of two the)\b", re.IGNORECASE)
 SOURCES = sorted((ROOT / "cpp").rglob("*.?pp"))
 
 
@@ -92,14 +94,23 @@ def complaints(path: Path, identifiers: set[str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", module_files().values(), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_python_uses_the_words_of_the_field(path):
-    assert complaints(path, python_identifiers(path.read_text(encoding="utf-8"))) == []
+def phrases(path: Path) -> list[str]:
+    """The lines of a file with phrases that a newcomer would read twice."""
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    return [f"{path.relative_to(ROOT)}:{number}: {line.strip()}" for number, line in lines if PHRASES.search(line)]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_cpp_uses_the_words_of_the_field(path):
-    assert complaints(path, cpp_identifiers(path.read_text(encoding="utf-8"))) == []
+def test_python_uses_the_words_of_the_field():
+    found = [complaints(path, python_identifiers(path.read_text(encoding="utf-8"))) for path in module_files().values()]
+    assert sum(found, []) == []
+
+
+def test_cpp_uses_the_words_of_the_field():
+    assert sum((complaints(path, cpp_identifiers(path.read_text(encoding="utf-8"))) for path in SOURCES), []) == []
+
+
+def test_comments_and_docstrings_are_plain():
+    assert sum((phrases(path) for path in [*module_files().values(), *SOURCES]), []) == []
 
 
 @pytest.mark.parametrize("identifier", ["evidence", "row_evidence", "WideLaws", "home_"])

@@ -26,7 +26,7 @@ PARTNERS = 48
 BATCH = 1 / 16
 # Where shares count, merges of large clusters gain more: fewer are made at once.
 FREE_BATCH = 1 / 256
-# With so many coordinates at most, neighbours are sought in trees, among so many times as many as are wanted.
+# Up to TREE_COORDINATES coordinates, neighbours are sought in trees, among TREE_CANDIDATES times as many as are wanted.
 TREE_COORDINATES = 12
 TREE_CANDIDATES = 2
 # A loss that is infinite or no number is this large: finite, unlike that of a pair that is not there.
@@ -259,7 +259,7 @@ def _distinct(first: NDArray[np.intp], second: NDArray[np.intp], size: int) -> N
 
 
 def _cheapest_for_both(edges: NDArray[np.intp], losses: Array, most: int) -> NDArray[np.intp]:
-    """Places of edges that are the cheapest of both their clusters, at most so many, the cheapest first."""
+    """Places of edges that are the cheapest of both their clusters, at most `most` of them, the cheapest first."""
     a, b = edges
     least = np.full(int(edges.max()) + 1, np.inf)
     np.minimum.at(least, a, losses)

@@ -83,7 +83,7 @@ def _rounded_up(count: int) -> int:
 
 @lru_cache(maxsize=8)
 def _sequence(count: int) -> tuple[str, ...]:
-    """At least so many colours, each the farthest from those before it."""
+    """At least that many colours, each the farthest from those before it."""
     chosen = list(PALETTE)
     candidates = _candidates(ON_WHITE)
     candidates = candidates[1.05 / (_linear(candidates) @ LUMINANCE + 0.05) >= LEAST_CONTRAST]

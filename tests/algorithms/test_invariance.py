@@ -78,7 +78,7 @@ def test_the_size_of_the_chunks(case, name, monkeypatch):
 def test_the_number_of_threads(case, name):
     X = drawn_rows(case, 4500, seed=3)  # enough for two tasks
     one, two = (fitted(Problem(case.family, X, None, 1e-3, n_threads=n), name, max_iter=5) for n in (1, 2))
-    # Tasks are added in their order whoever did them: not a bit differs.
+    # Tasks are added in their order whichever thread did them: not a bit differs.
     assert one.mixture == two.mixture
     np.testing.assert_array_equal(one.labels, two.labels)
     np.testing.assert_array_equal(one.objectives, two.objectives)

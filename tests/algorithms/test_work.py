@@ -20,7 +20,7 @@ from kmle.families import FixedCovarianceGaussian, Gamma, Gaussian, NegativeBino
 
 FAMILIES = ["gaussian", "diagonal-gaussian", "spherical-gaussian", "fixed-covariance-gaussian"]
 
-# So many rows apart from the others may be scored by their families' own densities.
+# Rows apart from the others that may be scored by their families' own densities.
 FEW_ROWS = 10
 
 pytestmark = pytest.mark.skipif(backend() == "numpy", reason="the kernels were not compiled")

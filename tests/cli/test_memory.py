@@ -17,7 +17,7 @@ main()
 
 
 def peak(path):
-    # With three components standard errors, which have blocks of their own, are not worked out for so many rows.
+    # With three components standard errors, which have blocks of their own, are not computed for that many rows.
     command = [sys.executable, "-c", PROGRAM, "fit", str(path), "-k", "3", "--family", "gaussian"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     return int(done.stdout.split()[-1]) * 1024

@@ -213,7 +213,7 @@ def test_a_full_device(tmp_path, table):
     assert result.stderr.strip() == f"error: {node} cannot be written: no space left on device"
 
 
-# As on a full disk, what is written beyond so many bytes fails.
+# As on a full disk, writing more than a number of bytes fails.
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))

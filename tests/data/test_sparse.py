@@ -136,7 +136,7 @@ def test_the_same_mixture_as_dense(family, kind):
 
 
 def test_a_wide_search_keeps_the_best_start():
-    """So many columns that starts are compared one by one; the topics are far apart."""
+    """Enough columns for starts to be compared one by one; the topics are far apart."""
     rng = np.random.default_rng(5)
     which = rng.integers(3, size=3000)
     columns = 20_000 * which[:, None] + 100 * rng.integers(0, 60, (3000, 30))

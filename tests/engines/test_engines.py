@@ -71,7 +71,7 @@ def assert_same(rows, engine, natural, bias):
 
 @pytest.fixture(params=[16, 1024])
 def run_values(request, monkeypatch):
-    """How many values runs have: with few, there are so many runs that most are never put in order."""
+    """How many values runs have: with few values, most runs are never sorted."""
     monkeypatch.setattr("kmle.engines.sorted.kernel.BUCKET_VALUES", request.param)
 
 
@@ -365,7 +365,7 @@ def test_the_choice():
     assert choose(Rows(Gaussian().for_data(x), x), 5, "auto").name == "dense"
     rounded = np.round(x, 2)
     assert choose(Rows(Gaussian().for_data(rounded), rounded), 5, "auto").name == "sorted"
-    # For so many pairs rows are few; fits that are soft need not look at them often.
+    # There are few rows for that many pairs; fits that are soft need not look at them often.
     assert choose(Rows(Gaussian().for_data(x), x), 12, "auto", hard=True).name == "dense"
     assert choose(Rows(Gaussian().for_data(rounded), rounded), 12, "auto").name == "sorted"
     assert choose(Rows(Gaussian().for_data(rounded), rounded), 500, "auto").name == "dense"

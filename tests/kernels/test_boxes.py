@@ -74,7 +74,7 @@ def test_several_levels_and_threads(features, offset):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("features", ["identity", "quadratic"])
 def test_many_components(features, dtype):
-    """So many that they are ruled out by several rivals, among them some that are nearly or wholly the same."""
+    """Enough components to be ruled out by several others; some are nearly or exactly the same."""
     rng = np.random.default_rng(5)
     d = 5 if features == "identity" else 2
     x = rng.normal(size=(9_001, d)).astype(dtype)

@@ -68,12 +68,12 @@ def check_hard(x, features, natural, bias, weights=None, clusters=None, n_thread
     finite = gap < 1e38  # margins are float32
     np.testing.assert_allclose(margins[finite], gap[finite], rtol=1e-4, atol=1e-3 * scale)
     # From nowhere, and without margins: whole blocks are labelled at once.
-    afresh = Clusters.empty(len(x), len(natural), rows.n_statistics)
-    assert rows.hard_pass(natural, bias, afresh) == len(x)
-    np.testing.assert_array_equal(afresh.labels, labels)
-    np.testing.assert_array_equal(afresh.sizes, clusters.sizes)
-    np.testing.assert_allclose(afresh.counts, counts, rtol=1e-12)
-    np.testing.assert_allclose(afresh.sums, sums, rtol=1e-11, atol=1e-12 * np.abs(w[:, None] * t).sum())
+    again = Clusters.empty(len(x), len(natural), rows.n_statistics)
+    assert rows.hard_pass(natural, bias, again) == len(x)
+    np.testing.assert_array_equal(again.labels, labels)
+    np.testing.assert_array_equal(again.sizes, clusters.sizes)
+    np.testing.assert_allclose(again.counts, counts, rtol=1e-12)
+    np.testing.assert_allclose(again.sums, sums, rtol=1e-11, atol=1e-12 * np.abs(w[:, None] * t).sum())
     return clusters
 
 

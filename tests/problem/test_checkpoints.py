@@ -27,7 +27,7 @@ class CutOffError(Exception):
 
 
 def cut_off_after(model, X, steps, checkpoint):
-    """Fits until so many steps are made, then fails as a machine would."""
+    """Fits until a number of steps is made, then fails as a machine would."""
     made = []
 
     def fail(iteration, objective):

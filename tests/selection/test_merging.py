@@ -73,7 +73,7 @@ def test_neighbours_in_trees_are_those_among_all():
     rng = np.random.default_rng(1)
     counts, mean = rng.uniform(1, 2, 60), rng.gamma(3.0, 1.0, (60, 2))
     criterion = Likelihood(Model(f.Poisson(n_features=2), counts.sum(), mean.mean(axis=0)))
-    # So many candidates that the trees leave no one out.
+    # Enough candidates for the trees to leave none out.
     near = [
         find(criterion, counts, mean, np.log(mean), 30) for find in (merging._near_in_trees, merging._near_among_all)
     ]

@@ -85,7 +85,7 @@ class Centered:
         return replace(self, mean=mean, factor=factor, constant=constant, linear=self._linear[places])
 
     def spread_over(self, places: NDArray[np.intp], n_components: int) -> "Centered":
-        """The components at these places among so many, the others inactive."""
+        """The components at these places among `n_components`; the others are inactive."""
         if len(places) == n_components:
             return self
         chosen = np.zeros(n_components, dtype=np.intp)
@@ -136,7 +136,7 @@ class Centered:
 
 
 def side_by_side(forms: Sequence[Centered], n_columns: Sequence[int]) -> Centered:
-    """Components on blocks of so many columns, independent of each other: the sums of their scores."""
+    """Components on independent blocks of columns, `n_columns` wide: the sums of their scores."""
     firsts = np.cumsum([0, *n_columns[:-1]]).tolist()
     widths = np.cumsum([0, *(form.mean.shape[1] for form in forms)])
     if all(form.factor.shape == form.mean.shape for form in forms):

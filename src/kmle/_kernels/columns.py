@@ -11,7 +11,7 @@ from .backend import compiled_module
 
 Floats = NDArray[np.float64]
 
-# The kernel sums up pieces of so many values (see `summarize_columns` in columns_module.cpp).
+# The kernel sums up pieces of this many values (see `summarize_columns` in columns_module.cpp).
 VALUES_A_PIECE = 1 << 17
 # Whole numbers below this are known as such.
 WHOLE = 2.0**51

@@ -80,7 +80,7 @@ class Pace:
     """How far several steps in one call go."""
 
     steps: int
-    """At most so many."""
+    """The largest number of steps."""
     later: int
     """Steps that come after those: who gains too little to catch up by then waits."""
     kept: int
@@ -94,7 +94,7 @@ class Pace:
     converged: float
     """Mixtures whose last step gained less have arrived."""
     patience: float
-    """So many times the limit may be spent while the best mixture has not arrived."""
+    """While the best mixture has not arrived, the limit is multiplied by this."""
     delay: float
     largest_factor: float
     """Momentum after s steps is s / (s + delay), at most the largest factor."""
@@ -103,7 +103,7 @@ class Pace:
     most_rounding: float
     """Larger bounds on the rounding of scores, in nats, need other passes."""
     work_at_once: float
-    """No call makes another step after so many products."""
+    """No call starts another step after this many products."""
 
     def compiled(self, module: Any) -> Any:
         """The same for compiled steps."""

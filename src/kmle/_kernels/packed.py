@@ -17,7 +17,7 @@ from .statistics import FEATURES, Clusters, Meter, Totals, Work, bounds_on_stati
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-# So many spans of rows tell enough of how wide they are.
+# Number of spans of rows that are sampled to see how wide spans are.
 SAMPLED_SPANS = 1000
 
 
@@ -138,7 +138,7 @@ class PackedRows:
         return int(changed)
 
     def balls(self, rows_each: int, centers: Floats, anchors: NDArray[np.int32]) -> Balls:
-        """Balls that hold t(x) of each span of so many rows, around one of some centers each."""
+        """Balls that hold t(x) of each span of rows, each around one of the given centers."""
         radii = np.empty(len(anchors), np.float32)
         every = max(1, len(anchors) // SAMPLED_SPANS)
         squares = np.zeros(self.n_statistics)

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 VALUES_PER_BLOCK = 2**17  # 1 MB of float64: a block and its scores stay in the cache
 EPSILON = float(np.finfo(np.float64).eps)
-# Scores with packed statistics whose rounding may exceed so many nats are not good enough where there are others.
+# Largest acceptable rounding error of scores with packed statistics, in nats, where more precise scores exist.
 SCORE_ERROR = 1e-6
 # The same where each row's scores are reported.
 ROW_SCORE_ERROR = 1e-9
@@ -273,7 +273,7 @@ class PackedRows:
             self._move(t, named, nowhere[named], own[named], self.weights_of(rows), clusters)
 
     def blocks(self, n_components: int, multiple: int = 1) -> Iterator[tuple[slice, Floats]]:
-        """Blocks of rows and their statistics, small enough for both and the scores; so many rows or a multiple."""
+        """Blocks of rows and their statistics, small enough to hold both and the scores."""
         step = max(1, VALUES_PER_BLOCK // max(n_components, self._n_statistics, 1) // multiple) * multiple
         for first in range(0, len(self._values), step):
             rows = slice(first, first + step)

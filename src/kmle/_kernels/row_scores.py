@@ -52,7 +52,7 @@ class RowScores:
         return RowScores(*(None if array is None else array[rows] for array in self.arrays))
 
     def check(self, n_rows: int, n_components: int) -> None:
-        """Refuses arrays that do not fit so many rows and components."""
+        """Refuses arrays whose shapes do not fit the numbers of rows and components."""
         wanted = {"log_sums": (n_rows,), "tops": (n_rows,)}
         for name, array in vars(self).items():
             shape = wanted.get(name, (n_rows, n_components))

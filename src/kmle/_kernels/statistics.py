@@ -17,7 +17,7 @@ FEATURES = {"identity": IDENTITY, "diagonal": DIAGONAL, "quadratic": QUADRATIC}
 
 
 def n_statistics_of(features: int, columns: int) -> int:
-    """How many statistics follow from so many columns."""
+    """The number of statistics of that many columns."""
     return {IDENTITY: columns, DIAGONAL: 2 * columns, QUADRATIC: columns + columns * (columns + 1) // 2}[features]
 
 

@@ -25,15 +25,15 @@ DELAY = 1.5
 LARGEST = 0.995
 # Steps of a tail before momentum begins.
 FIRST_MOMENTUM = 3
-# After a point of Anderson's was refused, momentum takes over for so many steps, and twice as many each further time.
+# After a point of Anderson's was refused, momentum takes over for this many steps, twice as many each further time.
 PAUSE, LONGEST_PAUSE = 4, 16
 # A point of Anderson's that is refused is tried once more at this share of its way beyond the plain estimate: on curved
 # ridges the way is right but too long. The next ones begin there, and each accepted one may go further by a factor.
 SHORTER, LONGER = 0.25, 2.0
 SHORTEST = 0.01
-# Estimates of what is left to gain are believed if so many in a row agree, each from at least two residuals.
+# Estimates of what is left to gain are believed if this many in a row agree, each from at least two residuals.
 ESTIMATES = 3
-# No estimate is believed to be less than the gain of so many plain steps.
+# No estimate may be less than the gain of this many plain steps.
 PLAIN_STEPS = 40
 
 

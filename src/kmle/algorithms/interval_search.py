@@ -29,7 +29,7 @@ NONE: Indices = np.zeros(0, dtype=np.intp)
 # there are fewer.
 BLOCKS, FREE_BLOCKS = 1024, 512
 PLACES, FREE_PLACES = 1536, 768
-# Rounds of dividing blocks, which end where more than so many of them are left for a cut.
+# Limits on the rounds of dividing blocks, and on the blocks that are left for a cut.
 ROUNDS = 16
 MOST_BLOCKS = 2
 # Sweeps over the cuts that move each to the best place near it.
@@ -92,7 +92,7 @@ class _Blocks:
         return _Blocks(self.start[chosen], self.end[chosen])
 
     def divided(self, parts: int) -> "_Blocks":
-        """Each block in so many parts of nearly equal size, or in single places."""
+        """Each block in parts of nearly equal size, or in single places."""
         sizes = self.end - self.start
         counts = np.minimum(sizes, parts)
         owner = np.repeat(np.arange(len(self)), counts)

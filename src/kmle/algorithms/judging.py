@@ -12,7 +12,7 @@ from ..problem.problem import Parameters, Problem
 from .single_moves import SMALLEST_GAIN, Clusters
 from .state import State
 
-# Gains that rounding hides by more than this are computed from the rows, where at most so many have to be examined.
+# Gains that rounding hides by more than this are computed from the rows, where at most this many have to be examined.
 HIDDEN = 1e-7
 MOST_SCORED = 5_000_000
 MOST_PAIRS = 2_000

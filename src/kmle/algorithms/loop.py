@@ -25,7 +25,7 @@ IDLE_STEPS = 3
 LEFT = 0.1
 # Rates creep towards one as fast modes die out, so more is left than the last rate says: by about this factor.
 CAUTION = 20.0
-# Gains of accelerated and of hard steps are uneven: they are added up over so many steps before they are compared.
+# Gains of accelerated and of hard steps are uneven: they are added up over this many steps before they are compared.
 BLOCK = {ACCELERATED: 12, LABELS: 10}
 # Hard algorithms end by themselves when no label changes; only longer tails than this are cut.
 HARD_STEPS = 50
@@ -47,7 +47,7 @@ _interruption: ContextVar[Callable[[], None] | None] = ContextVar("interruption"
 
 @contextmanager
 def watched(progress: Progress, stop: Callable[[], bool] | None = None) -> Iterator[None]:
-    """Within it every fit of this thread calls `progress` after each step, whoever started the fit.
+    """Within it every fit of this thread calls `progress` after each step, wherever the fit was started.
 
     Searches for starts, which are no steps of the fit, end with the best found as soon as `stop` returns True.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..io import Table
     from .learning import Data
 
-# Standard errors are worked out for up to this many parameters, and so many rows times parameters.
+# Standard errors are computed for up to MOST_PARAMETERS parameters, and MOST_SCORES rows times parameters.
 MOST_PARAMETERS = 500
 MOST_SCORES = 10_000_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite, log
 from typing import Any
 
-# A fit goes on while so many steps with the gain of the latest ones would make it the best.
+# A fit goes on while this many steps with the gain of the latest ones would make it the best.
 STEPS = 300
 RECENT = 3
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # A fit without -k tries up to this many components.
 MOST_COMPONENTS = 10
-# Of Gaussians it compares all covariance models in tables of up to so many rows and columns, and rows times squared
+# Of Gaussians it compares all covariance models in tables of up to this many rows and columns, and rows times squared
 # columns.
 MOST_ROWS, MOST_COLUMNS, MOST_PRODUCTS = 5000, 15, 200_000
 # Counts whose variance is this many times their mean are compared with negative binomial ones.

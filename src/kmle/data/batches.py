@@ -144,7 +144,7 @@ def is_dask(X: Any) -> bool:
 
 
 def with_large_first(chunks: Iterator[Chunk], n_rows: int) -> Iterator[Chunk]:
-    """The chunks with the first ones put together until they have so many rows (or there are no more)."""
+    """The chunks, the first ones joined until they have enough rows (or there are no more)."""
     gathered: list[Chunk] = []
     for chunk in chunks:
         gathered.append(chunk)

@@ -16,7 +16,7 @@ from ..numerics.arrays import Array
 
 # Rows are examined in blocks of about this many bytes.
 BLOCK_BYTES = 4 << 20
-# So many rows tell where most of them are, about.
+# This many rows show roughly where most rows are.
 SAMPLED_ROWS = 1024
 # Zero is no center for columns most of whose values are further away than this many times their own spread.
 FAR = 1000.0

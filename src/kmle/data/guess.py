@@ -29,7 +29,7 @@ from ..numerics.arrays import Array
 
 # Whole numbers that start below this are counts; those that start above are measurements in whole units.
 SMALL_COUNT = 10
-# Whole numbers of this mean and above, or with so many times more variance than mean, are amounts rather than counts:
+# Whole numbers with at least this mean, or with a variance this many times the mean, are amounts rather than counts:
 # a mixture of Poisson distributions, whose variance is their mean, would need a component for every few rows.
 LARGE_MEAN = 1000
 MUCH_VARIANCE = 30
@@ -227,7 +227,7 @@ def _gaussian(width: int, n_rows: int, n_features: int | None) -> ExponentialFam
 
 
 def _full(width: int, n_rows: int) -> bool:
-    """Whether there are enough rows for full covariances of so many columns."""
+    """Whether there are enough rows for full covariances of `width` columns."""
     return width == 1 or n_rows >= ROWS_FOR_COVARIANCE * width * (width + 3) / 2
 
 

@@ -134,7 +134,7 @@ class PartlyKnownRows:
 
 
 def _cuts(n_rows: int, starts: NDArray[np.intp] | None) -> NDArray[np.intp]:
-    """Where slices begin and end: about every so many rows, where that is allowed."""
+    """Where slices begin and end: about every ROWS_AT_ONCE rows, at places where that is allowed."""
     wanted = np.arange(ROWS_AT_ONCE, n_rows, ROWS_AT_ONCE)
     if starts is not None and len(wanted):
         wanted = np.unique(starts[np.minimum(np.searchsorted(starts, wanted), len(starts) - 1)])

@@ -20,7 +20,7 @@ from .holes import filled, stand_in_row, statistics_of_entries
 BLOCK_BYTES = 1 << 19
 # Blocks of rows are whole blocks of the kernels, so that threads may pack them side by side.
 KERNEL_ROWS = 64
-# From so many statistics on, their sums are left to a matrix product: the kernels would hold them all for a block.
+# From this many statistics on, sums are computed by a matrix product: the kernels would hold them all for a block.
 MANY_STATISTICS = 512
 
 

@@ -23,7 +23,7 @@ from .statistics import ClusterStatistics
 RESERVE = 4.0
 # With a larger share of the rows apart, two tables cost more than they save.
 LARGEST_SHARE = 0.25
-# A component so many nats below another one has no share of a row that a double could hold.
+# A component this many nats below another one has a responsibility that a double cannot tell from zero.
 NO_SHARE = 50.0
 # How many rows tell what sizes of statistics are typical.
 TYPICAL_ROWS = 2048

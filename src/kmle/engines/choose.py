@@ -22,12 +22,12 @@ from .sorted.engine import SortedEngine, repeats
 from .tied import LinearEngine, LinearPanelsEngine, is_tied
 
 # From here on putting a line in order is paid back. Pairs of components are examined one by one there: beyond the
-# first few there must be so many more rows for each, by the number of statistics: with two, scores may cross twice.
+# first few there must be more rows for each, by the number of statistics: with two, scores may cross twice.
 SORT_FROM_ROWS = 20_000
 SORT_FIRST_PAIRS = {1: 120, 2: 28}
 SORT_ROWS_A_PAIR = {1: 1_000, 2: 8_000}
-# Soft fits make few hard passes: they sort only a line whose values repeat, where they are far quicker. So many times
-# fewer rows will do.
+# Soft fits make few hard passes: they sort only a line whose values repeat, where they are far quicker. This many
+# times fewer rows are enough.
 SORT_SOFTLY = 20
 
 # Pruning pays while boxes of neighbouring rows are small beside cells: few statistics, many rows, and the more columns
@@ -41,7 +41,7 @@ PRUNE_FROM_ROWS = 100_000
 SKIP_FROM_WORK = 1000
 SKIP_FROM_COMPONENTS = 32
 SKIP_FROM_TOTAL_WORK = 400_000_000
-# Tables of all pairs of components, of so many bytes per pair, are to be small beside the rows.
+# Bytes per pair in the tables of all pairs of components, which must be small beside the rows.
 SKIP_BYTES_A_PAIR = 64
 
 ENGINES: dict[str, Callable[[Rows], Engine]] = {

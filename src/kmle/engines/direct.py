@@ -117,7 +117,7 @@ def own_fits(rows: Rows, natural: Array, labels: Labels) -> Array:
 
 @dataclass(frozen=True)
 class Worst:
-    """The lowest best log-density of some rows and t(x) of the row that has it; of two the lower one is the sum."""
+    """The lowest best log-density of some rows, and t(x) of the row that has it; the sum of two is the lower one."""
 
     density: float
     statistic: Array

@@ -20,20 +20,20 @@ from .scorer import ROWS_A_PIECE, Check, DenseScorer, slices
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# Each thread packs and scores blocks of about so many bytes, which stay in the cache between the two.
+# Each thread packs and scores blocks of about this many bytes, which stay in the cache between the two.
 BLOCK_BYTES = 1 << 21
-# Rows to be labelled are packed and scored in one call, so many bytes at a time.
+# Rows to be labelled are packed and scored in one call, this many bytes at a time.
 LABEL_BYTES = 1 << 19
-# A call labels so many rows, and where threads share them, a fourth of what each has to label.
+# Smallest and largest number of rows that a call labels; where threads share them, a fourth of what each has to label.
 FEWEST_LABELS, MOST_LABELS = 1 << 13, 1 << 18
-# Calling the kernels takes as long as scoring a few hundred rows; beyond so many rows it does not matter.
+# Smallest and largest number of rows of a call: calling the kernels takes as long as scoring a few hundred rows.
 FEWEST_ROWS, MOST_ROWS = 1 << 10, 1 << 16
 # Blocks are whole ones of the kernels.
 KERNEL_ROWS = 64
-# Scores whose rounding error may exceed so many nats are computed otherwise, where the family can.
+# Scores whose rounding error may exceed this, in nats, are computed otherwise, where the family can.
 ROW_SCORE_ERROR = 1e-9
-# Rows of so many columns that are their own statistics are scored where they lie with up to so many components: packing
-# them would take longer than scoring them.
+# Rows of at least TABLE_FROM_COLUMNS columns that are their own statistics are scored in place with up to
+# TABLE_COMPONENTS components: packing them would take longer than scoring them.
 TABLE_FROM_COLUMNS, TABLE_COMPONENTS = 32, 32
 
 

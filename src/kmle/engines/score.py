@@ -22,7 +22,7 @@ from .scorer import ROWS_A_PIECE, Check, DenseScorer, Scorer, slices, unchecked
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# Rows with many columns are scored by all threads together, so many at a time.
+# Rows with many columns are scored by all threads together, this many at a time.
 PANELS_ROWS = 1 << 13
 
 

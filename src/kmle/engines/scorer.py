@@ -15,7 +15,7 @@ from ..numerics.threads import for_each
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# Statistics that NumPy computes, and carriers, are computed for so many rows at a time.
+# Carriers, and statistics that NumPy computes, are computed for this many rows at a time.
 ROWS_A_PIECE = 1 << 11
 
 Check = Callable[[Array, ColumnSummary | None], None]

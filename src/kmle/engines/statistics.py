@@ -1,7 +1,7 @@
 """What a pass over the data leaves behind: counts and sums of t for each component.
 
 They add, and a `Tally` keeps those of a hard clustering up to date: rows that move are moved from sum to sum, and sums
-are computed afresh before rounding can matter.
+are recomputed before rounding can matter.
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from .._kernels import Clusters
 from ..numerics.arrays import Array
 
-# Sums are gathered afresh after this many passes, those of a cluster whenever it has shrunk to this share of what it
-# was, and all of them always while that costs next to nothing: what rounding leaves behind must stay small beside the
-# sums themselves.
+# Sums are recomputed after this many passes, those of a cluster also when it has shrunk to this share of its peak, and
+# all of them in every pass while that costs next to nothing: accumulated rounding errors must stay small beside the
+# sums.
 PASSES = 50
 SHRUNK = 0.1
 SMALL = 1 << 18
@@ -102,11 +102,11 @@ class Tally:
 
     @property
     def is_regular(self) -> bool:
-        """Whether the sums are computed afresh after the coming pass, as they are now and then."""
+        """Whether the sums are recomputed after the next pass."""
         return (self._passes + 1) % PASSES == 0
 
     def labels_of(self, n_components: int) -> NDArray[np.int32] | None:
-        """The labels of the latest pass with so many components; None if it had another number."""
+        """The labels of the latest pass with that many components; None if it had another number."""
         clusters = self._clusters
         return None if clusters is None or len(clusters.counts) != n_components else clusters.labels
 
@@ -124,14 +124,14 @@ class Tally:
         regular = self.is_regular
         self._passes += 1
         small = self.packed.n_values <= SMALL
-        all_afresh = small or regular
-        afresh = np.full(len(clusters.sizes), True) if all_afresh else self._shrunken(clusters.sizes)
-        if afresh.any():
-            names = np.where(afresh, np.arange(len(afresh)), -1).astype(np.int32)
-            labels = clusters.labels if all_afresh else names[clusters.labels]
-            counts, sums = self.packed.label_sums(labels, len(afresh))
-            clusters.counts[afresh], clusters.sums[afresh] = counts[afresh], sums[afresh]
-            self._peak[afresh] = clusters.sizes[afresh]
+        all_again = small or regular
+        again = np.full(len(clusters.sizes), True) if all_again else self._shrunken(clusters.sizes)
+        if again.any():
+            names = np.where(again, np.arange(len(again)), -1).astype(np.int32)
+            labels = clusters.labels if all_again else names[clusters.labels]
+            counts, sums = self.packed.label_sums(labels, len(again))
+            clusters.counts[again], clusters.sums[again] = counts[again], sums[again]
+            self._peak[again] = clusters.sizes[again]
         np.maximum(self._peak, clusters.sizes, out=self._peak)
         return ClusterStatistics(clusters.counts.copy(), clusters.sums.copy(), 0.0)
 

@@ -56,7 +56,7 @@ def sizes_of(n_components: Sizes, most: int, families: Families, shape: tuple[in
 
 
 def n_statistics(family: ExponentialFamily, n_columns: int) -> int:
-    """The number of statistics of one component on so many columns."""
+    """The number of statistics of one component on that many columns."""
     try:
         return max(1, family.n_statistics_for(family.n_features or n_columns))
     except ValueError:  # what the data has to say first

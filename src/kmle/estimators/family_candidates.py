@@ -45,7 +45,7 @@ class FamilyCandidate:
     """The families of its components, those with parameters in turn; none where all are of one."""
 
     def plan_for(self, n_components: int) -> Plan:
-        """The plan with so many components, beside those without parameters."""
+        """The plan with that many components, besides those without parameters."""
         if not self.families:
             return replace(self.plan, n_components=n_components)
         return replace(self.plan, family=with_components(self.families, n_components))

@@ -25,7 +25,7 @@ from .prepare import Prepared
 if TYPE_CHECKING:
     from .comparison import Report
 
-# Up to so many models are fitted each alone, and with more columns all are.
+# Up to this many models are fitted each alone, and with more columns all are.
 FEW_MODELS, MOST_COLUMNS = 3, 24
 # Candidates this close to the best, by the criterion, are learned to their end.
 CLOSE = 1.0

@@ -22,13 +22,13 @@ from .plan import Plan
 FEWEST_ROWS = 5.0
 # The share of the starts up to which it is worth a note that no more agree.
 FEW_AGREE = 1 / 24
-# Standard deviations of up to so many steps of the data are as narrow as its resolution.
+# Standard deviations of up to this many steps of the data are as narrow as its resolution.
 NARROW_STEPS = 0.41
 # A component this many times narrower than its column is a spike if most of its rows hold one value.
 SPIKE, MOST = 0.02, 0.5
 # More columns than this are counted rather than named.
 NAMED = 4
-# Counts that vary this many times as much as Poisson distributions allow are not Poisson, if so many rows say so.
+# Counts whose variance is OVERDISPERSED times what Poisson distributions allow are not Poisson, given ENOUGH_ROWS rows.
 OVERDISPERSED, ENOUGH_ROWS = 2.0, 20
 
 

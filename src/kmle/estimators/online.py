@@ -25,7 +25,7 @@ from .notes import notes_on
 from .plan import Plan
 from .prepare import CheckedRows, check_rows, start_of
 
-# The first batch of a stream has at least so many rows for each component.
+# The first batch of a stream has at least this many rows for each component.
 ROWS_PER_COMPONENT = 10
 
 

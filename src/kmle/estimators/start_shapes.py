@@ -66,7 +66,7 @@ def start_of_shapes(prepared: PreparedShapes, plan: Plan, rng: np.random.Generat
 
 
 def _smaller(problem: ShapedProblem, size: int, rng: np.random.Generator) -> ShapedProblem:
-    """The problem of about so many rows: of one column neighbours are taken together, of several some are drawn."""
+    """The problem of about that many rows: of one column neighbours are taken together, of several some are drawn."""
     n, rows = len(problem.rows), problem.rows
     if n <= 2 * size:
         return problem

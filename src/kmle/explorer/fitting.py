@@ -18,7 +18,7 @@ from .settings import Settings
 from .source import Chosen, Source
 from .worker import Job
 
-# The first fit is to so many rows, from one start, with so many steps at most: some 30 ms.
+# The first fit is to SAMPLE_ROWS rows, from one start, with at most SAMPLE_STEPS steps: some 30 ms.
 SAMPLE_ROWS, SAMPLE_STEPS = 4000, 30
 # So few rows are fitted at once.
 FEW_ROWS = 300

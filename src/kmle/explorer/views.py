@@ -26,7 +26,7 @@ NO_ERRORS = "Standard errors follow."
 
 
 def colours(n_components: int) -> dict[str, Any]:
-    """The colours that figures of so many components use."""
+    """The colours that figures of `n_components` components use."""
     return {"palettes": palettes(n_components), "lines": palettes(LINES)}
 
 

@@ -83,7 +83,7 @@ class Binomial(ExponentialFamily):
         return self.integrate_entropy(natural)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, unless there are so many trials that these would cancel."""
+        """Packed statistics, unless these would cancel, as they do for large numbers of trials."""
         if self.trials <= LARGE:
             return self.packed_log_density(X, natural)
         means = self.trials * scipy.special.expit(natural), self.trials * scipy.special.expit(-natural)

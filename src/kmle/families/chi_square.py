@@ -66,7 +66,7 @@ class ChiSquare(ExponentialFamily):
         return np.asarray((gamma_entropy(natural + 1) + np.log(2)).sum(axis=-1))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, unless there are so many degrees that these would cancel."""
+        """Packed statistics, unless these would cancel, as they do for many degrees."""
         if natural.max() <= LARGE:
             return self.packed_log_density(X, natural)
         return over_columns(lambda x, a: log_poisson(a, 0.5 * x) + np.log(a) - np.log(x), X, natural + 1)

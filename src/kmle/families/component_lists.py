@@ -18,7 +18,7 @@ def component_families(families: Iterable[ExponentialFamily]) -> ExponentialFami
 
 
 def with_components(families: Sequence[ExponentialFamily], n_components: int) -> tuple[ExponentialFamily, ...]:
-    """The families of so many components: those with parameters in turn, those without once and not counted.
+    """The families of that many components: those with parameters in turn, those without once and not counted.
 
     >>> from kmle.families import Gaussian, Uniform
     >>> ComponentFamilies(with_components((Gaussian(), Uniform()), 3)).name

@@ -242,7 +242,7 @@ class FamilyContract(ABC):
         return largest
 
     def n_parameters_for(self, n_components: int) -> int:
-        """Free parameters of so many components together, their weights aside."""
+        """Free parameters of that many components together, without their weights."""
         return n_components * (self.n_statistics_for(self.n_features or 1) - self.redundancy)
 
     def interval_formula(self, lower: Array, upper: Array, natural: Array) -> tuple[Array, Array] | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 
-# Turns of volumes end when these change by less, relatively, and after so many; those of axes by the sine of an angle.
+# Turns of volumes end when these change by less, relatively, or at a limit; those of axes by the sine of an angle.
 SETTLED, TURNS = 1e-9, 100
 AXES_SETTLED, AXES_TURNS = 1e-6, 15
 SMALLEST = 1e-300

@@ -18,7 +18,7 @@ from .expectations import Expectations
 from .validation import check_sample_weight
 
 DESCENT_STEPS = 200
-# A divergence below this fraction of the terms it is the difference of is integrated instead, at so many points.
+# A divergence below this fraction of the terms it is the difference of is integrated instead, at this many points.
 CANCELLED, INTEGRAL_POINTS = 1e-5, 8
 
 

@@ -74,7 +74,7 @@ class Gaussian(ExponentialFamily):
     `structure` makes covariances share volume, shape or orientation, by mclust's names: "EII", "VII", "EEI", "VEI",
     "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV" and "VVV", which shares nothing; "E" and "V" in one
     column. The family is then one of `structured_gaussian`, or one that has independent columns or is round. With a
-    `rank` covariances have so many directions of their own (`low_rank_gaussian`).
+    `rank` covariances have `rank` directions of their own (`low_rank_gaussian`).
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from ..numerics.arrays import Array
 from .contract import FamilyContract
 from .support import Interval, PositiveDefinite, Support
 
-# Magnitudes between these are held by every family; others must come back to so many digits.
+# Magnitudes between these are held by every family; others must come back to this many digits.
 ORDINARY, HELD = (1e-6, 1e6), 1e-5
 
 

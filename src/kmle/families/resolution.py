@@ -27,9 +27,9 @@ CONSTANT = 1e-4
 FINE = 0.01
 # The share of the distinct values that a scale is measured on: a few extreme ones do not count.
 CENTRAL = (0.1, 0.9)
-# A grid worth knowing shows in repeats among so many values; scales are measured on as many.
+# A grid that matters shows in repeats among this many values; scales are measured on as many.
 ENOUGH = 512
-# Values further from the median than so many times the span of the central ones are extreme.
+# Values further from the median than this many times the span of the central ones are extreme.
 REACH = 50.0
 # What that share of a Gaussian sample spans, in standard deviations.
 CENTRAL_SPAN = 2.5631

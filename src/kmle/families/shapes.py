@@ -7,7 +7,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 
-# So many rows are no parameters but data.
+# With this many rows, an array holds data instead of parameters.
 MANY_ROWS = 1 << 12
 
 

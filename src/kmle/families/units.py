@@ -22,7 +22,7 @@ class Unit:
     """The places of its statistics among all."""
 
     def moved(self, n_columns: int, n_statistics: int) -> "Unit":
-        """The same behind so many columns and statistics of others."""
+        """The same behind the columns and statistics of others."""
         return Unit(
             self.family,
             tuple(column + n_columns for column in self.columns),

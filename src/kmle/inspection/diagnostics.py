@@ -34,7 +34,7 @@ class Diagnostics:
     distance: float | None
     """Kolmogorov-Smirnov distance between the data and the mixture; None for data of several columns."""
     overfitted: str | None = None
-    """Why the rows do not support so many components; None where nothing speaks against them."""
+    """Why the rows do not support this number of components; None where nothing speaks against it."""
     remarks: tuple[str, ...] = ()
     """What could not be examined, and why."""
 

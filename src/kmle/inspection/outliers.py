@@ -17,7 +17,7 @@ from .rows import legal_rows, mixture_of
 
 # Log-densities this close, relatively, are equal: those of equal rows may differ by rounding.
 ROUNDING = 1e-10
-# With more patterns of missing entries than this draws are shared out, so many for each at least.
+# With more than FEW_PATTERNS patterns of missing entries the draws are divided among them, at least FEWEST_DRAWS each.
 FEW_PATTERNS, FEWEST_DRAWS = 32, 200
 
 

@@ -22,7 +22,7 @@ PRIOR = 1e-3
 
 
 def overfitting(mixture: Mixture, rows: Array, labels: NDArray[np.integer]) -> str | None:
-    """Returns the reason why the rows do not support so many components, or None.
+    """Returns the reason why the rows do not support this number of components, or None.
 
     It checks rows per component, rows per parameter, and whether merging two components would lower the ICL.
 

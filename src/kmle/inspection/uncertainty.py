@@ -220,7 +220,7 @@ def _inverse(information: Array, mixture: Mixture, weights_held: bool) -> Array:
 
 
 def inverted(information: Array, redundant: int) -> Array:
-    """The inverse, so many directions left out."""
+    """The inverse with that many directions left out."""
     diagonal = np.diagonal(information)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(scale[:, None] * information * scale)

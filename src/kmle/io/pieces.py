@@ -17,7 +17,7 @@ Batch = tuple[Array, Array | None]
 """Rows (m, d) and their weights."""
 
 Frames = Callable[[list[str], int], Iterator[pl.DataFrame]]
-"""Reads the columns of these names in frames of so many rows."""
+"""Reads the columns of these names in frames of a number of rows."""
 
 # Compressed columns are decoded for about this many bytes of batches at a time: a row group of millions of rows would
 # otherwise be decoded again for every batch in it.
@@ -30,7 +30,7 @@ class Pieces:
 
     columns: tuple[str, ...]
     batches: Callable[[int], Generator[Batch, None, None]]
-    """Batches of so many rows, from the first row on."""
+    """Batches of that many rows, from the first row on."""
     row_bytes: int
     n_rows: int | None = None
     first_line: int | None = None

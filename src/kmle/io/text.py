@@ -13,7 +13,7 @@ from .formats import HEAD_BYTES, Source
 from .text_kinds import REMEDIES, WORDS, kind_of_text
 
 # Text is parsed in blocks, so that a big file is never held whole: about this many bytes for each of polars' threads,
-# or for each column, up to so many, as every column of a block costs a few calls.
+# or for each column, up to a limit, as every column of a block costs a few calls.
 BLOCK_BYTES = 512 << 10
 MOST_COLUMNS = 16
 # No text between quotes is longer than this; where it seems to be, a quote is not closed.
@@ -236,7 +236,7 @@ def _without_header(start: bytes, file: BinaryIO) -> bytes:
 
 
 def _to_closing_quote(file: BinaryIO, source: Source, layout: Layout, lines_before: int) -> bytes:
-    """The lines up to the one that closes a quote which so many lines of data precede."""
+    """The lines up to the one that closes a quote after a number of lines of data."""
     lines = []
     size = 0
     while line := file.readline():

@@ -203,7 +203,7 @@ def of_rows(
 def for_posteriors(
     mixture: Densities, rows: Array, n_rows: int, work: Callable[[slice, Array], None], n_threads: int | None = None
 ) -> None:
-    """Calls work(block, posterior) for blocks of so many legal rows, on several threads."""
+    """Calls work(block, posterior) for blocks of legal rows, on several threads."""
     if has_missing(rows):
         for block in slices(len(rows), n_rows):
             work(block, mixture.posterior(rows[block], n_threads))

@@ -25,9 +25,9 @@ _RULE, _SHORT_RULE, _SHORT_CELL = (*np.polynomial.legendre.leggauss(8),), (*np.p
 _NEGLIGIBLE = 45.0
 # Cells of each density on either side of its mode, and cells ever closer to the mode, where there may be a cusp.
 _CELLS, _CLOSER = 40, 2.0 ** -np.arange(3, 20)
-# Whole numbers up to so many are summed one by one.
+# Up to this many whole numbers are summed one by one.
 _MOST_WHOLE = 1 << 18
-# Runs of up to so many cells are added up one by one.
+# Runs of up to this many cells are added up one by one.
 _SHORT_RUN = 64
 _COARSE, _FINE, _ROUNDS = 1201, 101, 8
 # The smallest probability, relative to the peak of the density, that is integrated.

@@ -18,7 +18,7 @@ HIDDEN = 0.1
 EUCLID_STEPS = 60
 # Fewer distinct values may have a common divisor by chance: only decimals are believed of them.
 ENOUGH = 8
-# A grid that so many values are not on is none.
+# A grid is given up once this many values are not on it.
 FEW = 64
 
 

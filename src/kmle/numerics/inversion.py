@@ -28,9 +28,9 @@ SUFFICIENT = 0.1
 # Starts differ from a legal one by these factors in each coordinate, where there are few.
 FACTORS = (1 / 256, 1 / 16, 1.0, 16.0, 256.0)
 FEW_COORDINATES = 3
-# Numbers of one stencil: moments are inverted in blocks of so many.
+# Moments are inverted in blocks whose stencils have this many numbers.
 BLOCK_NUMBERS = 1 << 20
-# Of more moments than this so many are inverted first: the others are close to one of them, and start from there.
+# Of more than MANY_MOMENTS moments, SAMPLED_MOMENTS are inverted first: the others start from the closest of them.
 MANY_MOMENTS, SAMPLED_MOMENTS = 1024, 256
 
 

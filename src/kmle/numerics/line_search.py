@@ -8,7 +8,7 @@ from .arrays import Array
 
 # The larger part of an interval that golden section search keeps.
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1)
-# Bracketing and searching end after so many evaluations.
+# Limits on the evaluations of bracketing and searching.
 MOST_WIDENINGS, MOST_SECTIONS, MOST_STEPS = 60, 60, 60
 
 

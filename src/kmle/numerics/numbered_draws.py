@@ -4,7 +4,7 @@ import numpy as np
 
 from .arrays import Array
 
-# Philox makes so many numbers with one step of its counter.
+# Philox makes this many numbers with one step of its counter.
 AT_ONCE = 4
 
 

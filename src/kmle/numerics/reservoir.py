@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 # Skips drawn at once. The draws that a sample takes depend on the length of the stream alone, not on its chunks.
 BATCH = 4096
-# No stream has so many rows, and a batch of such skips still adds up.
+# No stream has this many rows, and sums of such skips do not overflow.
 PAST_ANY_END = 2.0**50
 
 

@@ -14,7 +14,7 @@ from .special import log_minus_digamma
 # B_2n / (2n (2n - 1)): log Gamma(x + 1) = (x + 1/2) log x - x + log(2 pi) / 2 + the sum of these over x^(2n - 1).
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 _SERIES_FROM = 16.0
-# log1p by its series in v / (2 + v) up to here; so many terms are full precision.
+# log1p by its series in v / (2 + v) up to _SMALL; _TERMS terms are full precision.
 _SMALL, _TERMS = 0.3, 12
 # Counts and shapes up to here lose no digits that matter in the plain formulas.
 LARGE = 1e5

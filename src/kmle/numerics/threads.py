@@ -9,7 +9,7 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
-# Waking a thread takes as long as a block: each is to have so many blocks of rows at least.
+# Waking a thread takes as long as a block: each gets at least this many blocks of rows.
 BLOCKS_A_THREAD = 4
 # More threads than this do not help at a time; they are started when first needed, and then wait for more work.
 MOST_HELPERS = 64
@@ -28,7 +28,7 @@ if hasattr(os, "register_at_fork"):
 def for_each(
     work: Callable[[Item], None], items: Iterable[Item], n_threads: int, items_a_thread: int = BLOCKS_A_THREAD
 ) -> None:
-    """Calls work(item) for every item, on so many threads at most; what an item writes, no other may touch."""
+    """Calls work(item) for every item, on at most `n_threads` threads; items must not write to the same memory."""
     left = deque(items)
     threads = min(n_threads, len(left) // items_a_thread)
 

@@ -60,7 +60,7 @@ class Subject:
         return [self.names[column] for column in self.columns]
 
     def sampled(self, max_points: int) -> Array | csr_array:
-        """At most so many rows, the same ones every time, in their order."""
+        """At most `max_points` rows, the same ones every time, in their order."""
         return self.rows if self.rows.shape[0] <= max_points else self.rows[self.sampled_places(max_points)]
 
     def sampled_places(self, max_points: int) -> NDArray[np.intp]:

@@ -20,7 +20,7 @@ LEFT, RIGHT, TOP, BOTTOM = 8, 8, 6, 30
 POINTS, MOST_BARS = 160, 60
 # The probability outside a plot, on each side.
 TAIL = 2e-3
-# Ellipses reach so many standard deviations.
+# Radius of the ellipses, in standard deviations.
 REACH = 2.0
 
 

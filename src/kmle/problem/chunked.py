@@ -44,7 +44,7 @@ class Chunks(ABC):
 
     @abstractmethod
     def threads(self, n_threads: int) -> int:
-        """How many threads work on one chunk when so many may be used."""
+        """How many of the threads work on one chunk."""
 
     @abstractmethod
     def summarize(self, function: Callable[[Chunk], T]) -> T:

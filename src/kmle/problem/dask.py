@@ -28,7 +28,7 @@ except ModuleNotFoundError as error:  # pragma: no cover - the extra is installe
 
 T = TypeVar("T")
 
-# Answers are added so many at a time, so that no machine has to take in those of all.
+# Answers are added this many at a time, so that no machine has to hold those of all chunks.
 FAN_IN = 8
 # Parameters are sent with each of so few tasks; of more tasks, those on one worker share what was sent once.
 FEW_TASKS = 64
@@ -119,7 +119,7 @@ class DaskChunks(Chunks):
 
 
 def by_block(function: Callable[[Any], Any], X: Any, dtype: Any, n_columns: int | None = None) -> Any:
-    """A function of rows, block by block, as a Dask array with as many rows: one number per row, or so many columns."""
+    """A function of rows, block by block, as a Dask array with as many rows: one number per row, or several columns."""
     table = as_table(X, lengths=None)
     if n_columns is None:
         return table.map_blocks(function, dtype=dtype, drop_axis=1, meta=np.zeros(0, dtype=dtype))

@@ -54,7 +54,7 @@ class SoftSummary:
 
 
 def undisturbed(n_statistics: int) -> AbstractContextManager[object]:
-    """A context for linear algebra: with so many statistics BLAS would use threads, which spin between the passes."""
+    """A context for linear algebra: with many statistics BLAS would use threads, which spin between the passes."""
     return blas_on_one_thread() if n_statistics >= MANY_STATISTICS and backend() == "compiled" else nullcontext()
 
 

@@ -1,4 +1,4 @@
-"""One chunk made ready for passes, and what is asked of it. All answers add up over chunks."""
+"""One chunk prepared for passes, and what is asked of it. All answers add up over chunks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

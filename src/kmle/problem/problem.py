@@ -1,4 +1,4 @@
-"""The learning problem whose rows are at hand."""
+"""The learning problem of rows in memory."""
 
 from collections.abc import Callable
 from copy import copy
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 __all__ = ["LearningProblem", "Parameters", "Problem", "at_hand", "sample_size"]
 
-# A sample of so many rows is enough to see every component that is worth one; so many for each component at least.
+# A sample has at least SAMPLE_ROWS rows, and at least SAMPLE_ROWS_EACH per component: enough to see every component.
 SAMPLE_ROWS = 20_000
 SAMPLE_ROWS_EACH = 20
 
@@ -64,7 +64,7 @@ class Problem(PreciseProblem):
     """A learning problem with its rows in memory, and the engine that passes over them.
 
     `sampling` draws the rows of the sample that seeds are sought in; without it the draw is always the same.
-    `hard` promises that passes will be hard, so that what only those need is made ready at once. `resolution` is
+    `hard` promises that passes will be hard, so that what only those need is prepared at once. `resolution` is
     "auto", or the steps of the columns' grids: no component is narrower than they allow.
     """
 

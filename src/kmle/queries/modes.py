@@ -60,7 +60,7 @@ from .marginals import category_spans, product_parts
 from .moments import covariances, means
 from .twins import entry_for
 
-# Climbs end when no start moves by more than this share of its size, or after so many steps.
+# Climbs end when no start moves by more than this share of its size, or after a limit of steps.
 CONVERGED, STEPS = 1e-12, 5000
 # Steps of Newton's method by differences.
 ASCENT = 60

@@ -9,7 +9,7 @@ from ..plotting.reading import Subject
 from .markup import element, table, text
 from .numbers import count, percent
 
-# So many patterns are listed.
+# Largest number of patterns that are listed.
 MOST_PATTERNS = 12
 
 

@@ -27,16 +27,16 @@ from ..problem.problem import Parameters, Problem
 # Scores are compared to find good starts, not to report them: packed ones are precise enough up to this error, in nats.
 SEARCH_ERROR = 1e-3
 EPSILON = float(np.finfo(float).eps)
-# An estimate of a parameter takes as long as so many products, which matters where rows are sparse.
+# Cost of the estimate of a parameter, in products; it matters where rows are sparse.
 SPARSE_ESTIMATE = 40
-# Rows with missing entries are completed in NumPy: that takes as long as so many products for each one of a pass, and
-# however few rows there are, as long as so many.
+# Rows with missing entries are completed in NumPy: each product of a pass costs EXPECTING products then, and a pass at
+# least FEW_EXPECTING, however few rows there are.
 EXPECTING, FEW_EXPECTING = 8, 1000
 # A mixture whose last step gained less than this, in nats, waits until the others have arrived.
 CONVERGED = 1e-3
 # Products of a call that makes several steps: longer ones would keep Ctrl-C waiting.
 WORK_AT_ONCE = 5e8
-# While even the best mixture still gains, so many times the work is allowed.
+# While even the best mixture still gains, this many times the work is allowed.
 PATIENCE = 3
 
 
@@ -227,7 +227,7 @@ class Learner:
         return MixtureStep(natural, log_weights, beyond, weights, *self.terms(beyond, weights))
 
     def run(self, batch: Batch, steps: int, later: int = 0, limit: float = np.inf, least: float = -np.inf) -> Batch:
-        """The mixtures after at most so many steps, or until so much work is done.
+        """The mixtures after a number of steps, or when the limit on the work is reached.
 
         Those wait that gain next to nothing, or too little to catch up with the best, or with the `least` objective
         that is worth something: if every step, `later` ones included, gained as much as the last one, they would still

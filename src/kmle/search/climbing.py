@@ -98,7 +98,7 @@ class Climber:
         return Climb(models, batch, [[float(value)] for value in batch.objective])
 
     def climbed(self, start: Climb, steps: int) -> Climb:
-        """The mixtures after at most so many steps, fewer where they have arrived."""
+        """The mixtures after at most `steps` steps, fewer where they have converged."""
         finite = np.flatnonzero(np.isfinite(start.batch.objective))
         reached = start.take(np.arange(len(start.models)))
         if not self.compiled or len(finite) == 0:

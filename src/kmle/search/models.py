@@ -27,10 +27,10 @@ from .climbing import ARRIVED, Climb, Climber, log_shares
 NAMES = tuple(MODELS)
 # Steps of all starts before the best of each model go on, how many those are, and their steps at most.
 FIRST_STEPS, KEPT, STEPS = 8, 2, 400
-# Of more rows a sample of so many is searched, where mixtures arrive with larger gains than elsewhere, in nats per row;
+# Of more rows a sample of MOST_ROWS is searched, where mixtures count as converged at larger gains, in nats per row;
 # those whose objectives differ by less than this, in nats, are the same.
 MOST_ROWS, ARRIVED_ON_SAMPLE, SAME = 2000, 2e-5, 0.5
-# A model takes over what another one found if that is better by so much, in nats; so many rounds.
+# A model takes over what another one found if that is better by BETTER nats; at most ROUNDS rounds.
 BETTER, ROUNDS = 1e-3, 2
 # Mixtures of other models, not nested in it, that a model tries.
 DONORS = 2
@@ -42,7 +42,7 @@ FEWEST_TO_CUT = 4
 
 @dataclass(frozen=True)
 class ModelFit:
-    """Where a model with so many components ended: parameters of full Gaussians, and the objective at every step."""
+    """Where a model ended with one number of components: parameters of full Gaussians, objective at every step."""
 
     parameters: Parameters
     history: tuple[float, ...]

@@ -26,7 +26,7 @@ from .starts import portfolio
 # Starts are compared under a prior, at least this one. A component on a few rows that rounding made equal has an
 # enormous likelihood, and of many starts the best would be of that kind.
 SEARCH_PRIOR = 0.001
-# A component of fewer rows counts against a mixture, by so many nats: a regular one almost as good is preferred.
+# A component of fewer than FEW_ROWS rows costs FEW_ROWS_PENALTY nats: a regular mixture almost as good is preferred.
 FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
 MOST_STARTS, FEWEST_STARTS = 32, 4
 # Steps of all mixtures, and how many go on after them; then steps of those, and so on.
@@ -34,9 +34,9 @@ Rounds: TypeAlias = tuple[tuple[int, int], ...]
 ROUNDS: Rounds = ((3, 16), (3, 8), (14, 3), (150, 1))
 # The same where steps cost so much that there are few starts.
 FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
-# Where estimates cost more than passes and the budget is short, starts are compared after so many steps.
+# Where estimates cost more than passes and the budget is short, starts are compared after this many steps.
 SHORT_STEPS = 2
-# Values are compared to so many digits after the point: the last ones are rounding, and depend on the order of sums.
+# Values are compared to this many decimal places: the last digits depend on the order of sums.
 DIGITS = 6
 # Two mixtures whose objectives differ by less, in nats, have reached the same optimum.
 SAME = 0.5
@@ -54,10 +54,10 @@ CLEAR, CERTAIN = 0.25, 0.4
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
 FULL_STEPS = 10
-# Hard searches end with Hartigan's moves of single rows, where the sample is all of them and their scores take so many
-# products at most, for at most so many sweeps. On a part of the rows they would gain what is only true of that part.
+# Hard searches end with at most SWEEPS sweeps of Hartigan's moves of single rows, where the sample is all rows and the
+# scores take at most FEW_PRODUCTS products. On a part of the rows the gains would be those of that part only.
 FEW_PRODUCTS, SWEEPS = 2e6, 30
-# The winner goes on on samples that grow by this factor, as long as all rows are so many times more, for some steps.
+# The winner goes on on samples that grow by this factor, as long as there are as many times more rows, for some steps.
 GROWTH, REFINING_STEPS = 5, 100
 # The same on strata of one column, where steps are cheap and go where those on all rows go.
 STRATA_STEPS, STRATA_CONVERGED = 1000, 1e-5
@@ -191,7 +191,7 @@ class Search:
         return batch, int(weights[0])
 
     def _moved(self, best: Batch, agreement: float) -> tuple[Batch, int, int]:
-        """The mixture after moves, until several rounds in a row bring nothing or the budget is used up.
+        """The mixture after moves, until several rounds in a row bring nothing or the budget is spent.
 
         Where many of the starts agree one round is enough, and where most do none is needed.
         """

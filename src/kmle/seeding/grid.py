@@ -18,9 +18,9 @@ from .k_mle_plus_plus import k_mle_plus_plus
 
 # The grid is as fine as this many combinations allow.
 COMBINATIONS = 200
-# Steps of all combinations, of which one in so many goes on; then steps of those (Jamieson and Talwalkar, 2016).
+# Steps of all combinations, the divisor of how many go on, and steps of those (Jamieson and Talwalkar, 2016).
 ROUNDS = ((1, 4), (2, 4), (2, 50))
-# Combinations are compared on so many rows, and on so many for each component at least.
+# Combinations are compared on this many rows, and at least on this many per component.
 ROWS, ROWS_EACH = 1024, 50
 
 

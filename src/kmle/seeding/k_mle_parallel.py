@@ -28,7 +28,7 @@ ROUNDS = 5
 OVERSAMPLING = 2
 # Divergences below this share of their terms are rounding.
 ROUNDING = 64 * np.finfo(float).eps
-# Blocks of rows are whole ones of the kernels, and have about so many statistics.
+# Blocks of rows are whole ones of the kernels, and have about this many statistics.
 KERNEL_ROWS, BLOCK_NUMBERS = 64, 1 << 16
 
 
@@ -37,7 +37,7 @@ def k_mle_parallel(problem: LearningProblem, n_components: int, rng: np.random.G
     first = seed_candidates(problem, n_components, rng)
     seeds, known = _Seeds.at(problem.family, first.moments[drawn(first.weights[np.newaxis], rng)[0]]), 0
     mean = problem.prior_moment
-    # Rows elsewhere are compared with all seeds in every pass; of those at hand the highest scores are kept.
+    # Rows in chunks are compared with all seeds in every pass; for rows in memory the highest scores are kept.
     kept = _Scores.of(problem.rows, mean) if isinstance(problem, Problem) else None
     for _ in range(ROUNDS):
         key = int(rng.integers(2**63))

@@ -60,7 +60,7 @@ class Agglomeration:
     nearest: NDArray[np.intp]
 
     def labels(self, n_clusters: int) -> Labels:
-        """The labels (n,) of all rows at so many clusters, or at as many as there are distinct rows."""
+        """The labels (n,) of all rows at that many clusters, or at as many as there are distinct rows."""
         k = min(n_clusters, self.merges.n_leaves)
         return self.merges.labels(k)[self.nearest].astype(np.int32)
 

@@ -24,11 +24,11 @@ from .sample import representative, sample_rows
 LLOYD_STEPS = 12
 # Sparse rows are examined through this many random projections (Johnson and Lindenstrauss, 1984).
 PROJECTIONS = 32
-# k-MLE++ estimates a distribution for every candidate row: for so many of the sample, which come in random order. With
-# more numbers than this it is left out.
+# k-MLE++ estimates a distribution for every candidate row: for this many of the sample, in random order. With more
+# numbers than this it is left out.
 K_MLE_ROWS = 256
 K_MLE_NUMBERS = 100_000
-# Up to so many starts are all of the kinds that are best alone.
+# Up to this many starts are all of the kinds that are best alone.
 FEW_STARTS = 4
 RANDOM, QUANTILE, K_MLE = "random", "quantile", "k-mle++"
 
@@ -185,7 +185,7 @@ def single_start(
 
 
 def kinds_for(problem: Problem, tables: dict[str, Table], count: int) -> list[str]:
-    """The kinds of so many starts: k-means on each table twice, as its starts are much alike, the others in turn."""
+    """The kinds of `count` starts: k-means on each table twice, as its starts are much alike, the others in turn."""
     affordable = min(len(problem.rows), K_MLE_ROWS) * problem.n_statistics <= K_MLE_NUMBERS
     if count <= FEW_STARTS:
         return list(islice(cycle(tables), count))

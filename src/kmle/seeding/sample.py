@@ -12,9 +12,9 @@ from ..problem.problem import LearningProblem, Problem
 # Rows for each free parameter of a mixture, and the fewest in all.
 ROWS_PER_PARAMETER = 10
 FEWEST_ROWS = 2000
-# Rows of many columns tell many parameters each: so many, or as many as columns, are counted for a component at most.
+# At most this many rows, or as many as columns, are counted for a component: rows of many columns say much each.
 MOST_PARAMETERS = 100
-# Sparse rows say little of most parameters: so many for each component are enough to tell components apart.
+# Rows per component that are enough to tell components of sparse rows apart; they say little of most parameters.
 SPARSE_ROWS_EACH = 100
 
 

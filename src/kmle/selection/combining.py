@@ -43,7 +43,7 @@ class Combination:
         return _bend(self.entropies)
 
     def groups(self, n_clusters: int | None = None) -> NDArray[np.intp]:
-        """For each component its cluster, (K,), of so many clusters, or of the best number.
+        """For each component its cluster, (K,), among the given number of clusters, or the best number.
 
         Clusters are numbered in the order of their first components.
         """

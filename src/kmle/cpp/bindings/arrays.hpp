@@ -65,7 +65,7 @@ void require_below(const char* name, const Labels& values, std::size_t number, b
                                 (or_none ? "" : ", and none may be negative") + "; got " + std::to_string(wrong) + ".");
 }
 
-// Components have so many statistics each.
+// Components must have this many statistics each.
 template <class Natural, class Bias>
 void require_components(const Natural& natural, const Bias& bias, std::size_t n_statistics) {
     require(natural.shape(0) > 0, "natural must have at least one component.");
@@ -83,7 +83,7 @@ inline void require_kept(std::size_t kept, std::size_t components) {
     require(kept > 0 && kept <= components, "kept must be at least one, and at most the number of components.");
 }
 
-// Places from `first` on have room for so many rows.
+// There must be room for this many rows from `first` on.
 inline void require_room(std::size_t first, std::size_t count, std::size_t rows) {
     require(first <= rows && count <= rows - first, "first and the number of rows given must lie within all rows.");
 }

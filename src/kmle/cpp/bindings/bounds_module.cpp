@@ -40,7 +40,7 @@ void add_drift(const Matrix<const double>& moved, const Vector<const double>& li
     });
 }
 
-// Which row comes at each place in an order by label and, in so many steps, by margin: those with the least margin
+// The rows in order of their labels and, in `steps` steps, of their margins: those with the least margin
 // first. Rows of the same step stay in their order. Numbers of all steps are below 2^16, so none need be compared.
 void margin_order(const Vector<const std::int32_t>& labels, const Vector<const float>& margins, std::size_t steps,
                   float typical, float most, const Vector<std::int32_t>& places, std::size_t threads) {

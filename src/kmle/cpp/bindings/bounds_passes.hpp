@@ -9,7 +9,7 @@
 
 namespace kmle {
 
-// A task is worth at least so many visits.
+// A task has at least this many visits.
 constexpr std::size_t fewest_visits = 32;
 
 // The spans whose limits are reached.

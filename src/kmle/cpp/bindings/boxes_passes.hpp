@@ -21,7 +21,7 @@ inline double sum_of(const double* values, std::size_t size) {
     return total;
 }
 
-// Extremes of the columns, and weight and weighted statistics, of groups of so many rows, which are whole blocks.
+// Extremes of the columns, and weight and weighted statistics, of groups of `rows_each` rows, which are whole blocks.
 template <class T>
 void groups(const PackedRows<T>& packed, std::size_t rows_each, const Matrix<double>& low, const Matrix<double>& high,
             const Matrix<double>& totals) {

@@ -85,7 +85,7 @@ private:
     std::size_t components_, kept_;
 };
 
-// At most so many steps of every mixture; the objectives after them go to `history` (S, steps), their numbers to `made`
+// At most `steps` steps of every mixture; the objectives after them go to `history` (S, steps), their numbers to `made`
 // (S,), and to `reached` (S,) whether a mixture has arrived (1) or its next step is left to the caller (2).
 template <class T>
 void climb(PackedRows<T>& rows, const given::ClimbSetting& setting, const given::ClimbState& state,

@@ -8,7 +8,7 @@ namespace kmle {
 
 // Components of several mixtures that are scored together: as many as stay in the cache.
 constexpr std::size_t components_at_once = 24;
-// Waking a thread takes as long as so many products.
+// Waking a thread takes as long as this many products.
 constexpr std::size_t fewest_products = 1 << 21;
 
 template <class T>

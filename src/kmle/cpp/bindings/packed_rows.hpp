@@ -18,7 +18,7 @@ namespace kmle {
 constexpr std::size_t partial_bytes = 64 << 20;
 constexpr std::size_t most_tasks = 64, fewest_rows_per_task = 2048;
 
-// So many tasks leave room for `cells` partial results each.
+// The number of tasks that leaves room for `cells` partial results each.
 inline std::size_t affordable_tasks(std::size_t cells) {
     return std::max<std::size_t>(2, partial_bytes / (sizeof(double) * cells));
 }

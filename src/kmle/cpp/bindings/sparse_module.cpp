@@ -27,9 +27,9 @@ namespace kmle {
 namespace {
 
 constexpr std::size_t rows_a_piece = 256;
-// Waking a thread takes as long as so many products.
+// Waking a thread takes as long as this many products.
 constexpr std::size_t fewest_products = 1 << 18;
-// Responsibilities of so many bytes are held at a time, and tables of sums of as many beside the first.
+// Responsibilities of this many bytes are held at a time, and tables of sums of as many beside the first.
 constexpr std::size_t held_bytes = 4 << 20;
 constexpr std::size_t most_tables = 4, spread_tasks = 16;
 

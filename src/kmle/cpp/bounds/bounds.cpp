@@ -205,7 +205,7 @@ private:
     MarginBounds bounds_;
     List<std::size_t> last_span_;  // one more than the span in which each component was present
     double top_;
-    bool refined_ = false;  // whether rows of the span at hand are left to double precision
+    bool refined_ = false;  // whether rows of the current span are left to double precision
 };
 
 }  // namespace

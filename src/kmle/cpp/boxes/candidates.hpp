@@ -26,7 +26,7 @@ class Candidates {
 public:
     explicit Candidates(std::size_t n_statistics) : n_statistics_(n_statistics) {}
 
-    // Empties the list and makes room for so many, and for what is written past the last.
+    // Empties the list and makes room for `most` candidates, and for what is written past the last.
     void open(const Box& where, std::size_t most) {
         box = where;
         count = 0;

@@ -15,7 +15,7 @@ namespace KMLE_INSTRUCTION_SET {
 
 namespace {
 
-// So many components at a time share what is loaded of the rows.
+// Number of components that share what is loaded of the rows.
 constexpr std::size_t abreast = vector_bytes == 64 ? 4 : 2;
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 

@@ -6,7 +6,7 @@
 
 namespace kmle {
 
-// So many rows are scored at a time.
+// Number of rows that are scored at a time.
 constexpr std::size_t table_rows = 4;
 // Columns and components are padded to whole registers of the widest kind.
 constexpr std::size_t table_padding = 16;

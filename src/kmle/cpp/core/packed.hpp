@@ -45,7 +45,7 @@ struct Packed {
     double weight(std::size_t i) const { return weights ? weights[i] : 1.0; }
 };
 
-// Scores with packed statistics whose rounding may exceed so many nats are not good enough where there are others: in
+// Scores with packed statistics whose rounding may exceed this, in nats, are not used where there are others: in
 // sums over rows, and where each row's scores are reported.
 constexpr double score_error = 1e-6, row_score_error = 1e-9;
 

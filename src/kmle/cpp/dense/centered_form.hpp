@@ -25,7 +25,7 @@ public:
         require_shape("linear", linear, {k, linear_places.size()});
     }
 
-    // Whether the form has these components, on rows with so many columns.
+    // Whether the form has these components, on rows with that many columns.
     void require_fit(std::size_t components, std::size_t columns) const {
         const auto is_column = [&](std::size_t place) { return place < columns; };
         require(constant_.size() == components, "centered must have as many components as natural.");

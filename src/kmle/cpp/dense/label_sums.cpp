@@ -5,7 +5,7 @@
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
-// Up to so many sums, those of all components are kept lane by lane in the nearest cache; beyond, rows are added one by
+// Up to this many sums, those of all components are kept lane by lane in the nearest cache; beyond, rows are added one by
 // one to the sums of their component.
 constexpr std::size_t few_sums = 256;
 

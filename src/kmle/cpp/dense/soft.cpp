@@ -151,7 +151,7 @@ struct Tiles {
     std::size_t components, features, count;
 };
 
-// For so many components and statistics: sums[j][f] += sum over rows of responsibility_j * statistic_f, lane by lane.
+// For a tile of components and statistics: sums[j][f] += sum over rows of responsibility_j * statistic_f, lane by lane.
 template <std::size_t components, std::size_t features>
 void add_products_of(const Tiles& tiles, std::size_t first_component, std::size_t first_feature, double* all_sums) {
     constexpr std::size_t width = lanes<double>;
@@ -184,7 +184,7 @@ void add_products(const Tiles& tiles, double* sums) {
     });
 }
 
-// Sums are fetched and put back once for so many tiles.
+// Sums are loaded and stored once for this many tiles.
 constexpr std::size_t tiles_at_once = 8;
 
 }  // namespace

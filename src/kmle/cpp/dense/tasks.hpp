@@ -46,7 +46,7 @@ struct SoftTask {
     double entropy;         // sum of weight * entropy of the responsibilities; only where counts are not wanted
     std::int64_t rescored;  // scores that were computed by differences to means
     const RowScores* rows = nullptr;  // where rows are reported one by one, and nothing is added up
-    // The components are those of so many mixtures of equal size, one after the other, each with a score of its own.
+    // The components are those of several mixtures of equal size, one after the other, each with a score of its own.
     std::size_t mixtures = 1;
     double* scores = nullptr;  // [mixture]; null where there is one mixture
 };

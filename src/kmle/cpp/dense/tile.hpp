@@ -15,7 +15,7 @@ namespace KMLE_INSTRUCTION_SET {
 // Registers of rows scored together: with a group of four components they fill the registers of the machine.
 constexpr std::size_t strip = vector_bytes == 64 ? 4 : 2;
 
-// So many statistics of a block stay in the nearest cache while all components are scored with them.
+// Number of statistics of a block that stay in the nearest cache while all components are scored with them.
 constexpr std::size_t statistics_at_once = 96;
 
 // Memory that is needed soon, fetched a little at each step of other work: fetching all at once would stall it.

@@ -55,7 +55,7 @@ public:
           point_counts(k),
           point_sums(k * D) {}
 
-    // Makes at most so many steps; the objective after each of them goes to `history`, their number to `made`.
+    // Makes at most `steps` steps; the objective after each of them goes to `history`, their number to `made`.
     Reached run(const char* model, const ClimbState& state, std::size_t steps, double* history, std::int32_t& made) {
         for (made = 0; static_cast<std::size_t>(made) < steps;) {
             const double before = *state.objective;

@@ -45,7 +45,7 @@ public:
         count_ = count;
     }
 
-    // Adds the products of `tile_rows` columns at `row` and so many vectors of columns at `column`.
+    // Adds the products of `tile_rows` columns at `row` and `vectors` vectors of columns at `column`.
     template <std::size_t vectors>
     void add(std::size_t row, std::size_t column, double* sums, std::size_t sums_width) const {
         constexpr std::size_t width = lanes<double>;

@@ -20,7 +20,7 @@ namespace kmle {
 class BucketSort {
 public:
     // Buckets begin at the borders, in order, but for the first, which takes all that lies below the second. Values are
-    // given twice, in blocks of so many.
+    // given twice, in blocks.
     BucketSort(const double* borders, std::size_t buckets, std::size_t rows, std::size_t rows_a_block)
         : buckets_(buckets), rows_a_block_(rows_a_block), borders_(borders, borders + buckets),
           numbers_(aligned<std::uint16_t>(rows)) {
@@ -96,7 +96,7 @@ private:
     // cache.
     std::size_t apart() const { return buckets_ + 8; }
 
-    // Counts groups of values: so many of each.
+    // Counts groups of values.
     void count_groups(std::size_t first, const double* values, std::size_t count, std::size_t of_each) {
         std::int64_t* sizes = next_.data() + first / rows_a_block_ * apart();
         std::uint16_t* numbers = numbers_.get() + first;

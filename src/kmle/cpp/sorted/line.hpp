@@ -365,7 +365,7 @@ private:
     Packed<double> packed_;
     std::vector<std::size_t> starts_;
     std::vector<char> sorted_;
-    std::vector<std::uint32_t> first_bucket_;  // the bucket of every so many places
+    std::vector<std::uint32_t> first_bucket_;  // the bucket of every n-th place
     std::vector<double> prefix_;
     std::size_t rows_, n_statistics_;
 };

@@ -26,7 +26,7 @@ from .kernel import BoundsRows, margin_order
 FEW_MOVES = 0.03
 SAMPLED_ROWS = 4096
 # Rows that have moved lie among those of other labels, where nothing is ever certain. They are put in order again
-# once so many rows, as a multiple of all, have been examined for that reason.
+# once this many times the number of all rows have been examined for that reason.
 STRAYED = 10
 
 

@@ -2,8 +2,8 @@
 
 For a row with label z the margin over component j changes by <t, d(theta_z - theta_j)> + d(b_z - b_j). With t written
 as center + scale u, and |u| known for all rows of a span, that is bounded for all of them at once; no triangle
-inequality is needed, so any family will do. Spans share the center of the component they started in. What is used up of
-margins is therefore added up once for all spans of a component: most of them cost one comparison per pass.
+inequality is needed, so any family will do. Spans share the center of the component they started in. The drift
+is therefore added up once for all spans of a component: most of them cost one comparison per pass.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from ..._kernels.packed import Floats, PackedRows, Singles
 from ..._kernels.statistics import Clusters
 from . import reference
 
-# Rows the kernel examines together; a span is so many or a multiple.
+# Rows the kernel examines together; the length of a span is a multiple of it.
 BATCH_ROWS = 64
 # Lines of margins are multiples of this, so that whole registers are filled.
 WIDTH_STEP = 16
@@ -80,7 +80,7 @@ class BoundsRows:
         return self._packed.bounds_log_likelihood(theta, b, self._labels, self._bounds, self._step)
 
     def _measured(self, clusters: Clusters) -> MarginBounds:
-        """Room for margins over so many components, and balls around spans as long as they must be for that."""
+        """Room for the margins over all components, and balls around spans that are long enough for them."""
         k = len(clusters.counts)
         width = -(-k // WIDTH_STEP) * WIDTH_STEP
         room = BOUNDS_SHARE * self._packed.n_columns * self._packed.dtype.itemsize
@@ -97,7 +97,7 @@ class BoundsRows:
 
 
 class Drift:
-    """What is used up of margins, at most, as components make one step after the other.
+    """Upper bound on the drift of score differences since the bounds were computed.
 
     All of it is rounded so that no change looks smaller than it is.
     """

@@ -32,7 +32,7 @@ def margin_order(
     places: NDArray[np.int32],
     threads: int,
 ) -> None:
-    """Which row comes at each place in an order by label and, in so many steps, by margin."""
+    """The rows in order of their labels and, in `steps` steps, of their margins."""
     step = (np.float32(steps) * np.float32(typical)) / (np.fmin(margins, np.float32(most)) + np.float32(typical))
     numbers = labels.astype(np.int64) * steps + steps - 1 - np.minimum(step.astype(np.int64), steps - 1)
     places[:] = np.argsort(numbers.astype(np.uint16), kind="stable")

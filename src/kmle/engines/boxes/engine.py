@@ -2,7 +2,7 @@
 
 A walk down a tree for every row costs more than trying all components. So rows are put in an order in which neighbours
 are close (halves of halves, as in a k-d tree) and cut into spans of 64, 256, 1024... rows, whose boxes and sums are
-kept. A component is tried in a span only if it may win somewhere in the boxes around it, against whoever wins at the
+kept. A component is tried in a span only if it may win somewhere in the boxes around it, against the best ones at the
 center and at a few other places, and rows are examined only where more than one may. For the longest spans the
 components are examined one by one, or through a tree over them.
 """
@@ -27,7 +27,7 @@ from .kernel import BoxesRows, Candidates, GroupLabels, Level, spatial_order, sp
 
 
 # Ordering the rows costs a dozen dense passes of ten components. Fits of many components take more passes, so they have
-# it from the first on; with fewer it waits for so many passes times components.
+# it from the first on; with fewer it waits for this many passes times components.
 ORDER_FROM_WORK = 10
 
 

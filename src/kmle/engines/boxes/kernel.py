@@ -17,9 +17,9 @@ Integers = NDArray[np.int32]
 
 # Rows of a group: one block of the kernels in float32, two in float64.
 GROUP_ROWS = 64
-# Spans of a level are so many of the next finer one: rows are ordered by halves of halves (see ordering.hpp).
+# A span consists of this many of the next finer level: rows are ordered by halves of halves (see ordering.hpp).
 PARTS = 4
-# The coarsest level has at least so many spans, if groups are not that few: they are what threads share.
+# The coarsest level has at least this many spans, if there are as many groups: threads share them.
 FEWEST_SPANS = 16
 
 

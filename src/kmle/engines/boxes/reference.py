@@ -22,7 +22,7 @@ class BoxesRows:
         self._rows = rows
 
     def groups(self, rows_each: int, low: Floats, high: Floats, totals: Floats) -> None:
-        """Extremes of the columns, and weight and weighted statistics, of groups of so many rows."""
+        """Extremes of the columns, and weight and weighted statistics, of groups of `rows_each` rows."""
         for rows, t in self._rows.blocks(1, rows_each):
             starts = np.arange(0, len(t), rows_each)
             groups = slice(rows.start // rows_each, rows.start // rows_each + len(starts))

@@ -17,7 +17,7 @@ from .form import LowRankForm, shares_of
 
 # Shares below this are left out of sums, as in the panels engine.
 NEGLIGIBLE = float(np.exp(-45.0))
-# Shares are added up for so many rows at a time.
+# Responsibilities are added up for this many rows at a time.
 ROWS_AT_ONCE = 1 << 14
 
 

@@ -20,7 +20,7 @@ from ..statistics import ClusterStatistics
 from .components import Components, Sums
 from .parts import CompleteRows, Part, PartialRows, PatternRows
 
-# Patterns of so many rows are passed over by the kernels: preparing that takes as long as completing some rows.
+# Patterns of at least this many rows go through the kernels; for fewer rows, preparing them takes longer than it saves.
 ROWS_A_PATTERN = 512
 # Components that several mixtures have together, at most, in one pass.
 COMPONENTS_AT_ONCE = 64

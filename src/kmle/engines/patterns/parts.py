@@ -29,7 +29,7 @@ from ..precision import SCORE_ERROR, centered_form, finite, score_error
 from .components import Components, Sums
 from .units import GaussianRows, IndependentRows, Scored, UnitRows, expected
 
-# Rows that are completed at a time have so many entries, or are so many at least.
+# A block of rows that are completed together has BLOCK_NUMBERS entries, but at least FEWEST_ROWS rows.
 BLOCK_NUMBERS = 1 << 13
 FEWEST_ROWS = 64
 

@@ -23,9 +23,9 @@ from .kernel import Buckets, SortedRows
 
 # Values that repeat are merged where at most this share of the line is left: the weights they then have take memory.
 MERGED_SHARE = 0.25
-# So many times the square root of the number of rows is a sample in which equal values meet.
+# A sample of this many times the square root of the number of rows shows whether values repeat.
 SAMPLED_ROOTS = 4
-# So many buckets tell how often values repeat, about.
+# This many buckets show roughly how often values repeat.
 SAMPLED_BUCKETS = 4
 
 

@@ -12,7 +12,7 @@ from . import reference
 
 Floats = NDArray[np.float64]
 
-# Values of a bucket, about: so few that putting them in order takes no time, so many that buckets are few.
+# Approximate number of values of a bucket: few enough to be sorted quickly, enough to need only a few buckets.
 BUCKET_VALUES = 1024
 MOST_BUCKETS = 4096
 SAMPLED_PER_BUCKET = 4

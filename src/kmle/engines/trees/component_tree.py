@@ -86,7 +86,7 @@ def survivors(
 ) -> NDArray[np.bool_]:
     """For each box (m, D) the components (m, k) that may win in it; all boxes go down the tree together.
 
-    Whoever wins at the center is the one to beat: a component stays if the difference of the two scores, a linear
+    The best component at the center is the one to beat: a component stays if the difference of the two scores, a linear
     function, is positive somewhere in the box. `error_bound` (m,) is the rounding error of scores there.
     """
     possible = np.zeros((len(centers), len(natural)), dtype=bool)
