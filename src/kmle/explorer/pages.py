@@ -63,6 +63,7 @@ class Page:
             return
         self._newest[topic] = number
         if topic == "fit":
+            self._workers.details.cancel(self.key)  # of a fit that is no longer shown
             self._workers.fits.submit(self.key, lambda job: self._fit(job, number, request))
         elif topic == "compare":
             self._workers.comparisons.submit(self.key, lambda job: self._compare(job, number, request))

@@ -20,8 +20,11 @@ from .numbers import percent
 Trace = dict[str, Any]
 # Shorter lists are not worth a place of their own.
 LONG_LIST = 24
+NUMBERS = {int, float, type(None)}
 # Digits of the range, and of the number itself, that a figure can show.
 STEPS, OWN_DIGITS = 3, 3
+# The largest power of ten that is a float64.
+EXACT_POWER = 22
 
 
 @dataclass(frozen=True)
@@ -54,21 +57,29 @@ def rounded(values: ArrayLike) -> list[float | None]:
     [2001.0, 2001.5, 2001.7512]
     """
     numbers = np.asarray(values, dtype=float).ravel()
-    known = numbers[np.isfinite(numbers)]
-    range_ = float(np.ptp(known)) if known.size else 0.0
-    enough = STEPS - _magnitude(range_) if range_ > 0 else -99
-    written: list[float | None] = []
-    for number in numbers.tolist():
-        if not np.isfinite(number):
-            written.append(None)
-            continue
-        own = OWN_DIGITS - 1 - _magnitude(number) if number and range_ > 0 else 12
-        written.append(round(number, max(enough, own)))
+    known = np.isfinite(numbers)
+    if known.all():
+        return _shortened(numbers).tolist()
+    written: list[float | None] = [None] * len(numbers)
+    for place, number in zip(np.flatnonzero(known).tolist(), _shortened(numbers[known]).tolist(), strict=True):
+        written[place] = number
     return written
 
 
-def _magnitude(number: float) -> int:
-    return int(np.floor(np.log10(abs(number))))
+def _shortened(numbers: Array) -> Array:
+    """Finite numbers without the digits that a figure cannot show."""
+    range_ = float(np.ptp(numbers)) if numbers.size else 0.0
+    if range_ == 0:
+        return np.round(numbers, 12)
+    sizes = np.abs(numbers)
+    digits = np.maximum(OWN_DIGITS - 1 - _magnitudes(np.where(sizes > 0, sizes, 1.0)), STEPS - _magnitudes(range_))
+    # Powers of ten are exact up to here, so that their quotients are the nearest numbers of so many digits.
+    up, down = 10.0 ** np.clip(digits, 0, EXACT_POWER), 10.0 ** np.clip(-digits, 0, EXACT_POWER)
+    return np.where(np.abs(digits) <= EXACT_POWER, np.round(numbers * up / down) * down / up, numbers)
+
+
+def _magnitudes(numbers: ArrayLike) -> Array:
+    return np.floor(np.log10(numbers))
 
 
 def of_component(mixture: Mixture, component: int, *, shown: bool = True, **trace: Any) -> Trace:
@@ -122,7 +133,7 @@ def shared_lists(content: Any) -> tuple[Any, list[list[Any]]]:
             return {name: walk(item) for name, item in value.items()}
         if not isinstance(value, list):
             return value
-        if len(value) < LONG_LIST or not all(item is None or isinstance(item, int | float) for item in value):
+        if len(value) < LONG_LIST or not set(map(type, value)) <= NUMBERS:
             return [walk(item) for item in value]
         return {"shared": found.setdefault(tuple(value), len(found))}
 

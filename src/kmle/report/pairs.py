@@ -15,7 +15,7 @@ from .markup import label
 from .planes import plane_parts
 
 # Rows drawn as points in each panel.
-MOST_POINTS = 400
+MOST_POINTS = 300
 PANEL, GAP = 170, 0.025
 
 
