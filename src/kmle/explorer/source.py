@@ -165,6 +165,6 @@ def _few_values(column: Array) -> bool:
     if len(np.unique(sample[np.isfinite(sample)])) > MOST_CLASSES:
         return False
     known = column[~np.isnan(column)]
-    if known.size == 0 or known.min() < 0 or not (np.floor(known) == known).all():
+    if known.size == 0 or known.min() < 0 or known.max() == np.inf or not (np.floor(known) == known).all():
         return False
     return 2 <= len(np.unique(known)) <= MOST_CLASSES

@@ -1,5 +1,6 @@
 """What all plots share: colours, axes, titles, legends. matplotlib is imported when a plot is asked for."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -76,16 +77,19 @@ def title(ax: "Axes", text: str, note: str = "") -> None:
 
 def heading(mixture: Mixture) -> str:
     """What the mixture is, as a title."""
-    k, family = mixture.n_components, family_name(mixture)
-    return f"One {family} component" if k == 1 else f"Mixture of {k} {family} components"
+    kinds = Counter(_in_words(member.family.name) for member in mixture.members)
+    if mixture.n_components == 1:
+        return f"One {next(iter(kinds))} component"
+    return f"Mixture of {' and '.join(f'{number} {kind}' for kind, number in kinds.items())} components"
 
 
-def family_name(mixture: Mixture) -> str:
-    """The family's name as it is written in a sentence."""
-    if mixture.family.name == "product":
+def _in_words(name: str) -> str:
+    """The name of a family as it is written in a sentence."""
+    if name == "product":
         return "mixed"
-    words = [word.capitalize() if word in NAMED_AFTER else word for word in mixture.family.name.split("-")]
-    return " ".join(words).replace("Mises Fisher", "Mises-Fisher").replace("log normal", "log-normal")
+    words = [word.capitalize() if word in NAMED_AFTER else word for word in name.split("-")]
+    sentence = " ".join(words).replace("Mises Fisher", "Mises-Fisher").replace("log normal", "log-normal")
+    return sentence.replace("student t", "Student t")
 
 
 def row_note(shown: int, total: int, *others: str) -> str:
