@@ -7,7 +7,6 @@ from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 
-
 THIN = '<mspace width="0.17em"/>'
 
 
