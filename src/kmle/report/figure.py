@@ -73,7 +73,7 @@ def _shortened(numbers: Array) -> Array:
         return np.round(numbers, 12)
     sizes = np.abs(numbers)
     digits = np.maximum(OWN_DIGITS - 1 - _magnitudes(np.where(sizes > 0, sizes, 1.0)), STEPS - _magnitudes(range_))
-    # Powers of ten are exact up to here, so that their quotients are the nearest numbers of so many digits.
+    # Powers of ten up to this one are exact, and so quotients are the nearest numbers with these digits.
     up, down = 10.0 ** np.clip(digits, 0, EXACT_POWER), 10.0 ** np.clip(-digits, 0, EXACT_POWER)
     return np.where(np.abs(digits) <= EXACT_POWER, np.round(numbers * up / down) * down / up, numbers)
 
