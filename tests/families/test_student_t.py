@@ -12,6 +12,7 @@ from kmle.estimators.learn import learn
 from kmle.estimators.plan import Plan
 from kmle.families.serialization import family_from_dict, family_to_dict
 from kmle.inspection import standard_errors
+from kmle.problem import tailed
 
 SCALE = np.array([[2.0, 0.6, 0.1], [0.6, 1.0, -0.2], [0.1, -0.2, 0.5]])
 LOCATION = np.array([1.0, -2.0, 30.0])
@@ -75,6 +76,27 @@ def test_the_objective_never_falls(families, algorithm, width, weighted, noise, 
     assert (np.diff(objectives) >= -1e-9 * np.abs(objectives[:-1])).all()
     np.testing.assert_array_equal(fit.labels, fit.mixture.predict(X))
     assert Mixture.from_json(fit.mixture.to_json()) == fit.mixture
+
+
+@pytest.mark.parametrize("degrees", [None, "shared", 3.0])
+@pytest.mark.parametrize(
+    ("algorithm", "noise", "prior"), [("em", False, 0.0), ("sparse-em", True, 0.1), ("k-mle", True, 0)]
+)
+def test_many_rows_are_fitted_as_few_are(monkeypatch, degrees, algorithm, noise, prior):
+    """The problem whose passes add up rows, against the one whose estimates look at rows."""
+    rng = np.random.default_rng(2)
+    X = np.concatenate([rng.standard_t(3, (150, 2)), rng.standard_t(5, (100, 2)) + 12, rng.uniform(-60, 60, (20, 2))])
+    weights = rng.exponential(size=len(X))
+    plan = Plan(2, family=f.StudentT(degrees), algorithm=algorithm, noise=noise, prior_strength=prior, random_state=0)
+    few = learn(X, plan, sample_weight=weights)
+    monkeypatch.setattr(tailed, "MANY", 0)
+    many = learn(X, plan, sample_weight=weights)
+    assert (few.engine, many.engine) == ("scored rows", "heavy tails")
+    objectives = np.array([step.objective for step in many.history])
+    assert (np.diff(objectives) >= -1e-9 * np.abs(objectives[:-1])).all()
+    assert many.objective == pytest.approx(few.objective, abs=0.1)
+    assert many.log_likelihood == pytest.approx(many.mixture.log_density(X) @ weights / weights.mean(), rel=1e-10)
+    np.testing.assert_array_equal(many.labels, many.mixture.predict(X))
 
 
 def test_clusters_with_outliers():

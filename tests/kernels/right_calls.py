@@ -65,6 +65,11 @@ def form() -> Any:
     return compiled.CenteredForm(*parts, list(range(D)), [], [False] * D)
 
 
+def tailed() -> Parts:
+    lines = {"degrees": np.full(K, 3.0), "constant": np.zeros(K)}
+    return Parts(compiled.Tailed, {"location": np.zeros((K, D)), "whitening": np.ones((K, D * (D + 1) // 2)), **lines})
+
+
 def balls() -> Parts:
     anchors, radii = np.zeros(SPANS, np.int32), np.ones(SPANS, np.float32)
     centers, scale = np.zeros((K, STATISTICS)), np.ones(STATISTICS)
@@ -288,6 +293,14 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         ),
         "ClimbSetting": (compiled.ClimbSetting, climb_setting().arguments),
         "ClimbState": (compiled.ClimbState, climb_state().arguments),
+        "PackedRows64.tails_pass": (
+            packed(0).tails_pass,
+            {"components": tailed(), "kept": K, "labels": labels(), "sums": np.zeros((K, 3 + STATISTICS))},
+        ),
+        "PackedRows64.tails_own_scores": (
+            packed(0).tails_own_scores,
+            {"components": tailed(), "labels": labels(), "totals": np.zeros(K)},
+        ),
         "PackedRows64.log_likelihood": (packed().log_likelihood, {**model(), "centered": form()}),
         "PackedRows64.row_scores": (
             packed().row_scores,
@@ -454,6 +467,7 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
     }
     objects = {
         "Totals": totals(),
+        "Tailed": tailed(),
         "Clusters": clusters(),
         "RowScores": row_scores(),
         "Balls": balls(),

@@ -23,6 +23,7 @@ from .row_scores import RowScores
 from .sparse import CompressedRows
 from .statistics import Clusters, Meter, Work, bounds_on_statistics
 from .table import score_table
+from .tails import Tailed, TailedRows
 
 __all__ = [
     "COVARIANCE_MODELS",
@@ -41,6 +42,8 @@ __all__ = [
     "Progress",
     "RowScores",
     "StepSetting",
+    "Tailed",
+    "TailedRows",
     "Work",
     "backend",
     "bounds_on_statistics",

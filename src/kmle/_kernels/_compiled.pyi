@@ -6,6 +6,15 @@ from numpy.typing import NDArray
 class Totals:
     def __init__(self, counts: NDArray[float64], sums: NDArray[float64]) -> None: ...
 
+class Tailed:
+    def __init__(
+        self,
+        location: NDArray[float64],
+        whitening: NDArray[float64],
+        degrees: NDArray[float64],
+        constant: NDArray[float64],
+    ) -> None: ...
+
 class Clusters:
     def __init__(
         self, labels: NDArray[int32], sizes: NDArray[int64], counts: NDArray[float64], sums: NDArray[float64]
@@ -250,6 +259,10 @@ class PackedRows64:
     ) -> None: ...
     def own_scores(self, labels: NDArray[int32], centered: CenteredForm, totals: NDArray[float64]) -> None: ...
     def label_sums(self, labels: NDArray[int32] | None, totals: Totals) -> None: ...
+    def tails_pass(
+        self, components: Tailed, kept: int, labels: NDArray[int32] | None, sums: NDArray[float64] | None
+    ) -> tuple[float, float]: ...
+    def tails_own_scores(self, components: Tailed, labels: NDArray[int32], totals: NDArray[float64]) -> None: ...
     def groups(
         self, rows_each: int, low: NDArray[float64], high: NDArray[float64], totals: NDArray[float64]
     ) -> None: ...

@@ -59,10 +59,10 @@ class KMLELloyd:
 
 
 def settled(problem: LearningProblem, before: State, after: State) -> bool:
-    """Whether a step changed no label, and with expected statistics gained nothing either."""
+    """Whether a step changed no label, and gained nothing either where one update does not find the best parameters."""
     if not after.has_labels_of(before):
         return False
-    return not problem.expects or after.objective - before.objective <= NOTHING * abs(before.objective)
+    return problem.updates_fully or after.objective - before.objective <= NOTHING * abs(before.objective)
 
 
 def advanced(

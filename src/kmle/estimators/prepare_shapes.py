@@ -21,6 +21,7 @@ from ..numerics.arrays import Array
 from ..numerics.digest import digest
 from ..problem.observed import ObservedRows
 from ..problem.shaped import ShapedProblem
+from ..problem.tailed import problem_of_shapes
 from .arguments import weights_of
 from .notes import overfit_notes
 from .plan import Plan
@@ -116,13 +117,14 @@ def prepare_known_shapes(
     # One column in order: medians are then found without sorting again.
     order = np.argsort(values[:, 0], kind="stable") if values.shape[1] == 1 else np.arange(len(values))
     observed = ObservedRows(values[order], own.lower[order], own.upper[order], plan.n_threads)
-    problem = ShapedProblem(
+    problem = problem_of_shapes(
         known,
         observed,
         None if multiplicity is None else multiplicity[used][order],
         plan.strength,
         plan.prescribed_weights,
         _resolution(known, own, plan),
+        plan.n_components,
     )
     return PreparedShapes(problem, order, used, few, rows if not exact else rows.lower, factor)
 

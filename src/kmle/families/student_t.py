@@ -7,7 +7,7 @@ A row is Gaussian given a hidden scale. Estimates weight each row by the expecte
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -19,9 +19,23 @@ from ..numerics.linear_algebra import cholesky_or_nan
 from ..numerics.packing import packed_length, size_from_packed
 from .coordinates import LARGEST_LOGARITHM, CoordinateFamily
 from .derived import ExponentialFamily
-from .gaussian import Gaussian, lifted_covariances
+from .gaussian import Gaussian
+from .hidden_scales import (
+    Parts,
+    Prior,
+    ScaleSums,
+    degree_slopes,
+    factors_of,
+    fits_of,
+    largest_of,
+    log_density,
+    log_diagonal,
+    scatter_around,
+    squared_distances,
+    weighted_moments,
+)
 from .laplace import weighted_medians
-from .resolution import COLLINEAR, Resolution
+from .resolution import Resolution
 from .shaped import CLOSE, SHARED, is_estimated, shares_shape
 from .shapes import as_matrices, as_scalars
 from .support import POSITIVE, REALS, PositiveDefinite, Support
@@ -35,18 +49,6 @@ FEW = 400_000
 FIRST_STEPS, FEW_STEPS, ENOUGH = 400, 6, 1e-13
 # Newton steps for the degrees of freedom, and the longest one in their logarithm.
 NEWTON_STEPS, LONGEST_STEP = 2, 1.0
-# Rows that are whitened at a time: they stay in the cache.
-ROWS_AT_ONCE = 1 << 12
-# The least scale of a column whose rows are all equal, as a share of their size.
-SMALLEST = 1e-10
-
-
-class Parts(NamedTuple):
-    """Locations (k, d), lower Cholesky factors of the scale matrices (k, d, d) and degrees of freedom (k,)."""
-
-    location: Array
-    factor: Array
-    degrees: Array
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ class StudentT(CoordinateFamily):
         return log_density(squared_distances(X, parts), parts)
 
     def prior_summary(self, X: Array, prior: Array) -> tuple[Array, ...]:
-        return _weighted_moments(X, prior)
+        return weighted_moments(X, prior)
 
     def prior_fit(self, summary: tuple[Array, ...], natural: Array) -> Array:
         """That of Gaussians with the same locations and scale matrices: heavy tails would bound no scale."""
@@ -206,20 +208,19 @@ class StudentT(CoordinateFamily):
         whitening, d = np.linalg.inv(parts.factor), len(mean)
         gap = np.einsum("kij,kj->ki", whitening, mean - parts.location)
         distance = (gap**2).sum(axis=1) + np.einsum("kij,jl,kil->k", whitening, covariance, whitening)
-        return np.asarray(-0.5 * distance - _log_diagonal(parts.factor) - 0.5 * d * np.log(2 * np.pi))
+        return np.asarray(-0.5 * distance - log_diagonal(parts.factor) - 0.5 * d * np.log(2 * np.pi))
 
     def prior_peak(self, X: Array, prior: Array) -> Array:
-        moments = _weighted_moments(X, prior)
-        return self.from_parts(Parts(moments[0][None], _factors(moments[1][None], None, X), np.array([FIRST_DEGREES])))[
-            0
-        ]
+        moments = weighted_moments(X, prior)
+        factor = factors_of(moments[1][None], None, largest_of(X))
+        return self.from_parts(Parts(moments[0][None], factor, np.array([FIRST_DEGREES])))[0]
 
     def direct_entropy(self, natural: Array) -> Array:
         location, factor, degrees = self.parts(natural)
         d = location.shape[-1]
         half = 0.5 * (degrees + d)
         constant = scipy.special.gammaln(half) - scipy.special.gammaln(0.5 * degrees)
-        constant -= 0.5 * d * np.log(np.pi * degrees) + _log_diagonal(factor)
+        constant -= 0.5 * d * np.log(np.pi * degrees) + log_diagonal(factor)
         return np.asarray(half * (scipy.special.digamma(half) - scipy.special.digamma(0.5 * degrees)) - constant)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
@@ -232,19 +233,19 @@ class StudentT(CoordinateFamily):
     def weighted_estimate(
         self, X: Array, shares: Array, prior: Array | None, before: Array | None, spread: Array | None
     ) -> Array:
-        known = None if prior is None else (float(prior.sum()), *_weighted_moments(X, prior))
+        known = None if prior is None else Prior(float(prior.sum()), *weighted_moments(X, prior))
         if before is not None:
             return self.from_parts(self._step(X, shares, known, self.parts(before), spread))
         starts = [self._start(X, shares, spread, robust) for robust in (False, True)]
         ends = [self._converged(X, shares, known, start, spread) for start in starts]
-        values = np.array([_fits(X, shares, end) for end in ends])
+        values = np.array([fits_of(X, shares, end) for end in ends])
         best = values.argmax(axis=0) if not self.n_shared else np.full(len(values[0]), values.sum(axis=1).argmax())
         each = np.stack([self.from_parts(end) for end in ends])
         return each[best, np.arange(len(best))]
 
     def _start(self, X: Array, shares: Array, spread: Array | None, robust: bool) -> Parts:
         """Means and covariances, or medians and mean absolute deviations."""
-        moments = [_weighted_moments(X, own) for own in shares.T]
+        moments = [weighted_moments(X, own) for own in shares.T]
         location = np.stack([mean for mean, _ in moments])
         scale = np.stack([covariance for _, covariance in moments])
         if robust:
@@ -252,24 +253,20 @@ class StudentT(CoordinateFamily):
             gaps = np.stack([own @ np.abs(X - at) / own.sum() for own, at in zip(shares.T, location, strict=True)])
             scale = np.stack([np.diag(gap**2) for gap in gaps])
         first = FIRST_DEGREES if self.estimates_degrees else float(self.degrees)  # type: ignore[arg-type]
-        return Parts(location, _factors(scale, spread, X), np.full(len(location), first))
+        return Parts(location, factors_of(scale, spread, largest_of(X)), np.full(len(location), first))
 
-    def _converged(
-        self, X: Array, shares: Array, prior: tuple[float, Array, Array] | None, parts: Parts, spread: Array | None
-    ) -> Parts:
+    def _converged(self, X: Array, shares: Array, prior: Prior | None, parts: Parts, spread: Array | None) -> Parts:
         value, total = -np.inf, float(shares.sum())
         alone = shares.shape[1] == 1 and X.size <= FEW
         for _ in range(FIRST_STEPS if alone else FEW_STEPS):
             parts = self._step(X, shares, prior, parts, spread)
-            following = float(_fits(X, shares, parts).sum())
+            following = float(fits_of(X, shares, parts).sum())
             if following - value <= ENOUGH * total:
                 break
             value = following
         return parts
 
-    def _step(
-        self, X: Array, shares: Array, prior: tuple[float, Array, Array] | None, parts: Parts, spread: Array | None
-    ) -> Parts:
+    def _step(self, X: Array, shares: Array, prior: Prior | None, parts: Parts, spread: Array | None) -> Parts:
         """One step of EM: rows weighted by their expected hidden scales, then the degrees of freedom."""
         d = X.shape[1]
         strength, middle, own_scatter = (0.0, np.zeros(d), np.zeros((d, d))) if prior is None else prior
@@ -280,16 +277,47 @@ class StudentT(CoordinateFamily):
         location = (weights.T @ X + strength * middle) / (sums + strength)[:, None]
         scatter = np.empty((len(counts), d, d))
         for j, (own, at) in enumerate(zip(weights.T, location, strict=True)):
-            scatter[j] = _scatter(X, own, at) + strength * (own_scatter + np.outer(middle - at, middle - at))
+            scatter[j] = scatter_around(X, own, at) + strength * (own_scatter + np.outer(middle - at, middle - at))
         # The sum of hidden scales in place of the count converges faster (parameter expansion, Liu et al., 1998).
         scale = scatter / (sums if prior is None else counts + strength)[:, None, None]
-        moved = Parts(location, _factors(scale, spread, X), parts.degrees)
+        moved = Parts(location, factors_of(scale, spread, largest_of(X)), parts.degrees)
         if not self.estimates_degrees:
             return moved
         if shares.size <= FEW:
             return moved._replace(degrees=self._likely_degrees(X, shares, moved))
         excess = np.einsum("nk,nk->k", shares, np.log(hidden) - hidden) / counts
         return moved._replace(degrees=self.degrees_from_scales(excess, counts, parts.degrees, d))
+
+    def estimate_from_sums(
+        self, sums: ScaleSums, prior: Prior | None, spread: Array | None, sizes: Array
+    ) -> tuple[Array, Array]:
+        """Coordinates (k, D) of a step from what a pass added up, and lower bounds (k,) on what it gains.
+
+        A component keeps its own where no step is sure not to lower its likelihood and that of the prior.
+        """
+        natural = self.from_parts(sums.before)
+        gain = np.zeros(len(natural))
+        summary = None if prior is None else (prior.mean, prior.covariance)
+        own = None if prior is None or summary is None else prior.strength * self.prior_fit(summary, natural)
+        left = np.ones(len(natural), dtype=bool)
+        for expanded in (True, False):
+            moved = sums.step(prior, spread, sizes, expanded)
+            if self.estimates_degrees:
+                excess = sums.mean_excess(expanded)
+                degrees = self.degrees_from_scales(excess, sums.counts, sums.before.degrees, len(sizes))
+                moved = moved._replace(degrees=degrees)
+            found, proposed = sums.gain(moved), self.from_parts(moved)
+            if prior is not None and summary is not None and own is not None:
+                found = found + prior.strength * self.prior_fit(summary, proposed) - own
+            better = left & (found >= 0)
+            if self.n_shared:
+                # Components that share their degrees change together.
+                better = np.full(len(left), bool(left.all() and found.sum() >= 0))
+            natural[better], gain[better] = proposed[better], found[better]
+            left &= ~better
+            if not left.any():
+                break
+        return natural, gain
 
     def _likely_degrees(self, X: Array, shares: Array, parts: Parts) -> Array:
         """Degrees (k,) of a higher likelihood, locations and scale matrices as they are: steps of Newton's method.
@@ -300,7 +328,7 @@ class StudentT(CoordinateFamily):
         low, high = np.log(LEAST_DEGREES), np.log(MOST_DEGREES)
         point = np.log(parts.degrees)
         for _ in range(NEWTON_STEPS):
-            slope, bend = _degree_slopes(distance, shares, np.exp(point), d)
+            slope, bend = degree_slopes(distance, shares, np.exp(point), d)
             if self.n_shared:
                 slope, bend = (np.full(point.shape, part.sum()) for part in (slope, bend))
             step = np.where(bend < 0, -slope / np.minimum(bend, -1e-300), np.sign(slope) * LONGEST_STEP)
@@ -327,88 +355,3 @@ class StudentT(CoordinateFamily):
         first = np.atleast_1d(start.mean()) if self.n_shared else start
         root = increasing_root(slope, first, np.log(LEAST_DEGREES), np.log(MOST_DEGREES), 1e-9)
         return np.array(np.broadcast_to(np.exp(root), start.shape))
-
-
-def squared_distances(X: Array, parts: Parts) -> Array:
-    """Squared Mahalanobis distances (n, k): all rows are whitened by all components in one product."""
-    k, d = parts.location.shape
-    whitening = np.linalg.inv(parts.factor)
-    offsets = np.einsum("kij,kj->ik", whitening, parts.location)
-    by_coordinate = np.swapaxes(whitening, 0, 1).reshape(d * k, d).T
-    distance = np.empty((k, len(X))).T
-    for start in range(0, len(X), ROWS_AT_ONCE):
-        block = X[start : start + ROWS_AT_ONCE]
-        gap = block @ by_coordinate
-        gap -= offsets.ravel()
-        gap *= gap
-        total = gap[:, :k]
-        for place in range(k, k * d, k):
-            total += gap[:, place : place + k]
-        distance[start : start + ROWS_AT_ONCE] = total
-    return distance
-
-
-def log_density(distance: Array, parts: Parts) -> Array:
-    """Log-densities (n, k) at squared distances."""
-    d, degrees = parts.location.shape[-1], parts.degrees
-    half = 0.5 * (degrees + d)
-    constant = scipy.special.gammaln(half) - scipy.special.gammaln(0.5 * degrees)
-    constant = constant - 0.5 * d * np.log(np.pi * degrees) - _log_diagonal(parts.factor)
-    return constant - half * np.log1p(distance / degrees)
-
-
-def _degree_slopes(distance: Array, shares: Array, degrees: Array, d: int) -> tuple[Array, Array]:
-    """First and second derivatives (k,) of the log-likelihood by the logarithm of the degrees of freedom."""
-    counts, half = shares.sum(axis=0), 0.5 * (degrees + d)
-    ratio = distance / degrees
-    inverse = 1 / (1 + ratio)
-    share = ratio * inverse
-    first = counts * (scipy.special.digamma(half) - scipy.special.digamma(0.5 * degrees) - d / degrees)
-    first += np.einsum("nk,nk->k", shares, half / degrees * 2 * share - np.log1p(ratio))
-    second = 0.5 * counts * (scipy.special.polygamma(1, half) - scipy.special.polygamma(1, 0.5 * degrees))
-    second += counts * d / degrees**2
-    inner = share / degrees - d / degrees**2 * share - (degrees + d) / degrees**2 * share * inverse
-    second += np.einsum("nk,nk->k", shares, inner)
-    slope, bend = 0.5 * first * degrees, 0.5 * (first * degrees + second * degrees**2)
-    return slope, bend
-
-
-def _log_diagonal(factor: Array) -> Array:
-    return np.asarray(np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1))
-
-
-def _scatter(X: Array, weights: Array, center: Array) -> Array:
-    """The weighted sum (d, d) of products of rows seen from a center, block by block."""
-    total = np.zeros((X.shape[1], X.shape[1]))
-    for start in range(0, len(X), ROWS_AT_ONCE):
-        gap = X[start : start + ROWS_AT_ONCE] - center
-        total += (weights[start : start + ROWS_AT_ONCE, None] * gap).T @ gap
-    return total
-
-
-def _fits(X: Array, shares: Array, parts: Parts) -> Array:
-    return np.einsum("nk,nk->k", shares, log_density(squared_distances(X, parts), parts))
-
-
-def _weighted_moments(X: Array, weights: Array) -> tuple[Array, Array]:
-    """Mean (d,) and covariance (d, d)."""
-    total = float(weights.sum())
-    mean = weights @ X / total
-    gap = X - mean
-    return mean, (weights[:, None] * gap).T @ gap / total
-
-
-def _factors(scale: Array, spread: Array | None, X: Array) -> Array:
-    """Factors of scale matrices (k, d, d), lifted where they are narrower than the spread or nearly singular."""
-    deviations = np.sqrt(np.diagonal(scale, axis1=-2, axis2=-1))
-    least = SMALLEST * np.maximum(np.abs(X).max(axis=0), 1e-100)
-    floor = np.maximum(COLLINEAR * deviations, least) if spread is None else np.maximum(spread, least)
-    lifted = scale
-    if spread is not None or not np.isfinite(cholesky_or_nan(scale)).all() or (deviations < least).any():
-        lifted = np.stack(
-            [
-                lifted_covariances(own, at)
-                for own, at in zip(scale, np.broadcast_to(floor, deviations.shape), strict=True)
-            ]
-        )
-    return cholesky_or_nan(lifted)

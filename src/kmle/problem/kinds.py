@@ -78,12 +78,13 @@ class Kind:
 
     def prior_fit(self, natural: Array, density: Array) -> Array:
         """How well the prior's observation fits components (m,) with these log-densities (n, m) of all rows."""
-        if isinstance(self.family, CoordinateFamily) and self._summary is not None:
-            return self.family.prior_fit(self._summary, natural)
+        if isinstance(self.family, CoordinateFamily) and self.prior_summary is not None:
+            return self.family.prior_fit(self.prior_summary, natural)
         return self.prior[self.inside] @ np.maximum(density[self.inside], np.finfo(float).min / 1e10)
 
     @cached_property
-    def _summary(self) -> tuple[Array, ...] | None:
+    def prior_summary(self) -> tuple[Array, ...] | None:
+        """What the family needs to know of the prior's observation, if that is all it needs."""
         if not isinstance(self.family, CoordinateFamily):
             return None
         return self.family.prior_summary(self._own_rows.X, self.prior[self.inside])

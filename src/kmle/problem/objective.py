@@ -116,6 +116,11 @@ class LearningProblem(Model, ABC):
         """Whether statistics are expectations given the parameters of a pass: then they serve no other parameters."""
         return False
 
+    @property
+    def updates_fully(self) -> bool:
+        """Whether one update finds the best parameters for given labels."""
+        return not self.expects
+
     # Passes in other words --------------------------------------------------------------------------------------------
 
     def log_likelihood(self, parameters: Parameters) -> SoftSummary:

@@ -23,6 +23,7 @@ from ..families import ComponentFamilies, ExponentialFamily
 from ..families.coordinates import CoordinateFamily
 from ..families.parameterless import Parameterless
 from ..families.resolution import Reach, Resolution
+from ..families.student_t import StudentT
 from ..numerics.arrays import Array, Labels
 from ..numerics.blas import blas_on_one_thread
 from ..numerics.threads import for_each
@@ -95,6 +96,10 @@ class ShapedProblem(LearningProblem):
     @property
     def sample(self) -> Problem:
         raise NotImplementedError("starts are sought with another family")
+
+    @property
+    def updates_fully(self) -> bool:
+        return not any(isinstance(kind.family, StudentT) for kind in self.kinds)
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         raise NotImplementedError("these rows have no statistics")

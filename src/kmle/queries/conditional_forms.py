@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..data.holes import unique_patterns
 from ..families import ComponentFamilies, ExponentialFamily, FixedCovarianceGaussian, Multinomial, StudentT
-from ..families.student_t import Parts, squared_distances
-from ..families.student_t import log_density as t_log_density
+from ..families.hidden_scales import Parts, squared_distances
+from ..families.hidden_scales import log_density as t_log_density
 from ..numerics.arrays import Array
 from .distribution import component_cdf
 from .marginals import joined

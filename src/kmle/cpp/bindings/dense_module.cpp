@@ -83,6 +83,7 @@ void define_packed(nb::module_& module) {
     define_bounds(module, doubles, singles);
     define_gaussian(module, doubles, singles);
     define_climbs(module, doubles, singles);
+    define_tails(module, doubles);
 }
 
 }  // namespace kmle

@@ -22,6 +22,8 @@ void define_climbs(nb::module_& module, nb::class_<PackedRows<double>>& doubles,
 void define_gaussian(nb::module_& module, nb::class_<PackedRows<double>>& doubles,
                      nb::class_<PackedRows<float>>& singles);
 
+void define_tails(nb::module_& module, nb::class_<PackedRows<double>>& doubles);
+
 // After define_packed, whose classes they use.
 void define_sorted(nb::module_& module);
 void define_panels(nb::module_& module);

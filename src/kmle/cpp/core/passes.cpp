@@ -46,6 +46,8 @@ double share_panels(const PanelsData&, const PanelsModel&, std::size_t, std::int
                     Member*, std::uint32_t*);
 void gaussian_step(const GaussianStep&, std::size_t, std::size_t);
 void products(const CenteredRows&, const Member*, std::size_t, std::size_t, double*);
+void tails(const Packed<double>&, const Tailed&, TailsTask&);
+void tails_own_scores(const Packed<double>&, const Tailed&, TailsOwnTask&);
 
 namespace {
 
@@ -84,6 +86,8 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &products,
         &add_drift,
         &gaussian_step,
+        &tails,
+        &tails_own_scores,
         &locate,
     };
     return table;

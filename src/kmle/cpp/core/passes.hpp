@@ -14,6 +14,7 @@
 #include "gaussian/gaussian_step.hpp"
 #include "panels/panels.hpp"
 #include "sparse/sparse.hpp"
+#include "tails/tails.hpp"
 
 namespace kmle {
 
@@ -88,6 +89,9 @@ struct Passes {
     void (*add_drift)(const Moves&, std::size_t first, std::size_t last);
     // A step of the Gaussians from `first` to `last`.
     void (*gaussian_step)(const GaussianStep&, std::size_t first, std::size_t last);
+    // Over rows with heavy-tailed components, and their scores with those of their labels.
+    void (*tails)(const Packed<double>&, const Tailed&, TailsTask&);
+    void (*tails_own_scores)(const Packed<double>&, const Tailed&, TailsOwnTask&);
     // How many of the cuts, in increasing order, lie at or below each value.
     void (*locate)(const double* values, std::size_t count, const double* cuts, std::size_t cut_count,
                    std::int32_t* places);

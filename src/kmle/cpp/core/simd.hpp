@@ -1,4 +1,5 @@
-// Vectors of the width this file is compiled for, by the vector extensions of GCC and Clang, and an exponential.
+// Vectors of the width this file is compiled for, by the vector extensions of GCC and Clang, an exponential and a
+// logarithm.
 
 #pragma once
 
@@ -262,6 +263,39 @@ inline void exp_negative(Vec<double> (&x)[count]) {
         const Vec<double> power = (Vec<double>)(Exponential::power(whole[v]) + (whole[v] << Exponential::exponent_at));
         const Vec<double> value = power * (r[v] * p[v]) + power;
         x[v] = tiny[v] ? Vec<double>{} : value;
+    }
+}
+
+// log(x) for numbers x >= 1, within a unit in the last place (Sun's fdlibm, e_log.c): x = 2^e m with m between
+// sqrt(1/2) and sqrt(2), and log(m) by a polynomial in ((m - 1) / (m + 1))^2. Several vectors take each step together.
+template <std::size_t count>
+inline void log_above_one(Vec<double> (&x)[count]) {
+    typedef std::uint64_t Unsigned __attribute__((vector_size(KMLE_VECTOR_BYTES)));
+    constexpr std::uint64_t one = 0x3ff0000000000000, root_of_half = 0x3fe6a09e667f3bcd, fraction = 0x000fffffffffffff;
+    constexpr double unit = 6.93147180369123816e-01, unit_rest = 1.90821492927058770e-10;
+    constexpr double even[] = {1.479819860511658591e-01, 1.818357216161805012e-01, 2.857142874366239149e-01,
+                               6.666666666666735130e-01};
+    constexpr double odd[] = {1.531383769920937332e-01, 2.222219843214978396e-01, 3.999999999940941908e-01};
+    const Vec<double> shifter = broadcast(6755399441055744.0);  // 1.5 * 2^52, with room for whole numbers below
+    Vec<double> exponent[count], f[count], s[count], z[count], w[count], p[count], q[count];
+    for (std::size_t v = 0; v < count; ++v) {
+        const Unsigned bits = (Unsigned)x[v] + (one - root_of_half);
+        exponent[v] = (Vec<double>)((bits >> 52) - 1023 + (Unsigned)shifter) - shifter;
+        f[v] = (Vec<double>)((bits & fraction) + root_of_half) - broadcast(1.0);
+        s[v] = f[v] / (f[v] + broadcast(2.0));
+        z[v] = s[v] * s[v];
+        w[v] = z[v] * z[v];
+        p[v] = broadcast(even[0]);
+        q[v] = broadcast(odd[0]);
+    }
+    for (std::size_t c = 1; c < std::size(even); ++c)
+        for (std::size_t v = 0; v < count; ++v) p[v] = p[v] * w[v] + broadcast(even[c]);
+    for (std::size_t c = 1; c < std::size(odd); ++c)
+        for (std::size_t v = 0; v < count; ++v) q[v] = q[v] * w[v] + broadcast(odd[c]);
+    for (std::size_t v = 0; v < count; ++v) {
+        const Vec<double> half = broadcast(0.5) * f[v] * f[v];
+        const Vec<double> rest = s[v] * (half + z[v] * p[v] + w[v] * q[v]) + exponent[v] * broadcast(unit_rest);
+        x[v] = exponent[v] * broadcast(unit) - ((half - rest) - f[v]);
     }
 }
 

@@ -56,7 +56,8 @@ public:
         rest_below_ += weight * (below / total);
     }
     // Weighted sums over the rows of log-likelihood, and of the entropy of their responsibilities.
-    void finish(SoftTask& task) {
+    template <class Task>
+    void finish(Task& task) {
         const double logs = logs_.sum();
         task.score = sum_of_lanes(tops_) + rest_ + logs;
         task.entropy = logs - (sum_of_lanes(below_) + rest_below_);
