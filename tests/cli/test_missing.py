@@ -61,3 +61,14 @@ def test_guesses_look_at_what_is_there(tmp_path, format):
     path = tmp_path / f"table.{format}"
     getattr(frame, f"write_{format}")(path)
     assert "'visits' holds counts; 'share' holds numbers strictly between 0 and 1" in run("fit", path, "-k", 1).stderr
+
+
+def test_text_is_read_as_categories_where_the_family_has_them(tmp_path):
+    table, model = tmp_path / "towns.csv", tmp_path / "model.json"
+    table.write_text("town,size,x\n" + "A,small,1.5\nB,large,\n,large,7.5\n" * 10)
+    family = "categorical+categorical+gaussian"
+    run("fit", table, "--family", family, "-k", 2, "--out", model)
+    assert json.loads(model.read_text())["categories"] == {"town": ["A", "B"], "size": ["large", "small"]}
+    assert run("predict", model, table).stdout.split()[1:4] in (["0", "1", "1"], ["1", "0", "0"])
+    wrong = refusal(run("fit", table, "--family", "categorical+gaussian+gaussian", "-k", 2))
+    assert "column 'size' holds categories, which gaussian cannot have" in wrong

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.model_selection import cross_val_score
 
-from kmle import KMLE, ExponentialFamilyMixture, Intervals, Mixture
+from kmle import KMLE, ExponentialFamilyMixture, Intervals, Mixture, select
 from kmle.families import Gamma, Gaussian, Poisson, Product
 
 FAMILIES = {
@@ -186,3 +186,16 @@ def test_cross_validation_indexes_rows():
     scores = cross_val_score(ExponentialFamilyMixture(1, family="gamma"), X, cv=3)
     assert np.isfinite(scores).all()
     assert len(X[np.arange(5)]) == 5
+
+
+def test_select_compares_families_on_intervals():
+    times = np.random.default_rng(0).gamma(3, 10, 100)
+    seen = Intervals(
+        np.where(times < 5, -np.inf, np.minimum(times, 40)), np.where(times < 40, np.maximum(times, 5), np.inf)
+    )
+    found = select(seen, ("exponential", "weibull", "gaussian"), (1, 2), random_state=0)
+    assert found.best.name == "weibull"
+    assert found.best_estimator.bic(seen) == pytest.approx(found.best.value("bic"), rel=1e-9)
+    # Bounds are cut down to the support of each family, not to that of those before.
+    alone = ExponentialFamilyMixture(1, family="gaussian").fit(seen).bic(seen)
+    assert next(c for c in found.candidates if c.name == "gaussian").value("bic") == pytest.approx(alone, abs=1e-3)

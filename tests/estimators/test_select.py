@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from kmle import ExponentialFamilyMixture, Mixture, Selection, select
+from kmle import ExponentialFamilyMixture, Intervals, Mixture, Selection, select
 from kmle import families as f
 from kmle.estimators import prepare
 from kmle.estimators.usual import usual_families
@@ -259,6 +259,8 @@ def test_progress(capsys):
         ([[-1, 4], [2, 5]], ("gaussian", "diagonal-gaussian", "spherical-gaussian")),
         ([[0.6, 0.8], [0.0, -1.0]], ("von-mises-fisher",)),
         ([[0.3, 0.7], [0.4, 0.6]], ("dirichlet",)),
+        ([[2, None], [0, 3]], ("poisson", "geometric", "negative-binomial")),
+        (Intervals([-np.inf, 2.5], [-1.5, np.inf]), ("gaussian",)),
         ([np.eye(2), np.eye(2)], ("wishart", "inverse-wishart")),
         (csr_array([[0, 1], [1, 1]]), ("bernoulli", "poisson")),
         (csr_array([[0, 2], [1, 1]]), ("poisson",)),

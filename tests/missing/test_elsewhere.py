@@ -73,6 +73,7 @@ def test_tables_of_other_libraries():
         "nullable": frame.astype("Float64"),
         "None": frame.astype(object).where(frame.notna(), None),
         "NA": frame.astype(object).where(frame.notna(), pandas.NA),
+        "objects": np.where(np.isnan(AIR), pandas.NA, AIR.astype(object)),
         "masked": np.ma.masked_invalid(AIR),
         "lists": [[None if np.isnan(value) else value for value in row] for row in AIR.tolist()],
     }

@@ -9,6 +9,7 @@ import typer
 from . import options as o
 from . import tasks as t
 from .app import Command, app, examples
+from .naming import names_categorical
 from .tables import Asked
 from .terminal import Terminal, printable
 
@@ -81,7 +82,17 @@ def classify(
 ) -> None:
     """Learn classes from labelled rows and predict them: a mixture per class, and Bayes' rule."""
     asked = Asked(
-        data, columns, weights, ignore_text, drop_missing, categorical, header, separator, encoding, thousands
+        data,
+        columns,
+        weights,
+        ignore_text,
+        drop_missing,
+        categorical,
+        header,
+        separator,
+        encoding,
+        thousands,
+        code_text=names_categorical(family),
     )
     task = t.Task(Terminal(quiet), asked, new, model, save, out, append, json)
     task.check(force)

@@ -13,6 +13,7 @@ from . import options as o
 from .app import FAILED, Command, app, examples
 from .knowing import Knowing, Known
 from .learning import FitOptions, Outcome, learn, resolved_family, with_number
+from .naming import names_categorical
 from .outputs import PLOT_FORMATS, check_checkpoint, check_files, check_table_output, page_name, plot_name
 from .pages import Title, write_fit_report
 from .streaming import check_streamed
@@ -106,11 +107,21 @@ def fit(
     _check_checkpoint(k, checkpoint, resume)
     check_checkpoint(checkpoint, [data, *files.values()], resume, force)
     asked = Asked(
-        data, columns, weights, ignore_text, drop_missing, categorical, header, separator, encoding, thousands
+        data,
+        columns,
+        weights,
+        ignore_text,
+        drop_missing,
+        categorical,
+        header,
+        separator,
+        encoding,
+        thousands,
+        code_text=names_categorical(family),
     )
     knowing, known = Knowing(event, upper, labels_from), Known()
     if knowing:
-        knowing.check(asked, stream, k)
+        knowing.check(asked, stream)
         asked = knowing.asked(asked)
     table: Data
     if stream:
@@ -135,7 +146,7 @@ def fit(
     )
     chosen, k = with_number(resolved_family(terminal, family, table), family, k, noise)
     if k is None:
-        outcome = _selected(terminal, table, chosen, options, str(criterion), named=family is not None)
+        outcome = _selected(terminal, table, chosen, options, str(criterion), family is not None, known)
     else:
         outcome = learn(terminal, table, chosen, k, options, known)
     if known.labels is not None:
@@ -160,7 +171,13 @@ def _check_checkpoint(k: int | None, checkpoint: str | None, resume: bool) -> No
 
 
 def _selected(
-    terminal: Terminal, table: Data, family: ExponentialFamily, options: FitOptions, criterion: str, named: bool
+    terminal: Terminal,
+    table: Data,
+    family: ExponentialFamily,
+    options: FitOptions,
+    criterion: str,
+    named: bool,
+    known: Known,
 ) -> Outcome:
     """The best number of components by the criterion, and its fit; also the best of families like the one guessed."""
     from ..io.table import Table
@@ -168,8 +185,8 @@ def _selected(
 
     assert isinstance(table, Table)  # a stream comes with k
     tried = range(1, MOST_COMPONENTS + 1)
-    families = [family] if named else relatives(family, table, options)
-    _, outcome = choose(terminal, table, families, tried, criterion, options, only_best=True)
+    families = [family] if named or known.intervals is not None else relatives(family, table, options)
+    _, outcome = choose(terminal, table, families, tried, criterion, options, only_best=True, known=known)
     k, most = outcome.plan.n_components, min(MOST_COMPONENTS, len(table))
     if len(families) > 1:
         chosen = outcome.mixture.family.name

@@ -9,6 +9,7 @@ import typer
 from . import options as o
 from . import tasks as t
 from .app import Command, app, examples
+from .naming import names_categorical
 from .tables import Asked, counted, read
 from .terminal import Terminal
 
@@ -64,7 +65,19 @@ def impute(
     quiet: o.Quiet = False,
 ) -> None:
     """Fill in missing values from those that rows have, by a mixture."""
-    asked = Asked(data, columns, weights, ignore_text, False, categorical, header, separator, encoding, thousands)
+    asked = Asked(
+        data,
+        columns,
+        weights,
+        ignore_text,
+        False,
+        categorical,
+        header,
+        separator,
+        encoding,
+        thousands,
+        code_text=names_categorical(family),
+    )
     task = t.Task(Terminal(quiet), asked, new, model, save, out, append, json)
     task.check(force)
     if model is not None:

@@ -28,7 +28,7 @@ class Knowing:
     def _names(self) -> list[str]:
         return [name for name in (self.event, self.upper, self.labels) if name is not None]
 
-    def check(self, asked: Asked, stream: bool, k: int | None) -> None:
+    def check(self, asked: Asked, stream: bool) -> None:
         """Refuses options that contradict each other."""
         option = "--event" if self.event else "--upper" if self.upper else "--labels-from"
         if self.event and self.upper:
@@ -37,8 +37,6 @@ class Knowing:
             raise ValueError(f"{option} cannot be combined with --stream: it needs the whole table in memory")
         if asked.drop_missing:
             raise ValueError(f"{option} cannot be combined with --drop-missing: drop the rows from the file first")
-        if (self.event or self.upper) and k is None:
-            raise ValueError(f"{option} needs -k: the number of components is not selected on censored values")
 
     def asked(self, asked: Asked) -> Asked:
         """What to read: the columns asked for and those that say more; labels are read as categories."""

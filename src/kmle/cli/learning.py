@@ -120,11 +120,27 @@ def resolved_family(terminal: Terminal, words: str | None, table: Data) -> Expon
     first = next(iter(table.parts()))
     _report_constants(terminal, first)
     if named is not None:
+        check_categories(named, first)
         return named
     guess = guess_family(first.rows, first.columns, first.categories)
     where = "" if first.first_row is None else f" in the first {counted(len(first), 'row')}"
     terminal.note(f"family: {words_from_family(guess.family)}, as {guess.reason}{where} (--family sets another)")
     return guess.family
+
+
+def check_categories(family: ExponentialFamily, table: Table) -> None:
+    """Refuses the codes of categories where a family takes them for numbers."""
+    from ..families import Bernoulli, Categorical, ComponentFamilies, Product
+
+    for component in family.families if isinstance(family, ComponentFamilies) else (family,):
+        parts = component.families if isinstance(component, Product) else (component,)
+        widths = [part.n_features or 1 for part in parts] if len(parts) > 1 else [len(table.columns)]
+        owners = [part for part, width in zip(parts, widths, strict=True) for _ in range(width)]
+        for name, own in zip(table.columns, owners, strict=False):
+            if name in table.categories and not isinstance(own, Bernoulli | Categorical):
+                raise ValueError(
+                    f"column {name!r} holds categories, which {own.name} cannot have: put 'categorical' in its place"
+                )
 
 
 def with_number(

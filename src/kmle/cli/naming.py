@@ -4,6 +4,7 @@ different kinds, `gaussian*2,uniform` for components of different families.
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,15 @@ def family_from_words(words: str) -> ExponentialFamily:
     if len(components) == 1 and "*" not in words:
         return components[0][0]
     return component_families(family for same in components for family in same)
+
+
+def names_categorical(words: str | None) -> bool:
+    """Whether some columns are categorical in a family, or in one of several.
+
+    >>> names_categorical("poisson+categorical"), names_categorical("gaussian*2,uniform"), names_categorical(None)
+    (True, False, False)
+    """
+    return "categorical" in re.split(r"[+,;:* ]+", words or "")
 
 
 def _listed(words: str) -> list[str]:

@@ -87,7 +87,7 @@ Categorical = Annotated[
     typer.Option(
         "--categorical",
         metavar="A,B",
-        help="Columns of text (or numbers) to read as categories.",
+        help="Columns of text (or numbers) to read as categories; a categorical --family reads text so.",
         show_default=False,
         rich_help_panel=TABLE,
     ),

@@ -9,6 +9,7 @@ import typer
 from . import options as o
 from . import tasks as t
 from .app import Command, app, examples
+from .naming import names_categorical
 from .tables import Asked, read
 from .terminal import Terminal
 
@@ -64,7 +65,17 @@ def outliers(
 ) -> None:
     """Mark rows that a mixture finds improbable."""
     asked = Asked(
-        data, columns, weights, ignore_text, drop_missing, categorical, header, separator, encoding, thousands
+        data,
+        columns,
+        weights,
+        ignore_text,
+        drop_missing,
+        categorical,
+        header,
+        separator,
+        encoding,
+        thousands,
+        code_text=names_categorical(family),
     )
     task = t.Task(Terminal(quiet), asked, new, model, save, out, append, json)
     task.check(force)

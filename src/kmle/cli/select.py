@@ -12,8 +12,8 @@ import typer
 from . import options as o
 from .app import FAILED, Command, app, examples
 from .interruption import Interruption
-from .learning import FitOptions, Outcome, in_words_of, resolved_family
-from .naming import family_from_words
+from .learning import FitOptions, Outcome, check_categories, in_words_of, resolved_family
+from .naming import family_from_words, names_categorical
 from .outputs import check_files, check_table_output, page_name
 from .pages import Title, write_fit_report
 from .reach import Reach
@@ -23,6 +23,7 @@ from .terminal import Terminal
 if TYPE_CHECKING:
     from ..families import ExponentialFamily
     from ..io import Table
+    from .knowing import Known
 
 
 # A fit without -k tries up to this many components.
@@ -94,7 +95,17 @@ def select(
     report = page_name(report)
     check_files({"--out": out, "--table": table, "--report": report}, [data], force)
     asked = Asked(
-        data, columns, weights, ignore_text, drop_missing, categorical, header, separator, encoding, thousands
+        data,
+        columns,
+        weights,
+        ignore_text,
+        drop_missing,
+        categorical,
+        header,
+        separator,
+        encoding,
+        thousands,
+        code_text=names_categorical(families),
     )
     rows = read(terminal, asked, loading=SELECTING, leaves_out=True)
     kinds = (
@@ -126,10 +137,13 @@ def _families(words: str, table: Table) -> list[ExponentialFamily]:
     from ..estimators.family_candidates import expanded
     from ..families import resolve
 
-    return [
+    families = [
         family_from_words(family) if isinstance(family, str) else resolve(family)
         for family in expanded(words, table.rows)
     ]
+    for family in families:
+        check_categories(family, table)
+    return families
 
 
 def relatives(family: ExponentialFamily, table: Table, options: FitOptions) -> list[ExponentialFamily]:
@@ -175,10 +189,11 @@ def choose(
     criterion: str,
     options: FitOptions,
     only_best: bool = False,
+    known: Known | None = None,
 ) -> tuple[Any, Outcome]:
     """All candidates, and the best of them as a fit. The first Ctrl-C ends the comparison with the best so far.
 
-    Where `only_best` matters, fits that cannot become it are ended early.
+    Where `only_best` matters, fits that cannot become it are ended early. Values may be known as intervals.
     """
     from ..algorithms.loop import watched
     from ..estimators.comparison import compared
@@ -199,10 +214,11 @@ def choose(
                 reach.candidate(candidate)
             return not interruption.requested
 
+        data: Any = table.rows if known is None or known.intervals is None else known.intervals
         try:
             with watched(step, lambda: interruption.requested):
                 found = compared(
-                    table.rows,
+                    data,
                     families,
                     numbers,
                     criterion,
@@ -215,7 +231,7 @@ def choose(
             raise ValueError(in_words_of(table, families[0], error)) from None
     seconds = time.perf_counter() - began
     columns, stopped = tuple(table.columns), interruption.requested
-    outcome = Outcome(found.fit, found.plan, columns, seconds, len(table), stopped, found.selection)
+    outcome = Outcome(found.fit, found.plan, columns, seconds, len(table), stopped, found.selection, known)
     return found.selection, outcome
 
 

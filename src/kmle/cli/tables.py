@@ -37,6 +37,8 @@ class Asked:
     separator: str | None = None
     encoding: str | None = None
     thousands: str | None = None
+    code_text: bool = False
+    """Whether columns of text are categories."""
 
     def options(self, columns: list[str] | None, levels: Mapping[str, tuple[str, ...]] | None) -> dict[str, Any]:
         """As `read_table` and `open_stream` take them; the levels of categories are those known, or found."""
@@ -72,7 +74,7 @@ def read(
         from ..io.reading import read_table
 
     with terminal.working(f"reading {asked.path}"), _meanwhile(loading, asked.path):
-        table = read_table(asked.path, **asked.options(columns, levels))
+        table = read_table(asked.path, code_text=asked.code_text, **asked.options(columns, levels))
     for note in table.notes:
         terminal.note(f"note: {note}")
     if leaves_out and asked.columns is None:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import Fit
 from ..algorithms.state import ITERATION_LIMIT
-from ..data.intervals import Intervals
+from ..data.intervals import Intervals, as_intervals
 from ..families import ComponentFamilies, ExponentialFamily, Product, resolve
 from ..families.component_lists import with_components
 from ..families.measures import check_comparable
@@ -21,7 +21,8 @@ from ..numerics.arrays import Array
 from ..selection.candidates import Candidate
 from ..selection.redundancy import allows_fewer_columns, redundant_columns
 from .plan import Plan
-from .prepare import CheckedRows, Prepared, check_rows, prepare_rows
+from .prepare import CheckedRows, Prepared, check_intervals, check_rows, prepare_rows
+from .prepare_parts import PreparedParts, prepare_parts
 from .prepare_shapes import PreparedShapes, prepare_known_shapes
 from .usual import usual_families
 
@@ -55,15 +56,20 @@ class FamilyCandidate:
         """The family, which knows the data's columns."""
         return self.checked.family
 
-    def prepared(self, n_components: int, n_threads: int, sampling: np.random.Generator) -> Prepared | PreparedShapes:
+    def prepared(
+        self, n_components: int, n_threads: int, sampling: np.random.Generator
+    ) -> Prepared | PreparedShapes | PreparedParts:
         """The learning problem, made once for all numbers of components up to this where they are of one family."""
         plan = self.plan_for(n_components)
         checked = self.checked
         if self.families:
             checked = replace(checked, family=resolve(plan.family).for_data(checked.X))
+        rows: Any = checked.X if isinstance(checked.X, Intervals) else None
         if not checked.family.exponential:
-            rows = Intervals(checked.X, checked.X)
+            rows = Intervals(checked.X, checked.X) if rows is None else rows
             return prepare_known_shapes(checked.family, rows, checked.weights, checked.weight_factor, plan)
+        if rows is not None:
+            return prepare_parts(rows, plan, checked.weights, self.columns, sampling)
         return prepare_rows(checked, plan, sampling, n_threads)
 
     def candidate(self, fit: Fit, n_components: int, seconds: float) -> Candidate:
@@ -128,13 +134,17 @@ def admitted(
     columns: Sequence[str] | None = None,
 ) -> tuple[list[FamilyCandidate], list[Candidate]]:
     """The families whose support holds the data, and the others with the reason; if there are only others, an error."""
+    intervals = as_intervals(X)
     family_candidates: list[FamilyCandidate] = []
     refused: list[Candidate] = []
     for name, family in families.items():
         # Converted once: later families see the rows of the first one admitted.
-        data = family_candidates[0].checked.X if family_candidates else X
+        data = family_candidates[0].checked.X if family_candidates and intervals is None else X
         try:
-            checked = check_rows(data, family, sample_weight, columns)
+            if intervals is None:
+                checked = check_rows(data, family, sample_weight, columns)
+            else:
+                checked = check_intervals(intervals, family, sample_weight, columns)
         except (TypeError, ValueError) as error:
             refused.append(Candidate(name, family, None, note=" ".join(str(error).split())))
             continue
@@ -154,7 +164,11 @@ def without_redundant_columns(
     """The same families on the columns that say something of their own, and the names of the others."""
     first = family_candidates[0]
     rows = first.checked.X
-    if issparse(rows) or not all(allows_fewer_columns(resolve(c.plan.family)) for c in family_candidates):
+    if (
+        isinstance(rows, Intervals)
+        or issparse(rows)
+        or not all(allows_fewer_columns(resolve(c.plan.family)) for c in family_candidates)
+    ):
         return family_candidates, ()
     redundant = redundant_columns(rows)
     if len(redundant) == 0:

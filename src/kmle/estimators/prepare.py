@@ -30,7 +30,7 @@ from .arguments import weights_of
 from .chunks import PreparedChunks, check_chunks, prepare_chunks
 from .notes import overfit_notes
 from .plan import Plan
-from .prepare_parts import PreparedParts, prepare_parts
+from .prepare_parts import PreparedParts, checked_intervals, prepare_parts
 from .prepare_shapes import PreparedShapes, prepare_shapes
 
 # Which rows a fit learns from: all, or those of positive weight.
@@ -45,7 +45,8 @@ class CheckedRows:
     """Rows inside the family's support, with their weights; the family knows the data's columns."""
 
     family: ExponentialFamily
-    X: Array
+    X: Any
+    """An array, or Intervals."""
     weights: Array | None
     weight_factor: float = 1.0
     """What sample weights were multiplied by, to count rows."""
@@ -79,6 +80,17 @@ def check_rows(
     factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
     holes = None if summary is None else holes_of(rows, summary)
     return CheckedRows(known, rows, weights, factor, summary, holes)
+
+
+def check_intervals(
+    X: Any, family: ExponentialFamily, sample_weight: ArrayLike | None, columns: Sequence[str] | None
+) -> CheckedRows:
+    """The same for intervals, which are cut down to the support of the family."""
+    known, rows = checked_intervals(X, family, columns)
+    given = weights_of(sample_weight, len(rows))
+    weights = check_sample_weight(given, len(rows))
+    factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
+    return CheckedRows(known, rows, weights, factor)
 
 
 def _is_table(X: Any) -> bool:

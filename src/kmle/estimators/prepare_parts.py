@@ -74,6 +74,11 @@ class PreparedParts:
         fit = replace(fit, labels=labels, engine=self.engine)
         return replace(fit, notes=(*self._notes(), *overfit_notes(fit, self.problem)))
 
+    def relabelled(self, fit: Fit) -> Fit:
+        """A fit whose labels were not kept, with a label for every row of the data."""
+        partition, _ = self.problem.assign(self.problem.from_mixture(fit.mixture))
+        return self.completed(replace(fit, labels=partition.labels))
+
     def _notes(self) -> list[str]:
         notes = []
         if isinstance(self.intervals, Intervals) and not self.is_exact:

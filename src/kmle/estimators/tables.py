@@ -8,7 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from ..families import ExponentialFamily
 from ..families.support import PositiveDefinite
-from ..families.validation import as_rows, unmasked
+from ..families.validation import as_rows, unmasked, without_na
 from ..numerics.arrays import Array
 
 
@@ -27,19 +27,31 @@ def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: boo
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
         )
-    except ValueError as error:
-        if str(error).startswith(("could not convert", "setting an array element")):
+    except (ValueError, TypeError) as error:
+        if isinstance(error, TypeError) or str(error).startswith(("could not convert", "setting an array element")):
             as_rows(family, X)  # says which row and column is no number
         raise
     return table
 
 
 def _without_na(X: Any) -> Any:
-    """A pandas frame with NaN where a column of objects holds NA, which scikit-learn does not read."""
+    """A pandas frame or an array with NaN where objects hold pandas' NA, which scikit-learn does not read."""
+    if isinstance(X, list | tuple | np.ndarray):
+        values = _objects(X)
+        return X if values is None else without_na(values)
     kinds: Any = getattr(X, "dtypes", None)
     if not hasattr(X, "isna") or not hasattr(X, "where") or "object" not in {str(kind) for kind in np.ravel(kinds)}:
         return X
     return X.where(X.notna(), np.nan)
+
+
+def _objects(X: Any) -> np.ndarray[Any, Any] | None:
+    """An array or a list as an array of objects, where that is what it holds."""
+    try:
+        values = np.asarray(X)
+    except ValueError:  # rows of different lengths, which are refused later
+        return None
+    return values if values.dtype == object else None
 
 
 def names_in(estimator: Any) -> list[str] | None:

@@ -11,9 +11,13 @@ MISSING = ["", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "
 
 
 class Categories:
-    """The columns that are categories, each with its levels: those that are known, or those found so far."""
+    """The columns that are categories, each with its levels: those that are known, or those found so far.
 
-    def __init__(self, asked: Mapping[str, Sequence[str] | None] | None = None) -> None:
+    With `code_text` columns of text are categories too.
+    """
+
+    def __init__(self, asked: Mapping[str, Sequence[str] | None] | None = None, code_text: bool = False) -> None:
+        self.code_text = code_text
         self._levels: dict[str, list[str]] = {name: list(levels or []) for name, levels in (asked or {}).items()}
         self._known = {name for name, levels in (asked or {}).items() if levels is not None}
 
@@ -27,6 +31,10 @@ class Categories:
     def open(self) -> list[str]:
         """Columns whose levels are still to be found."""
         return [name for name in self._levels if name not in self._known]
+
+    def add(self, columns: Sequence[str]) -> None:
+        """Makes more columns categories, whose levels are still to be found."""
+        self._levels.update({name: [] for name in columns})
 
     def check(self, source: str, chosen: Sequence[str]) -> None:
         """Refuses categories that are not among the columns used."""

@@ -34,6 +34,7 @@ def read_table(
     drop_missing: bool = False,
     keep_missing: bool = False,
     categories: Mapping[str, Sequence[str] | None] | None = None,
+    code_text: bool = False,
     text: TextOptions | None = None,
 ) -> Table:
     """Reads text, Excel, JSON lines, Parquet, Arrow, NPY or NPZ, gzipped or not.
@@ -54,6 +55,8 @@ def read_table(
         Whether to return missing values as NaN.
     categories : mapping of str to levels or None, default=None
         Columns to read as categories, with their levels or None to find them.
+    code_text : bool, default=False
+        Whether to read text columns as categories too, unless `ignore_text` omits them.
     text : TextOptions, default=None
         The layout of a text file, if known.
 
@@ -63,7 +66,7 @@ def read_table(
         The rows and the names of the columns. Unusable data is a ValueError of one sentence.
     """
     text = text or TextOptions()
-    coder = Categories(categories)
+    coder = Categories(categories, code_text and not ignore_text)
     with readable(path):
         source = open_source(path, text.encoding)
         table = _read(source, None if columns is None else list(columns), weights, ignore_text, coder, text)
@@ -234,12 +237,15 @@ def numeric_columns(
     layout: Layout | None = None,
     categories: Categories | None = None,
 ) -> tuple[list[str], list[str]]:
-    """The chosen columns that hold numbers, and a note on those left out; text is refused unless to be ignored."""
+    """The chosen columns that hold numbers or categories, and a note on text: it is coded, left out, or refused."""
     text = [
         column for column in chosen if column not in (categories or ()) and not _holds_numbers(frame[column], layout)
     ]
     if not text:
         return chosen, []
+    if categories is not None and categories.code_text and all(_text_kind(frame[column]) == "text" for column in text):
+        categories.add(text)
+        return chosen, [f"{name}: the text in {listed(text)} is read as categories"]
     if not ignore_text:
         raise ValueError(f"{name}: {_about_text(frame, text)}")
     left = [column for column in chosen if column not in text]
