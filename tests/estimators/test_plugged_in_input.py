@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
-from kmle import MixtureClassifier, MixtureOutlierDetector, MixtureRegressor
+from kmle import ExponentialFamilyMixture, MixtureClassifier, MixtureOutlierDetector, MixtureRegressor
 
 IRIS = load_iris(as_frame=True)
 FLOWERS = IRIS.data.rename(columns=lambda name: name.removesuffix(" (cm)").replace(" ", "_"))
@@ -94,6 +94,26 @@ def test_missing_features_are_predicted_from_the_others(family):
     assert model.predict_quantile(holed, [0.5])[2, 0] == pytest.approx(part.quantile(0.5))
     holed.iloc[3] = np.nan
     assert model.predict(holed)[3] == pytest.approx(model.mixture_.mean()[3])
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma", "weibull"])
+def test_one_component_per_class_is_learned_from_what_rows_have(family):
+    holed = FLOWERS.mask(np.random.default_rng(0).random(FLOWERS.shape) < 0.2)
+    holed.iloc[7] = np.nan
+    model = MixtureClassifier(1, family=family).fit(holed, SPECIES)
+    for name, mixture in zip(model.classes_, model.mixtures_, strict=True):
+        own = ExponentialFamilyMixture(1, family=family, prior_strength=0).fit(holed[name == SPECIES])
+        np.testing.assert_allclose(mixture.mean(), own.mixture_.mean(), rtol=1e-4)
+        np.testing.assert_allclose(mixture.covariance(), own.mixture_.covariance(), rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(model.predict_proba(holed.iloc[[7]]), [[1 / 3] * 3])
+    with pytest.raises(ValueError, match="class setosa: column 'petal_width' has no entry"):
+        model.fit(FLOWERS.assign(petal_width=FLOWERS["petal_width"].where(SPECIES != "setosa")), SPECIES)
+
+
+def test_heavy_tailed_classes():
+    model = MixtureClassifier(1, family="student-t").fit(FLOWERS, SPECIES)
+    assert model.score(FLOWERS, SPECIES) > 0.97
+    assert [mixture.family.name for mixture in model.mixtures_] == ["student-t"] * 3
 
 
 @pytest.mark.parametrize("family", ["gaussian", "diagonal-gaussian"])

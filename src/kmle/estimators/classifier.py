@@ -15,6 +15,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_is_fitted
 
+from .._kernels import has_missing
+from ..families.validation import issparse
 from ..mixture import Mixture
 from ..mixture.densities import of_rows
 from ..numerics.arrays import Array
@@ -137,6 +139,7 @@ class MixtureClassifier(ClassifierMixin, PluggedIn):  # type: ignore[misc]
 
     def _fit_together(self, table: Array, labels: NDArray[np.intp], weights: Array | None) -> None:
         """One component per class."""
+        self._check_entries(table, labels)
         together = discriminant(table, labels, self._families, self._plan(), weights, names_in(self))
         self.mixtures_ = [together.component(label) for label in range(len(self.classes_))]
         needed = 0 if together.family.joint else n_statistics(together.family, table.shape[1])
@@ -146,6 +149,19 @@ class MixtureClassifier(ClassifierMixin, PluggedIn):  # type: ignore[misc]
             for name, count in zip(self.classes_, np.bincount(labels), strict=True)
             if count < needed
         ]
+
+    def _check_entries(self, table: Array, labels: NDArray[np.intp]) -> None:
+        """Refuses classes that lack all entries of a column."""
+        if issparse(table) or not has_missing(table):
+            return
+        for label, name in enumerate(self.classes_):
+            missing = np.isnan(table[labels == label]).all(axis=0)
+            if missing.any():
+                place = int(np.argmax(missing))
+                column = place if names_in(self) is None else repr(self.feature_names_in_[place])
+                raise ValueError(
+                    f"class {name}: column {column} has no entry, all its values are missing: drop the column"
+                )
 
     def _fit_one_by_one(self, table: Array, labels: NDArray[np.intp], weights: Array | None) -> None:
         """A mixture per class, each with the number of components that BIC prefers."""

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..algorithms.criteria import Criteria
+from ..data.holes import with_entries
 from ..families import resolve
+from ..families.validation import issparse
 from ..mixture import Mixture
 from .arguments import entropy_of
 from .family_candidates import Families, families_of
+from .learn import learn
 from .plan import Plan
 from .prepare import check_rows, prepare_rows
 
@@ -47,12 +50,21 @@ def labelled_estimate(
     sample_weight: ArrayLike | None = None,
     columns: Sequence[str] | None = None,
 ) -> tuple[Mixture, float]:
-    """The mixture of one component per label, and its BIC."""
+    """The mixture of one component per label, and its BIC; rows without any entry say nothing."""
+    if not issparse(X):
+        X = np.asarray(X)
+        seen = with_entries(X)
+        X, labels = X[seen], labels[seen]
+        sample_weight = None if sample_weight is None else np.asarray(sample_weight)[seen]
     k = int(labels.max()) + 1
     own = replace(plan, n_components=k, init=labels, prior_strength=0.0)
+    if not resolve(own.family).exponential:
+        return _class_by_class(X, labels, own, sample_weight, columns)
     checked = check_rows(X, resolve(own.family), sample_weight, columns, own.n_threads)
     rng = np.random.default_rng(entropy_of(own.random_state))
     problem = prepare_rows(checked, own, rng, own.n_threads).problem
+    if problem.expects:
+        return _by_expectation(X, labels, own, sample_weight, columns)
     statistics = problem.gather(labels.astype(np.int32), k)
     parameters = problem.first_parameters(statistics)
     reached = problem.complete_objective(parameters, statistics)
@@ -64,3 +76,43 @@ def labelled_estimate(
     mixture = problem.to_mixture(parameters).with_columns(columns)
     total = float(statistics.counts.sum())
     return mixture, Criteria(reached, reached, mixture.n_parameters, total).bic
+
+
+def _by_expectation(
+    X: ArrayLike,
+    labels: NDArray[np.intp],
+    plan: Plan,
+    sample_weight: ArrayLike | None,
+    columns: Sequence[str] | None,
+) -> tuple[Mixture, float]:
+    """The same where others predict missing entries: EM with known labels."""
+    own = replace(plan, init="auto", tol=GAIN, max_iter=REPEATS)
+    fit = learn(X, own, sample_weight=sample_weight, columns=columns, labels=labels)
+    total = float(len(labels) if sample_weight is None else np.sum(sample_weight))
+    return fit.mixture, Criteria(fit.objective, fit.objective, fit.mixture.n_parameters, total).bic
+
+
+def _class_by_class(
+    X: ArrayLike,
+    labels: NDArray[np.intp],
+    plan: Plan,
+    sample_weight: ArrayLike | None,
+    columns: Sequence[str] | None,
+) -> tuple[Mixture, float]:
+    """The same for families without sufficient statistics, whose components share nothing."""
+    table = np.asarray(X)
+    weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    fits = [
+        learn(
+            table[labels == label],
+            replace(plan, n_components=1, init="auto"),
+            sample_weight=weights[labels == label],
+            columns=columns,
+        )
+        for label in range(plan.n_components)
+    ]
+    counts = np.bincount(labels, weights)
+    shares = counts / counts.sum()
+    mixture = Mixture.combine([fit.mixture for fit in fits], shares)
+    reached = sum(fit.objective for fit in fits) + float(counts @ np.log(shares))
+    return mixture, Criteria(reached, reached, mixture.n_parameters, float(counts.sum())).bic
