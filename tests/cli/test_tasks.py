@@ -119,6 +119,40 @@ def test_outliers_are_those_of_the_detector(tmp_path):
     assert most["outliers"] == len(GEYSER) // 2
 
 
+def test_rows_with_holes_are_learned_from_and_predicted(tmp_path):
+    """Entries of features and of the target may be missing; rows without a target are predicted only."""
+    holed = IRIS.data.copy()
+    holed[np.random.default_rng(0).random(holed.shape) < 0.1] = np.nan
+    species = [None if row in (3, 70) else name for row, name in enumerate(SPECIES)]
+    path, out = tmp_path / "holed.csv", tmp_path / "out.csv"
+    columns = [pl.Series(name, holed[:, place], nan_to_null=True) for place, name in enumerate(NAMES)]
+    pl.DataFrame([*columns, pl.Series("species", species)]).write_csv(path)
+    result = run("classify", path, "--target", "species", "-k", 1, "--family", "gaussian", "--out", out, "--json")
+    assert "2 rows have no 'species': predicted, and not learned from" in result.stderr
+    assert figures(result)["rows"] == 148
+    assert (pl.read_csv(out)["class"].to_numpy() == SPECIES).mean() > 0.95
+    regress = ["regress", path, "--target", "petal_width", "--ignore-text", "-k", 1, "--out", out, "--force"]
+    assert f"{np.isnan(holed[:, 3]).sum()} rows have no 'petal_width'" in run(*regress).stderr
+    predicted = pl.read_csv(out)["predicted_petal_width"].to_numpy()
+    assert np.corrcoef(predicted, IRIS.data[:, 3])[0, 1] > 0.95
+    model = tmp_path / "model.json"
+    run("fit", path, "--ignore-text", "-k", 1, "--out", model)
+    run("regress", path, "--target", "petal_width", "-m", model, "--out", out, "--force")
+    np.testing.assert_allclose(pl.read_csv(out)["predicted_petal_width"], predicted, atol=0.05)
+    detector = MixtureOutlierDetector(1, contamination=0.1, random_state=0).fit(holed)
+    run("outliers", path, "--ignore-text", "-k", 1, "--contamination", 0.1, "--out", out, "--force")
+    np.testing.assert_array_equal(pl.read_csv(out)["outlier"], detector.predict(holed) == -1)
+    assert "no row has a value of 'species'" in refusal(
+        run("classify", _without(path, tmp_path), "--target", "species")
+    )
+
+
+def _without(path, folder):
+    """The table without any class."""
+    pl.read_csv(path).with_columns(species=pl.lit(None, pl.String)).write_csv(folder / "none.csv")
+    return folder / "none.csv"
+
+
 def test_any_model_marks_outliers(tmp_path):
     model = tmp_path / "model.json"
     run("fit", FAITHFUL, "-k", 2, "--out", model)
@@ -190,6 +224,7 @@ def test_imputed_values_are_those_of_the_imputer(holed, tmp_path):
         (["regress", "FIELD", "--target", "petal_width", "--quantiles", "5,95"], "probabilities between 0 and 1"),
         (["regress", "FIELD", "--target", "petal_width", "--model", "MODEL"], "has no column 'petal_width'"),
         (["outliers", "FIELD", "--contamination", "0.7"], "--contamination is 0.7"),
+        (["outliers", "FIELD", "--cluster-share", "0.7"], "--cluster-share is 0.7"),
         (["outliers", "FIELD", "--contamination", "some"], "--contamination is some"),
         (["outliers", "FIELD", "--model", "MODEL"], "has no column 'eruptions'"),
         (["outliers", "FIELD", "--new", "MISSING"], "not found"),

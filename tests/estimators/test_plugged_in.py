@@ -250,6 +250,38 @@ def test_contamination_is_the_share_of_outliers():
             MixtureOutlierDetector(contamination=share).fit(X)
 
 
+def test_a_far_cluster_is_one_of_outliers():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(300, 2)), rng.normal(size=(200, 2)) + 6, rng.normal(size=(25, 2)) * 0.3 + 16])
+    model = MixtureOutlierDetector([1, 2, 3], random_state=0).fit(X)
+    assert model.mixture_.n_components == 3
+    assert model.normal_.n_components == 2
+    assert "Component 2 lies apart from all others and holds 4.8 % of the rows" in model.notes_[-1]
+    assert (model.predict(X[500:]) == -1).all()
+    assert (model.predict(X[:500]) == -1).mean() < 0.03
+    normal = MixtureOutlierDetector([1, 2, 3], cluster_share=0, random_state=0).fit(X)
+    assert normal.normal_ == normal.mixture_
+    assert (normal.predict(X[500:]) == 1).mean() > 0.9
+    # Small groups beside others are no clusters of outliers.
+    beside = np.concatenate([X[:500], rng.normal(size=(25, 2)) * 0.3 + 2.5])
+    near = MixtureOutlierDetector(3, random_state=0).fit(beside)
+    assert near.normal_ == near.mixture_
+    with pytest.raises(ValueError, match="cluster_share is 2"):
+        MixtureOutlierDetector(cluster_share=2).fit(X)
+
+
+def test_incomplete_rows_are_outliers_as_often_as_complete_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 3)) @ [[1, 0.8, 0], [0, 0.6, 0], [0, 0, 9]]
+    holed = np.where(rng.random(X.shape) < 0.4, np.nan, X)
+    model = MixtureOutlierDetector(1, random_state=0).fit(holed)
+    found, known = model.predict(holed) == -1, 3 - np.isnan(holed).sum(axis=1)
+    for count in (1, 2, 3):
+        assert found[known == count].mean() == pytest.approx(0.01, abs=0.005)
+    assert not found[known == 0].any()
+    np.testing.assert_array_equal(model.score_samples(holed), model.score_samples(holed))
+
+
 # In scikit-learn ------------------------------------------------------------------------------------------------------
 
 

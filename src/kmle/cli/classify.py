@@ -126,8 +126,8 @@ def _learned(task: t.Task, known: t.Training, settings: dict[str, Any], folds: i
 
     from ..estimators import MixtureClassifier
 
-    X, weights = known.features.rows, known.features.weights
-    y = np.array(known.levels)[known.target.astype(int)]
+    X, codes, weights = known.known(task.terminal)
+    y = np.array(known.levels)[codes.astype(int)]
     family = settings["family"]
     fitted = task.learned(
         "learning classes", known.features, family, lambda: MixtureClassifier(**settings).fit(X, y, weights)

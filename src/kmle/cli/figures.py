@@ -26,6 +26,7 @@ OPTIONS = {
     "ExponentialFamilyMixture removes that bias.": "A fit without --hard or --algorithm removes that bias.",
     "the negative binomial family, kmle.families.NegativeBinomial.": "--family negative-binomial.",
     "predict computes them batch by batch": "`kmle predict --stream` writes them",
+    "cluster_share=0 takes": "--cluster-share 0 takes",
     "The sample weights": "The weights",
     "is the largest that was tried: try more.": "is the largest that was tried: try more with `kmle select -k 1-20`.",
 }

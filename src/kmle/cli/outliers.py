@@ -54,6 +54,15 @@ def outliers(
             rich_help_panel=o.LEARNING,
         ),
     ] = "auto",
+    cluster_share: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|SHARE",
+            help="Components apart from all others that hold at most this share of the rows are outliers; auto is 1.25 "
+            "times a given contamination, or 0.05.",
+            rich_help_panel=o.LEARNING,
+        ),
+    ] = "auto",
     out: t.Out = None,
     append: t.Append = False,
     save: t.Save = None,
@@ -80,12 +89,16 @@ def outliers(
     task = t.Task(Terminal(quiet), asked, new, model, save, out, append, json)
     task.check(force)
     share = _share(contamination)
+    clusters = _cluster_share(cluster_share)
     if model is not None:
         content = task.content()
         table = task.rows_for(content, None if content.columns is None else list(content.columns))
-        scores = task.learned("scoring", table, content.mixture.family, lambda: content.mixture.log_density(table.rows))
-        offset = _known_offset(content.about, content.mixture, scores, share, seed)
-        _finish(task, table, scores, offset, content.mixture)
+        from ..estimators.outlier_scores import outlier_scores
+
+        mixture = content.mixture
+        scores = task.learned("scoring", table, mixture.family, lambda: outlier_scores(mixture, table.rows))
+        offset = _known_offset(content.about, mixture, scores, share, seed)
+        _finish(task, table, scores, offset, mixture)
         return
     rows = read(task.terminal, asked, leaves_out=True)
     own = task.family(family, rows)
@@ -95,14 +108,15 @@ def outliers(
         "auto" if k is None else k,
         family=own,
         contamination="auto" if share is None else share,
+        cluster_share=clusters,
         n_jobs=jobs,
         random_state=seed,
     )
     fitted = task.learned("learning", rows, own, lambda: detector.fit(rows.rows, sample_weight=rows.weights))
     task.say(fitted.notes_, rows.columns)
-    task.saved(fitted.mixture_, rows, list(rows.columns), {"offset": fitted.offset_, "contamination": contamination})
+    task.saved(fitted.normal_, rows, list(rows.columns), {"offset": fitted.offset_, "contamination": contamination})
     table = task.others(rows)
-    _finish(task, table, fitted.score_samples(table.rows), fitted.offset_, fitted.mixture_)
+    _finish(task, table, fitted.score_samples(table.rows), fitted.offset_, fitted.normal_)
 
 
 def _share(contamination: str) -> float | None:
@@ -118,6 +132,19 @@ def _share(contamination: str) -> float | None:
     return share
 
 
+def _cluster_share(cluster_share: str) -> str | float:
+    """The largest share of rows in clusters of outliers, or "auto"."""
+    if cluster_share == "auto":
+        return cluster_share
+    try:
+        share = float(cluster_share)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 0.5:
+        raise ValueError(f"--cluster-share is {cluster_share}: write auto, or a share from 0 to 0.5")
+    return share
+
+
 def _known_offset(about: Any, mixture: Mixture, scores: Array, share: float | None, seed: int) -> float:
     """The threshold of a model: the share of these rows, the one it was saved with, or that of its own draws."""
     import numpy as np
@@ -127,7 +154,7 @@ def _known_offset(about: Any, mixture: Mixture, scores: Array, share: float | No
     saved = about.get("offset")
     if isinstance(saved, float):
         return saved
-    from ..estimators.outlier_detector import drawn_offset
+    from ..estimators.outlier_scores import drawn_offset
 
     return drawn_offset(mixture, seed)
 
@@ -185,5 +212,7 @@ def _cell(table: Table, row: int, column: str) -> str:
     from .terminal import printable
 
     value = float(table.rows[row, table.columns.index(column)])
+    if value != value:
+        return ""
     levels = table.categories.get(column)
     return number(value) if levels is None else printable(levels[int(value)])

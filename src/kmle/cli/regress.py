@@ -113,7 +113,7 @@ def _learned(task: t.Task, known: t.Training, settings: dict[str, Any], folds: i
     from ..estimators import MixtureRegressor
     from ..families import resolve
 
-    X, y, weights = known.features.rows, known.target, known.features.weights
+    X, y, weights = known.known(task.terminal)
     family = resolve(settings["family"])
     fitted = task.learned("learning", known.features, family, lambda: MixtureRegressor(**settings).fit(X, y, weights))
     task.say(fitted.notes_, [*known.features.columns, known.name])

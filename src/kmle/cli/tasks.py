@@ -186,7 +186,25 @@ class Training:
     name: str
     features: Table
     target: Array
+    """NaN where a row has none: such rows are predicted, and not learned from."""
     levels: tuple[str, ...]
+
+    def known(self, terminal: Terminal) -> tuple[Array, Array, Array | None]:
+        """Features, targets and weights of the rows that have a target."""
+        import numpy as np
+
+        has = ~np.isnan(self.target)
+        rows, weights = self.features.rows, self.features.weights
+        if has.all():
+            return rows, self.target, weights
+        if not has.any():
+            raise ValueError(
+                f"{self.features.source}: no row has a value of {self.name!r}: there is nothing to learn from"
+            )
+        count = counted(int((~has).sum()), "row")
+        verb = "has" if count == "1 row" else "have"
+        terminal.note(f"note: {count} {verb} no {self.name!r}: predicted, and not learned from")
+        return rows[has], self.target[has], None if weights is None else weights[has]
 
 
 def training(task: Task, target: str, classes: bool) -> Training:

@@ -11,15 +11,22 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..mixture import Mixture
-from ..mixture.densities import of_rows
 from ..numerics.arrays import Array
-from .arguments import entropy_of, threads_of
+from .arguments import threads_of
 from .family_candidates import Families
+from .outlier_scores import (
+    clusters_of_outliers,
+    drawn_offset,
+    note_on_clusters,
+    outlier_scores,
+    quantile_offset,
+    without_components,
+)
 from .plugged_in import PluggedIn, is_number
 from .tables import names_in
 
-# The probability of rows beyond the threshold under the mixture itself, and the draws by which it is found.
-AUTO_TAIL, AUTO_DRAWS = 1e-2, 100_000
+# The share of rows in clusters of outliers: with a known share of outliers so many times that, and otherwise.
+MORE_THAN_KNOWN, AUTO_CLUSTERS = 1.25, 0.05
 
 
 class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
@@ -36,6 +43,9 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
     contamination : "auto" or float, default="auto"
         The share of outliers in the data, at most 0.5. "auto" takes rows as outliers that are less probable than all
         but one in a hundred draws of the mixture.
+    cluster_share : "auto" or float, default="auto"
+        Components that lie apart from all others and together hold at most this share of the rows are clusters of
+        outliers. "auto" is 1.25 times a given contamination, otherwise 0.05; 0 takes all components for normal.
     prior_strength : float, default=1e-3
         Pseudo-observations at the mean of the data in every component.
     resolution : "auto", None, float or array (d,), default="auto"
@@ -49,8 +59,10 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
     ----------
     mixture_ : Mixture
         The mixture.
+    normal_ : Mixture
+        Its components but for clusters of outliers: scores are log-densities under it.
     offset_ : float
-        The log-density below which a row is an outlier.
+        The score below which a row is an outlier.
     notes_ : list of str
         Reasons to doubt the fit.
 
@@ -67,6 +79,7 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
         *,
         family: Families = "gaussian",
         contamination: str | float = "auto",
+        cluster_share: str | float = "auto",
         prior_strength: float = 1e-3,
         resolution: str | float | ArrayLike | None = "auto",
         n_jobs: int | None = None,
@@ -75,6 +88,7 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
         self.n_components = n_components
         self.family = family
         self.contamination = contamination
+        self.cluster_share = cluster_share
         self.prior_strength = prior_strength
         self.resolution = resolution
         self.n_jobs = n_jobs
@@ -86,7 +100,7 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
         Parameters
         ----------
         X : array (n, d) or CSR array
-            The rows.
+            The rows; entries may be missing (NaN) where the family allows it.
         y : ignored
             For scikit-learn's pipelines.
         sample_weight : array (n,), default=None
@@ -96,16 +110,20 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
         -------
         self
         """
-        share = self._share()
+        share, most = self._share(), self._most_in_clusters()
         table = self._new_table(X)
         weights = self._row_weights(sample_weight, table.shape[0])
         fit = self._learned(table, weights, names_in(self))
         self.mixture_: Mixture = fit.mixture
         self.notes_ = list(fit.notes)
+        clusters = clusters_of_outliers(self.mixture_, table, most)
+        self.normal_: Mixture = without_components(self.mixture_, clusters)
+        if clusters:
+            self.notes_.append(note_on_clusters(self.mixture_, clusters))
         if share is None:
-            self.offset_ = drawn_offset(self.mixture_, self.random_state)
+            self.offset_ = drawn_offset(self.normal_, self.random_state)
         else:
-            self.offset_ = _weighted_quantile(self._scores(table), weights, share)
+            self.offset_ = quantile_offset(self._scores(table), weights, share)
         return self
 
     def _share(self) -> float | None:
@@ -117,11 +135,24 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
             raise ValueError(f"contamination is {share!r}: it must be 'auto' or a number above 0, up to 0.5")
         return float(share)
 
+    def _most_in_clusters(self) -> float:
+        """The largest share of rows in clusters of outliers."""
+        share = self.cluster_share
+        if isinstance(share, str) and share == "auto":
+            known = self._share()
+            return AUTO_CLUSTERS if known is None else min(MORE_THAN_KNOWN * known, 0.5)
+        if not is_number(share) or not 0 <= float(share) <= 0.5:
+            raise ValueError(f"cluster_share is {share!r}: it must be 'auto' or a number from 0 to 0.5")
+        return float(share)
+
     def _scores(self, table: Array) -> Array:
-        return of_rows(self.mixture_, "log_sums", table, threads_of(self.n_jobs), names_in(self))
+        return outlier_scores(self.normal_, table, threads_of(self.n_jobs), names_in(self))
 
     def score_samples(self, X: ArrayLike) -> Array:
         """Returns the log-density of each row: the lower, the more abnormal.
+
+        That of an incomplete row is the log-density of its entries, shifted so that rows with any missing entries are
+        as often below the 1 % threshold as complete ones.
 
         Parameters
         ----------
@@ -133,7 +164,7 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
         array (n,)
             The log-densities.
         """
-        check_is_fitted(self, "mixture_")
+        check_is_fitted(self, "normal_")
         return self._scores(self._table(X, self.mixture_.family))
 
     def decision_function(self, X: ArrayLike) -> Array:
@@ -184,18 +215,3 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
             The labels.
         """
         return self.fit(X, sample_weight=sample_weight).predict(X)
-
-
-def drawn_offset(mixture: Mixture, random_state: Any = None) -> float:
-    """The log-density that all but one in a hundred draws of a mixture exceed."""
-    seed = np.random.default_rng(entropy_of(random_state))
-    return mixture.highest_density(1 - AUTO_TAIL, AUTO_DRAWS, seed).log_threshold
-
-
-def _weighted_quantile(scores: Array, weights: Array | None, share: float) -> float:
-    """The number below which this share of the scores lies, as NumPy interpolates it."""
-    if weights is None:
-        return float(np.quantile(scores, share))
-    order = np.argsort(scores)
-    reached = np.cumsum(weights[order])
-    return float(np.interp(share * (reached[-1] - 1), reached - weights[order], scores[order]))
