@@ -89,6 +89,26 @@ def test_a_fitted_model_far_from_zero_through_a_file(family, tmp_path):
     np.testing.assert_allclose(found["log_density"], model.score_samples(rows), rtol=1e-6)
 
 
+@pytest.mark.parametrize("family", ["student-t", "weibull", "negative-binomial", "laplace", ["gaussian", "student-t"]])
+def test_onnx_of_estimated_shapes_and_of_different_families(family):
+    rows = np.round(np.exp(X / X.std()) * 3) + (0 if family == "negative-binomial" else 0.1)
+    several = 2 if isinstance(family, str) else 1
+    mixture = ExponentialFamilyMixture(several, family=family, n_init=1, random_state=0).fit(rows).mixture_
+    found = outputs(to_onnx(mixture).SerializeToString(), rows)
+    np.testing.assert_allclose(found["log_density"], mixture.log_density(rows), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found["probabilities"], mixture.posterior(rows), atol=1e-6)
+
+
+def test_onnx_in_single_precision():
+    mixture = ExponentialFamilyMixture(3, random_state=0).fit(X).mixture_
+    rows = X.astype(np.float32)
+    found = outputs(to_onnx(mixture, "float32").SerializeToString(), rows)
+    assert {found["log_density"].dtype, found["probabilities"].dtype} == {np.dtype(np.float32)}
+    np.testing.assert_allclose(found["log_density"], mixture.log_density(rows), rtol=1e-6)
+    with pytest.raises(ValueError, match="dtype is 'int8'"):
+        to_onnx(mixture, "int8")
+
+
 def test_matrices_have_no_onnx_export():
     case = cases.BY_ID["wishart-2"]
     with pytest.raises(ValueError, match="wishart has no ONNX export"):

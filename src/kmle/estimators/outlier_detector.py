@@ -25,7 +25,7 @@ from .outlier_scores import (
 from .plugged_in import PluggedIn, is_number
 from .tables import names_in
 
-# The share of rows in clusters of outliers: with a known share of outliers so many times that, and otherwise.
+# The largest share of rows in clusters of outliers: as a multiple of a given contamination, and without one.
 MORE_THAN_KNOWN, AUTO_CLUSTERS = 1.25, 0.05
 
 

@@ -16,9 +16,9 @@ from .arguments import entropy_of
 
 # The probability of rows beyond the threshold under the mixture itself, and the draws by which it is found.
 AUTO_TAIL, AUTO_DRAWS = 1e-2, 100_000
-# Draws by which the thresholds of patterns of missing entries are found: so many for each, fewer for many patterns.
+# Draws for the threshold of each pattern of missing entries; all patterns together, and the fewest for each.
 PATTERN_DRAWS, ALL_PATTERN_DRAWS, FEWEST_DRAWS = 10_000, 1_000_000, 1000
-# A cluster of outliers holds at least this share of the probability of its own rows, seen on at most so many rows.
+# The least share that a cluster of outliers has of the probability of its own rows, and the most rows to judge by.
 APART, ROWS_SEEN = 0.99, 20_000
 
 

@@ -170,4 +170,4 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.zeros_like: lambda graph, x: x * 0.0,
 }
 
-DOUBLE, WHOLE = TensorProto.DOUBLE, TensorProto.INT64
+DOUBLE, SINGLE, WHOLE = TensorProto.DOUBLE, TensorProto.FLOAT, TensorProto.INT64
