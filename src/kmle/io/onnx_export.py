@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..families import Categorical, ComponentFamilies, ExponentialFamily, Product, StudentT
+from ..families.hidden_scales import Parts, log_density
 from ..families.shaped import Shaped
-from ..families.student_t import Parts, log_density
 from ..mixture import Mixture
 from ..mixture.algebra import GAUSSIANS
 from ..numerics.arrays import Array
