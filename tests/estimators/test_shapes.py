@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import logsumexp
 
 import kmle.families as f
 from kmle import KMLE, ExponentialFamilyMixture, Intervals, Mixture, select
+from kmle.data import gathered
 from kmle.estimators.learn import learn
 from kmle.estimators.plan import Plan
 from kmle.inspection import standard_errors
@@ -128,11 +130,58 @@ def test_grouped_counts():
     assert fit.mixture.source["size"].item() == pytest.approx(2.0, rel=0.3)
 
 
+# What is known of rows, and rows in chunks ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", ["negative-binomial", "student-t"])
+@pytest.mark.parametrize("estimator", [KMLE, ExponentialFamilyMixture])
+def test_labels_and_groups_hold(family, estimator):
+    rng, truth = np.random.default_rng(1), np.arange(120) % 2
+    X = (rng.negative_binomial(3, 0.5, 120) + 20 * truth * rng.integers(1, 3, 120)).astype(float)[:, None]
+    labels = np.where(rng.random(120) < 0.3, 1 - truth, -1)
+    labels[0] = 0  # against what its value says
+    model = estimator(2, family=family, random_state=0).fit(X, labels=labels)
+    assert (model.labels_[labels >= 0] == labels[labels >= 0]).all()
+    assert np.mean(model.labels_ == 1 - truth) > 0.9
+    objectives = [step.objective for step in model.result_.history]
+    assert (np.diff(objectives) >= -1e-9).all()
+    if estimator is ExponentialFamilyMixture:
+        density = model.mixture_.log_joint(X)
+        density[labels >= 0, 1 - labels[labels >= 0]] = -np.inf
+        assert model.result_.log_likelihood == pytest.approx(logsumexp(density, axis=1).sum(), rel=1e-9)
+    groups = np.arange(120) // 6 * 2 + truth
+    grouped = estimator(2, family=family, random_state=0).fit(X, groups=groups)
+    for members in (grouped.labels_[groups == group] for group in range(40)):
+        assert len(set(members.tolist())) == 1
+    np.testing.assert_allclose(grouped.weights_, [0.5, 0.5], atol=0.05)
+
+
+@pytest.mark.parametrize("family", ["weibull", ["student-t", "gaussian"]])
+def test_streams_and_dask_are_fitted_as_rows_in_memory_are(family):
+    dask = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.weibull(1.5, 200), 8 * rng.weibull(4.0, 150)]).round(2)[:, None] + 0.01
+    plan = Plan(2, family=family, random_state=0)
+    fit = learn(X, plan)
+    streamed = learn(lambda: (X[start : start + 100] for start in range(0, 350, 100)), plan)
+    collected = learn(dask.from_array(X, chunks=(100, 1)), plan)
+    for other in (streamed, collected):
+        assert other.log_likelihood == pytest.approx(fit.log_likelihood, abs=0.1)
+        np.testing.assert_array_equal(np.asarray(other.labels), other.mixture.predict(X))
+    weighted = learn(lambda: iter([(X, np.full(350, 0.5))]), plan)
+    assert weighted.log_likelihood == pytest.approx(streamed.log_likelihood, abs=0.1)
+
+
+def test_streams_of_too_many_different_rows_are_refused(monkeypatch):
+    monkeypatch.setattr(gathered, "MOST_ROWS", 20)
+    X = np.random.default_rng(0).weibull(1.5, (30, 1))
+    with pytest.raises(ValueError, match="more than 4000000 are different"):
+        learn(lambda: iter([X[:15], X[15:]]), Plan(1, family="weibull"))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X: ExponentialFamilyMixture(2, family="weibull").fit(lambda: iter([X])), "rows in memory"),
-        (lambda X: ExponentialFamilyMixture(2, family="weibull").fit(X, labels=np.zeros(len(X), int)), "labels"),
         (lambda X: KMLE(2, family="weibull", algorithm="hartigan").fit(X), "cannot estimate weibull"),
         (lambda X: KMLE(2, family="weibull", empty_components="reseed").fit(X), "use 'drop'"),
         (lambda X: ExponentialFamilyMixture(2, family="weibull").fit(-X), "weibull accepts numbers above 0"),

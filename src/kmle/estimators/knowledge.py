@@ -68,6 +68,15 @@ class Knowledge:
         """Whether nothing is known."""
         return self.codes is None and self.groups is None
 
+    def notes(self) -> list[str]:
+        """What is known, in words."""
+        notes = []
+        if self.codes is not None:
+            notes.append(f"{int((self.codes >= 0).sum())} of {len(self.codes)} rows are labelled.")
+        if self.groups is not None:
+            notes.append(f"{len(self.groups)} rows are in {len(np.unique(self.groups))} groups.")
+        return notes
+
     def take(self, rows: NDArray[Any] | slice) -> "Knowledge":
         """What is known of some rows."""
         codes = None if self.codes is None else self.codes[rows]

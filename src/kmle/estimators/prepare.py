@@ -28,6 +28,7 @@ from ..seeding import SEEDINGS
 from ..seeding.partitions import single_start
 from .arguments import weights_of
 from .chunks import PreparedChunks, check_chunks, prepare_chunks
+from .gathered_shapes import prepare_gathered
 from .notes import overfit_notes
 from .plan import Plan
 from .prepare_parts import PreparedParts, checked_intervals, prepare_parts
@@ -177,12 +178,14 @@ def prepare(
     groups: Any = None,
 ) -> tuple[AnyPrepared, list[np.random.Generator]]:
     """The learning problem of the data, wherever it is, and a generator for each start."""
-    if not resolve(plan.family).exponential:
-        prepared = prepare_shapes(X, plan, sample_weight, columns, labels, groups)
-        return prepared, generators_of(plan, rng)[0]
     chunked = is_dask(X) or is_streamed(X)
     if chunked and (labels is not None or groups is not None):
         raise ValueError("labels and groups need the rows in memory: give an array or a table")
+    if not resolve(plan.family).exponential:
+        if chunked:
+            return prepare_gathered(X, plan, sample_weight), generators_of(plan, rng)[0]
+        shapes = prepare_shapes(X, plan, sample_weight, columns, labels, groups)
+        return shapes, generators_of(plan, rng)[0]
     if chunked:
         plan.check(sys.maxsize)
         chunks = check_chunks(X, sample_weight, plan)

@@ -86,12 +86,7 @@ class PreparedParts:
             notes.append(
                 f"{inexact} of {self.intervals.exact.size} values are missing or intervals; what is known counts."
             )
-        if self.knowledge.codes is not None:
-            known = int((self.knowledge.codes >= 0).sum())
-            notes.append(f"{known} of {len(self.knowledge.codes)} rows are labelled.")
-        if self.knowledge.groups is not None:
-            notes.append(f"{len(self.knowledge.groups)} rows are in {int(self.knowledge.groups.max()) + 1} groups.")
-        return notes
+        return notes + self.knowledge.notes()
 
 
 def prepare_parts(
@@ -341,6 +336,19 @@ def _grouped(all_rows: Problem, intervals: Intervals, weights: Array | None, kno
     sorted_rows = intervals[order]
     rows = PartlyKnownRows(all_rows.family, sorted_rows.lower, sorted_rows.upper, all_rows.center, starts)
     return ScoredRows(rows, Units(starts, own, knowledge.patterns, kinds), order)
+
+
+def units_of(knowledge: Knowledge, weights: Array | None) -> Units | None:
+    """What is assigned as one, of rows whose groups come one after the other; None where nothing is known."""
+    if knowledge.is_empty:
+        return None
+    if knowledge.groups is None:
+        return Units(None, None, knowledge.patterns, knowledge.codes)
+    groups, numbers = np.unique(knowledge.groups, return_inverse=True)
+    _grouped_weights(weights, numbers)
+    codes, order = knowledge.codes, np.arange(len(numbers))
+    kinds = None if codes is None else _group_codes(codes, numbers, order, len(groups))
+    return Units(np.searchsorted(knowledge.groups, groups), None, knowledge.patterns, kinds)
 
 
 def _group_codes(

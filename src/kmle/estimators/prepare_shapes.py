@@ -1,14 +1,13 @@
 """From data and a plan to the learning problem of components that are no exponential families."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms import Fit
-from ..data.batches import is_dask, is_streamed
 from ..data.distinct import Compressed, compressed
 from ..data.holes import Holes
 from ..data.intervals import Intervals, stand_ins
@@ -23,9 +22,10 @@ from ..problem.observed import ObservedRows
 from ..problem.shaped import ShapedProblem
 from ..problem.tailed import problem_of_shapes
 from .arguments import weights_of
+from .knowledge import Knowledge, knowledge_of
 from .notes import overfit_notes
 from .plan import Plan
-from .prepare_parts import checked_intervals
+from .prepare_parts import checked_intervals, units_of
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,14 @@ class PreparedShapes:
     data: Any
     """The distinct rows, or those of the data."""
     weight_factor: float = 1.0
-    keeps_order: bool = False
     holes: Holes | None = None
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    """What is known of the problem's rows beside their values."""
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether labels fix the order of the components."""
+        return self.knowledge.codes is not None
 
     @property
     def engine(self) -> str:
@@ -53,6 +59,8 @@ class PreparedShapes:
     @property
     def content(self) -> str:
         """A digest of the data."""
+        if not self.knowledge.is_empty:
+            raise ValueError("a fit with labels or groups cannot have a checkpoint: leave checkpoint out")
         return digest(self.problem.rows.X, self.problem.row_weights)
 
     def labels_of(self, own: NDArray[Any], fit: Fit) -> NDArray[Any]:
@@ -76,6 +84,7 @@ class PreparedShapes:
     def _notes(self, fit: Fit) -> list[str]:
         inexact = int((self.problem.rows.lower != self.problem.rows.upper).sum())
         notes = [f"{inexact} values are missing or intervals; what is known counts."] if inexact else []
+        notes += self.knowledge.notes()
         for j, member in enumerate(fit.mixture.members):
             if isinstance(member.family, CoordinateFamily):
                 reached = member.family.bounds_reached(member.natural)
@@ -93,40 +102,55 @@ def prepare_shapes(
 ) -> PreparedShapes:
     """The problem of rows in memory."""
     family = resolve(plan.family)
-    _check_data(family, X, labels, groups)
+    if issparse(X):
+        raise ValueError(f"{family.name} needs dense rows: give X.toarray()")
     known, intervals = checked_intervals(X, family, columns)
     plan.check(len(intervals))
     given = weights_of(sample_weight, len(intervals))
     weights = check_sample_weight(given, len(intervals))
     factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
-    return prepare_known_shapes(known, intervals, weights, factor, plan)
+    return prepare_known_shapes(
+        known, intervals, weights, factor, plan, knowledge_of(labels, groups, len(intervals), plan)
+    )
 
 
 def prepare_known_shapes(
-    known: ExponentialFamily, intervals: Intervals, weights: Array | None, factor: float, plan: Plan
+    known: ExponentialFamily,
+    intervals: Intervals,
+    weights: Array | None,
+    factor: float,
+    plan: Plan,
+    knowledge: Knowledge | None = None,
 ) -> PreparedShapes:
     """The problem of legal rows."""
+    knowledge = Knowledge() if knowledge is None else knowledge
     exact = bool(intervals.exact.all())
     _check_intervals(known, exact)
-    few = compressed(intervals.lower, weights, plan.n_threads) if exact and plan.may_compress else None
+    may_compress = exact and plan.may_compress and knowledge.is_empty
+    few = compressed(intervals.lower, weights, plan.n_threads) if may_compress else None
     rows: Any = intervals if few is None else Intervals(few.X, few.X)
     multiplicity = weights if few is None else few.weights
     used: slice | NDArray[np.bool_] = slice(None) if multiplicity is None or multiplicity.all() else multiplicity > 0
     own: Intervals = rows if isinstance(used, slice) else rows[used]
     values = own.lower if exact else stand_ins(known, own)
-    # One column in order: medians are then found without sorting again.
+    about = knowledge.take(used)
+    # One column in order: medians are then found without sorting again. Rows of a group come one after the other.
     order = np.argsort(values[:, 0], kind="stable") if values.shape[1] == 1 else np.arange(len(values))
+    order = order if about.groups is None else np.argsort(about.groups, kind="stable")
+    about = about.take(order)
     observed = ObservedRows(values[order], own.lower[order], own.upper[order], plan.n_threads)
+    own_weights = None if multiplicity is None else multiplicity[used][order]
     problem = problem_of_shapes(
         known,
         observed,
-        None if multiplicity is None else multiplicity[used][order],
+        own_weights,
         plan.strength,
         plan.prescribed_weights,
         _resolution(known, own, plan),
+        units_of(about, own_weights),
         plan.n_components,
     )
-    return PreparedShapes(problem, order, used, few, rows if not exact else rows.lower, factor)
+    return PreparedShapes(problem, order, used, few, rows if not exact else rows.lower, factor, knowledge=about)
 
 
 def _resolution(family: ExponentialFamily, rows: Intervals, plan: Plan) -> Any:
@@ -135,15 +159,6 @@ def _resolution(family: ExponentialFamily, rows: Intervals, plan: Plan) -> Any:
     if isinstance(asked, str) and exact.sum() < 2:
         return unknown_resolution(rows.shape[1])
     return resolution_of(rows.lower[exact] if len(exact) else rows.lower, asked)
-
-
-def _check_data(family: ExponentialFamily, X: Any, labels: Any, groups: Any) -> None:
-    """Refuses what needs sums of statistics."""
-    name = family.name
-    if is_dask(X) or is_streamed(X) or issparse(X):
-        raise ValueError(f"{name} is estimated from rows in memory: give an array, or fix its shape")
-    if labels is not None or groups is not None:
-        raise ValueError(f"{name} cannot be combined with labels or groups: fix its shape")
 
 
 def _check_intervals(family: ExponentialFamily, exact: bool) -> None:

@@ -26,6 +26,7 @@ from ..search.search import FEW_ROWS, FEW_ROWS_PENALTY
 from .plan import Plan
 from .prepare import checked_labels, from_mixture
 from .prepare_shapes import PreparedShapes
+from .start_parts import GROUPS, LABELS, component_codes
 
 # Rows of the sample in which starts are compared, and by how much it grows until it is everything.
 SAMPLE_ROWS, GROWTH = 2000, 10
@@ -52,6 +53,8 @@ def start_of_shapes(prepared: PreparedShapes, plan: Plan, rng: np.random.Generat
     if k == 1:
         shares = problem.row_weights[:, None]
         return Found(problem.first_parameters(problem.of_shares(shares)), Starts({"all rows": 1}, agreeing=1))
+    if problem.units is not None:
+        return _best(problem, _informed(prepared, k, plan, rng), plan, rng)
     sample = _smaller(problem, SAMPLE_ROWS, rng)
     if not plan.searches:
         return Found(_random_start(sample, k, rng), Starts({ROWS: 1}, agreeing=1))
@@ -131,7 +134,7 @@ def _candidates(problem: ShapedProblem, k: int, plan: Plan, rng: np.random.Gener
 def _random_start(problem: ShapedProblem, k: int, rng: np.random.Generator) -> Parameters:
     """Components from the rows that are closest to random ones."""
     X, n_free = problem.rows.X, k - _n_parameterless(problem.family)
-    seeds = X[rng.choice(len(X), n_free, replace=len(X) < n_free, p=problem.row_weights / problem.total)]
+    seeds = X[rng.choice(len(X), n_free, replace=len(X) < n_free, p=problem.row_weights / problem.row_weights.sum())]
     return _from_labels(problem, _distances(X, seeds).argmin(axis=1), k, rng)[0]
 
 
@@ -180,6 +183,36 @@ def _ordered(problem: ShapedProblem, shares: Array, rng: np.random.Generator, n_
     if places:
         orders += [rng.permutation(shares.shape[1]) for _ in range(n_orders - 1)]
     return [problem.first_parameters(problem.of_shares(shares[:, order])) for order in orders]
+
+
+# Labels and groups ----------------------------------------------------------------------------------------------------
+
+
+def _informed(prepared: PreparedShapes, k: int, plan: Plan, rng: np.random.Generator) -> list[tuple[str, Parameters]]:
+    """Starts from labelled rows; without labels those of rows alone, and of random partitions of the groups."""
+    problem, knowledge = prepared.problem, prepared.knowledge
+    codes = component_codes(knowledge)
+    if codes is not None and (codes >= 0).any() and knowledge.patterns is not None:
+        allowed = np.where((codes >= 0)[:, None], knowledge.patterns[codes] == 0, False)
+        allowed[codes < 0] = ~allowed.any(axis=0) if not allowed.any(axis=0).all() else True
+        return [(LABELS, _of_labels(problem, allowed, rng)) for _ in range(RANDOM)]
+    sample = _smaller(problem.without_knowledge(), SAMPLE_ROWS, rng)
+    found = _candidates(sample, k, plan, rng)
+    if knowledge.groups is not None:
+        for _ in range(RANDOM):
+            labels = rng.integers(k, size=len(problem.rows), dtype=np.int32)
+            found.append((GROUPS, problem.first_parameters(problem.gather(labels, k))))
+    return found
+
+
+def _of_labels(problem: ShapedProblem, allowed: NDArray[np.bool_], rng: np.random.Generator) -> Parameters:
+    """Components from the rows that may belong to them (n, k), each row in the one whose random row is closest."""
+    X, k = problem.rows.X, allowed.shape[1]
+    seeds = np.array([rng.choice(np.flatnonzero(own)) if own.any() else rng.integers(len(X)) for own in allowed.T])
+    labels = np.where(allowed, _distances(X, X[seeds]), np.inf).argmin(axis=1)
+    shares = np.zeros((k, len(X))).T
+    shares[np.arange(len(X)), labels] = problem.row_weights
+    return problem.first_parameters(problem.of_shares(shares))
 
 
 # Similar families -----------------------------------------------------------------------------------------------------

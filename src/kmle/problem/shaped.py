@@ -7,7 +7,8 @@ not worse than its present parameters, so the objective never falls.
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -32,9 +33,10 @@ from .model import EMPTY, Parameters, smallest_spread
 from .objective import LearningProblem, SoftSummary
 from .observed import ObservedRows, blocks_of_rows
 from .problem import Problem
-from .row_kinds import shares_of
+from .row_kinds import Units, shares_of
 
 T = TypeVar("T")
+Value = TypeVar("Value", bound=np.generic)
 
 # Scores of the latest parameters are kept: an estimate needs those from before and makes those of the next pass.
 KEPT = 2
@@ -47,6 +49,8 @@ class SharedRows(ClusterStatistics):
     """Statistics of a pass with the weighted shares (n, k) of all rows."""
 
     shares: Array | None = None
+    labelled: float = 0.0
+    """What prior probabilities of the components add to the complete log-likelihood of these shares."""
 
 
 @dataclass(eq=False)
@@ -75,10 +79,13 @@ class ShapedProblem(LearningProblem):
         prior_strength: float = 0.0,
         weights: Array | None = None,
         resolution: Resolution | None = None,
+        units: Units | None = None,
     ) -> None:
-        self.family, self.rows = family, rows
+        self.family, self.rows, self.units = family, rows, units
         self.row_weights = np.ones(len(rows)) if row_weights is None else row_weights
-        self.total = float(self.row_weights.sum())
+        self._starts = None if units is None else units.starts
+        self._unit_weights = self.row_weights if self._starts is None else self.row_weights[self._starts]
+        self.total = float(self._unit_weights.sum())
         self.prior_strength, self.weights, self.resolution = prior_strength, weights, resolution
         self.center, self.frozen, self.sum_log_carrier = None, None, 0.0
         self.n_statistics, self.meter = family.n_statistics, Meter()
@@ -113,6 +120,11 @@ class ShapedProblem(LearningProblem):
         settings = self.prior_strength, self.weights, self.resolution
         return ShapedProblem(self.family, self.rows.subset(places), self.row_weights[places], *settings)
 
+    def without_knowledge(self) -> "ShapedProblem":
+        """The problem of the same rows, of which nothing is known but their values."""
+        settings = self.prior_strength, self.weights, self.resolution
+        return ShapedProblem(self.family, self.rows, self.row_weights, *settings)
+
     def on_values(self, X: Array, row_weights: Array) -> "ShapedProblem":
         """The problem of other rows (n, d) with weights."""
         settings = self.prior_strength, self.weights, self.resolution
@@ -143,34 +155,66 @@ class ShapedProblem(LearningProblem):
         self._latest = [*self._latest[-KEPT + 1 :], Scored(natural, density)]
         return self._latest[-1]
 
-    def _shares(self, parameters: Parameters, n_responsibilities: int | None) -> tuple[SharedRows, Array, float]:
-        """Statistics, the logarithms of what rows are shared in (n,), and the sum of the entropies of the shares."""
-        density = self.log_densities(parameters.natural)
-        shares = np.empty(density.T.shape).T
-        values, entropies = np.empty(len(density)), np.zeros(len(density))
+    def _unit_scores(self, parameters: Parameters, rows: slice) -> Array:
+        """Scores (u, k) of some rows, or of all groups of rows; finite for one component of each at least."""
+        scores, log_weights, units = self.log_densities(parameters.natural)[rows], parameters.log_weights, self.units
+        if units is not None:
+            if units.starts is not None:
+                scores = np.add.reduceat(scores, units.starts, axis=0)
+            if units.offsets is not None and units.kinds is not None:
+                kinds = units.kinds[rows]
+                log_weights = log_weights + np.where((kinds >= 0)[:, None], units.offsets[kinds], 0.0)
+        found = scores + log_weights
+        if np.isfinite(found.max(axis=1)).all():
+            return found
+        held = np.asarray(np.isfinite(found).any(axis=1))
+        return np.where(held[:, None], found, LOWEST + log_weights)
+
+    def _blocks(self) -> list[slice]:
+        """Rows that are scored together: groups are not cut."""
+        return list(blocks_of_rows(len(self.rows))) if self._starts is None else [slice(None)]
+
+    def _to_rows(self, values: NDArray[Value]) -> NDArray[Value]:
+        """What units have (u, ...), for each of their rows (n, ...)."""
+        if self._starts is None:
+            return values
+        return np.repeat(values, np.diff(np.append(self._starts, len(self.rows))), axis=0)
+
+    def _shares(self, parameters: Parameters, n_responsibilities: int | None) -> tuple[SharedRows, Labels, float]:
+        """Statistics, the best component of each row (n,), and the sum of the entropies of the shares."""
+        n, k, density = len(self._unit_weights), len(parameters.log_weights), self.log_densities(parameters.natural)
+        shares = np.empty((k, n)).T
+        values, entropies, best = np.empty(n), np.zeros(n), np.empty(n, dtype=np.int32)
 
         def share(rows: slice) -> None:
-            scores = density[rows] + parameters.log_weights
-            if not np.isfinite(scores.max(axis=1)).all():
-                held = np.asarray(np.isfinite(scores).any(axis=1))
-                scores = np.where(held[:, None], scores, LOWEST + parameters.log_weights)
+            scores = self._unit_scores(parameters, rows)
             found, values[rows] = shares_of(scores, n_responsibilities)
             entropies[rows] = scipy.special.entr(found).sum(axis=1)
-            shares[rows] = found * self.row_weights[rows, None]
+            best[rows] = np.argmax(scores, axis=1)
+            shares[rows] = found * self._unit_weights[rows, None]
 
-        for_each(share, blocks_of_rows(len(density)), self.rows.n_threads, 1)
-        score = float(self.row_weights @ values)
-        counts = shares.sum(axis=0)
-        sums = np.zeros((len(counts), self.n_statistics))
-        return SharedRows(counts, sums, score, None, shares), values, float(self.row_weights @ entropies)
+        assert density.shape[1] == k
+        for_each(share, self._blocks(), self.rows.n_threads, 1)
+        statistics = self._of_units(shares, float(self._unit_weights @ values))
+        return statistics, self._to_rows(best), float(self._unit_weights @ entropies)
+
+    def _of_units(self, shares: Array, score: float) -> SharedRows:
+        """The statistics of weighted shares of the units (u, k)."""
+        units, labelled, sums = shares.sum(axis=0), 0.0, np.zeros((shares.shape[1], self.n_statistics))
+        if self.units is not None and self.units.offsets is not None and self.units.kinds is not None:
+            kinds = self.units.kinds
+            known = np.where((kinds >= 0)[:, None] & (shares > 0), self.units.offsets[kinds], 0.0)
+            labelled = float((shares * np.where(np.isfinite(known), known, 0.0)).sum())
+        if self._starts is None:
+            return SharedRows(units, sums, score, None, shares, labelled)
+        by_row = self._to_rows(shares)
+        return SharedRows(by_row.sum(axis=0), sums, score, units, by_row, labelled)
 
     # Passes -----------------------------------------------------------------------------------------------------------
 
     def assign(self, parameters: Parameters) -> tuple[Partition, ClusterStatistics]:
-        statistics, _, _ = self._shares(parameters, 1)
-        assert statistics.shares is not None
-        scores = self.log_densities(parameters.natural) + parameters.log_weights
-        return Labelled(np.argmax(scores, axis=1).astype(np.int32)), statistics
+        statistics, labels, _ = self._shares(parameters, 1)
+        return Labelled(labels), statistics
 
     def soften(self, parameters: Parameters, n_responsibilities: int | None = None) -> ClusterStatistics:
         return self._shares(parameters, n_responsibilities)[0]
@@ -181,6 +225,13 @@ class ShapedProblem(LearningProblem):
 
     def soft_summary_in(self, parameters: Parameters, softened: ClusterStatistics) -> SoftSummary:
         return self.log_likelihood(parameters)
+
+    def restricted(self, active: NDArray[np.bool_]) -> "ShapedProblem":
+        if self.units is None or self.units.offsets is None:
+            return self
+        other = copy(self)
+        other.units = replace(self.units, offsets=self.units.offsets[:, active])
+        return other
 
     # The objective ----------------------------------------------------------------------------------------------------
 
@@ -219,8 +270,9 @@ class ShapedProblem(LearningProblem):
         assert statistics.shares is not None
         occupied = (statistics.counts > 0) & parameters.active
         fit = self._fits(statistics.shares, parameters.natural)[occupied]
-        fit = fit + statistics.counts[occupied] * parameters.log_weights[occupied]
-        return float(fit.sum()) + self.penalty(parameters)
+        units = statistics.counts if statistics.units is None else statistics.units
+        fit = fit + units[occupied] * parameters.log_weights[occupied]
+        return float(fit.sum()) + statistics.labelled + self.penalty(parameters)
 
     def sure_gain(self, statistics: ClusterStatistics, before: Parameters, after: Parameters) -> float:
         assert isinstance(statistics, SharedRows)
@@ -228,7 +280,8 @@ class ShapedProblem(LearningProblem):
         active = before.active & after.active
         gain = self._fits(statistics.shares, after.natural) - self._fits(statistics.shares, before.natural)
         with np.errstate(invalid="ignore"):
-            gain = gain + statistics.counts * (after.log_weights - before.log_weights)
+            units = statistics.counts if statistics.units is None else statistics.units
+            gain = gain + units * (after.log_weights - before.log_weights)
         return max(0.0, float(gain[active].sum()) + self.penalty(after) - self.penalty(before))
 
     # Estimates --------------------------------------------------------------------------------------------------------
@@ -294,13 +347,14 @@ class ShapedProblem(LearningProblem):
         return Parameters(self.estimates_of_shares(statistics.shares, None), self.log_weights(statistics.weights()))
 
     def gather(self, labels: Labels, n_components: int) -> SharedRows:
-        """The statistics of given labels."""
-        shares = np.zeros((n_components, len(labels))).T
-        shares[np.arange(len(labels)), labels] = self.row_weights
-        return self.of_shares(shares)
+        """The statistics of given labels; a group has that of its first row."""
+        own = labels if self._starts is None else labels[self._starts]
+        shares = np.zeros((n_components, len(own))).T
+        shares[np.arange(len(own)), own] = self._unit_weights
+        return self._of_units(shares, 0.0)
 
     def of_shares(self, shares: Array) -> SharedRows:
-        """The statistics of weighted shares (n, k)."""
+        """The statistics of weighted shares (n, k) of the rows."""
         return SharedRows(shares.sum(axis=0), np.zeros((shares.shape[1], self.n_statistics)), 0.0, None, shares)
 
     # Model ------------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from .kinds import Kind
 from .model import Parameters
 from .objective import SoftSummary
 from .observed import ObservedRows
+from .row_kinds import Units
 from .shaped import ShapedProblem
 
 # Rows times components from which sums of passes serve; below, every estimate looks at the rows themselves.
@@ -193,9 +194,12 @@ def problem_of_shapes(
     prior_strength: float,
     weights: Array | None,
     resolution: Resolution | None,
+    units: Units | None,
     n_components: int,
 ) -> ShapedProblem:
     """The problem of rows in memory: with compiled passes where there are such for the family, and many rows."""
+    if units is not None:
+        return ShapedProblem(family, rows, row_weights, prior_strength, weights, resolution, units)
     many = len(rows) * n_components > MANY and rows.all_exact
     kind = TailedProblem if many and has_passes(family, rows.X) else ShapedProblem
     return kind(family, rows, row_weights, prior_strength, weights, resolution)
