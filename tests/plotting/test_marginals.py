@@ -1,11 +1,11 @@
-"""The laws of single columns, and what is read off them: means, quantiles."""
+"""The distributions of single columns, their means and quantiles."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from cases import BY_ID, UNIVARIATE, case_id
-from kmle import Mixture
+from kmle import ExponentialFamilyMixture, Mixture
 from kmle.families import FixedCovarianceGaussian
 from kmle.plotting.marginals import marginal, means
 from kmle.plotting.quantiles import mixture_quantiles
@@ -73,3 +73,12 @@ def test_quantiles_of_a_mixture_invert_its_distribution():
     shares = np.linspace(0.005, 0.995, 41)
     x = mixture_quantiles(mixture, shares)
     np.testing.assert_allclose(0.3 * stats.norm(0, 1).cdf(x) + 0.7 * stats.norm(4, 2).cdf(x), shares, atol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["student-t", ["student-t", "gaussian"]])
+def test_columns_of_student_t_and_of_mixed_components_have_densities(family):
+    X = np.random.default_rng(0).normal(size=(100, 3)) * [1, 2, 3]
+    mixture = ExponentialFamilyMixture(2, family=family, random_state=0).fit(X).mixture_
+    column = marginal(mixture, [1])
+    np.testing.assert_allclose(column.log_density(X[:, [1]]), mixture.marginal([1]).log_density(X[:, [1]]))
+    assert means(mixture).shape == (2, 3)

@@ -15,12 +15,15 @@ from ..families import (
     Gaussian,
     Product,
     SphericalGaussian,
+    StudentT,
     VonMises,
 )
+from ..families.components import ComponentFamilies
 from ..families.numeric_divergences import NumericDivergences
 from ..families.support import Blocks, Integers, Interval, Support
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..queries.marginals import marginal as closed_form
 
 Marginals = tuple[ExponentialFamily, Array]
 
@@ -53,7 +56,16 @@ def _marginals(family: ExponentialFamily, natural: Array, columns: tuple[int, ..
         concentration = natural + 1
         alpha = concentration[:, columns]
         return Beta(n_features=1), Beta().natural_from_source(alpha=alpha, beta=concentration.sum(1)[:, None] - alpha)
+    if isinstance(family, StudentT | ComponentFamilies):
+        return _closed_form(family, natural, columns)
     return _product(family, natural, columns) if isinstance(family, Product) else None
+
+
+def _closed_form(family: ExponentialFamily, natural: Array, columns: tuple[int, ...]) -> Marginals | None:
+    try:
+        return closed_form(family, natural, columns)
+    except ValueError:
+        return None  # a member has none
 
 
 def _categorical(family: Categorical, natural: Array, columns: tuple[int, ...]) -> Marginals:
@@ -122,6 +134,11 @@ def means(mixture: Mixture) -> Array | None:
         return parts[0]
     if isinstance(family, VonMises):
         return family.source_from_natural(natural)["mean"]
+    if isinstance(family, StudentT):
+        return family.source_from_natural(natural)["location"]
+    if isinstance(family, ComponentFamilies):
+        members = [means(Mixture(own.family, [1.0], own.natural)) for own in mixture.members]
+        return None if any(mean is None for mean in members) else np.concatenate([m for m in members if m is not None])
     if family.n_features == 1:
         return _quadrature_means(mixture) if isinstance(family.support, Interval | Integers) else None
     columns = [marginal(mixture, [column]) for column in range(family.n_features or 1)]

@@ -88,19 +88,27 @@ def by_label_figure(values: Array, labels: NDArray[np.intp], mixture: Mixture, n
     """Histograms by label, stacked: for columns whose own distribution has no formula."""
     bins = continuous_bins(values, labels, -np.inf, np.inf)
     middles = rounded(bins.edges[:-1] + bins.width / 2)
+    of_label = [labels == component for component in range(mixture.n_components)]
+    heights = [
+        bins.fractions(values[own]) * own.mean() / bins.width if own.any() else np.zeros(bins.count) for own in of_label
+    ]
     traces = [
         of_component(
             mixture,
             component,
             type="bar",
             x=middles,
-            y=rounded(bins.fractions(values[own]) * own.mean() / bins.width) if own.any() else [0.0] * bins.count,
+            y=rounded(own),
             marker={"color": f"@{component}"},
             hovertemplate="%{x}: %{y}<extra></extra>",
         )
-        for component, own in ((component, labels == component) for component in range(mixture.n_components))
+        for component, own in enumerate(heights)
     ]
-    axes = {"xaxis": {"title": {"text": label(name)}}, "yaxis": {"title": {"text": "density"}}}
+    top = 1.08 * float(np.sum(heights, axis=0).max())
+    axes = {
+        "xaxis": {"title": {"text": label(name)}, "range": [bins.start, bins.stop]},
+        "yaxis": {"title": {"text": "density"}, "range": [0, top]},
+    }
     return Figure(traces, {**axes, "barmode": "stack", "bargap": 0.02, **legend_title(mixture)})
 
 
