@@ -137,7 +137,7 @@ def means(mixture: Mixture) -> Array | None:
     if isinstance(family, StudentT):
         return family.source_from_natural(natural)["location"]
     if isinstance(family, ComponentFamilies):
-        members = [means(Mixture(own.family, [1.0], own.natural)) for own in mixture.members]
+        members = [means(Mixture(own.family, np.ones(1), own.natural)) for own in mixture.members]
         return None if any(mean is None for mean in members) else np.concatenate([m for m in members if m is not None])
     if family.n_features == 1:
         return _quadrature_means(mixture) if isinstance(family.support, Interval | Integers) else None
