@@ -190,3 +190,29 @@ def test_what_works_row_by_row_is_refused():
         KMLE(2, algorithm="hartigan").fit(rows_of(20))
     with pytest.raises(ValueError, match="engine='panels' needs complete rows"):
         KMLE(2, engine="panels").fit(rows_of(20))
+
+
+@pytest.mark.parametrize("family", ["gaussian", MIXED])
+@pytest.mark.parametrize("hard", [False, True])
+def test_groups_share_a_component_by_the_entries_that_are_there(family, hard):
+    X = rows_of(30, seed=3, mixed=family is MIXED)
+    X = X[~np.isnan(X).all(axis=1)]
+    groups = np.arange(len(X)) // 3
+    estimator = KMLE if hard else ExponentialFamilyMixture
+    settings = {"prior_strength": 0, "resolution": None, "random_state": 0}
+    model = estimator(2, family=family, **settings).fit(X, groups=groups)
+    assert (np.diff(model.history_) >= -1e-9 * abs(model.objective_)).all()
+    mixture = model.mixture_
+    joint = np.add.reduceat(mixture.log_joint(X) - np.log(mixture.weights), np.arange(0, len(X), 3))
+    joint += np.log(mixture.weights)
+    value = joint.max(axis=1) if hard else np.logaddexp.reduce(joint, axis=1)
+    assert model.objective_ == pytest.approx(value.sum(), rel=1e-10)
+    assert (model.labels_ == model.predict(X, groups=groups)).all()
+
+
+def test_certificates_of_rows_with_missing_entries():
+    X = rows_of(100, seed=4)
+    for estimator, sentence in ((ExponentialFamilyMixture, "EM fixpoint"), (KMLE, "Lloyd-stable: no label changes")):
+        model = estimator(2, family="gaussian", random_state=0).fit(X)
+        assert str(model.certify(X)).startswith(sentence)
+        assert model.certify(X[:60]).kind == "not stable"

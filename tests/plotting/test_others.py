@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import linkage
 
-from kmle import KMLE, ExponentialFamilyMixture, Mixture, select
+from kmle import KMLE, ExponentialFamilyMixture, Intervals, Mixture, select
 from kmle.families import Gamma, Poisson, Product
 from kmle.palette import PALETTE, colours
-from kmle.plotting import plot_cells, plot_dendrogram, plot_history, plot_posterior, plot_qq, plot_selection
+from kmle.plotting import (
+    plot_cells,
+    plot_dendrogram,
+    plot_history,
+    plot_posterior,
+    plot_qq,
+    plot_selection,
+    plot_survival,
+)
 from kmle.plotting.directions import hammer
 from plotting.artists import note_of
 
@@ -230,3 +238,19 @@ def test_a_selection_is_titled_and_nothing_of_it_is_cut_off():
         legend = ax.get_legend().get_window_extent()
         assert legend.x1 <= figure.bbox.x1 + 1
         assert ax.title.get_window_extent().y1 <= figure.bbox.y1 + 1
+
+
+# Survival -------------------------------------------------------------------------------------------------------------
+
+
+def test_survival_has_both_curves_and_marks_where_values_are_censored():
+    mixture = Mixture.from_source("exponential", [0.5, 0.5], rate=[0.2, 1.0])
+    ax = plot_survival(mixture, Intervals.from_events([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0]))
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["component 0", "component 1", "mixture", "data", "its band", "censored"]
+    fitted, data, marks = ax.lines[-3:]
+    times = fitted.get_xdata()
+    np.testing.assert_allclose(fitted.get_ydata(), 0.5 * np.exp(-0.2 * times) + 0.5 * np.exp(-times), atol=1e-9)
+    assert data.get_ydata().tolist() == pytest.approx([1.0, 0.75, 0.375])
+    assert (marks.get_xdata().tolist(), marks.get_ydata().tolist()) == ([2.0, 4.0], [0.75, 0.375])
+    assert note_of(ax) == "4 rows; 2 censored on the right"

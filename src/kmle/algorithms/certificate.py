@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from .._kernels import has_missing
+from ..data.holes import family_with_holes, holes_of
 from ..engines.statistics import ClusterStatistics
 from ..families.resolution import Asked, resolution_of
 from ..families.sparse import check_sparse
@@ -74,14 +76,19 @@ def certificate(
     >>> certificate(Mixture.from_source("poisson", [0.5, 0.5], rate=[1.5, 30.0]), [[1], [2], [29], [31]]).kind
     'Hartigan-stable'
     """
-    rows = check_sparse(mixture.family, X) if issparse(X) else mixture.family.check(X)
+    family = mixture.family
+    rows = check_sparse(family, X) if issparse(X) else family.check(X, missing=family.exponential)
     weights = check_sample_weight(sample_weight, rows.shape[0])
-    seen = slice(None) if weights is None or weights.all() else weights > 0
+    seen: slice | NDArray[np.bool_] = slice(None) if weights is None or weights.all() else weights > 0
+    if not issparse(X) and has_missing(rows):
+        has_entries = np.asarray(~np.isnan(rows).all(axis=1))
+        seen = has_entries if weights is None else np.asarray(has_entries & (weights > 0))
+        family = family_with_holes(family, holes_of(rows[seen]))
     own, held = None if weights is None else weights[seen], mixture.weights if weights_held else None
     problem: Problem | ShapedProblem
     if mixture.family.exponential:
         k = mixture.n_components
-        problem = Problem(mixture.family, rows[seen], own, prior_strength, held, n_components=k, resolution=resolution)
+        problem = Problem(family, rows[seen], own, prior_strength, held, n_components=k, resolution=resolution)
     else:
         known = ObservedRows.exactly(rows[seen].astype(float, copy=False))
         steps_of_grid = resolution_of(known.X, resolution)
@@ -131,6 +138,13 @@ def _stability(problem: Problem | ShapedProblem, parameters: Parameters, optimum
             LLOYD_STABLE,
             "Lloyd-stable: no label changes and the parameters are the best for their labels; moves of single rows are "
             f"not examined, as components of {problem.family.name} are not estimated one by one from sums.",
+            details,
+        )
+    if problem.expects:
+        return Certificate(
+            LLOYD_STABLE,
+            "Lloyd-stable: no label changes and a step does not raise the likelihood of the entries that are there; "
+            "moves of single rows are not examined, as statistics of missing entries are expectations.",
             details,
         )
     return _single_rows(single_moves(problem, State(updated, objective, after, again)), details)

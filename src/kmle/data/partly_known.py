@@ -73,7 +73,7 @@ class PartlyKnownRows:
             # Rounding must not make an exact value an interval, or the other way round.
             self._high = np.where(lower == upper, self._low, self._high)
         self._center = center
-        self.cuts = _cuts(self.n_rows, starts)
+        self.cuts = cuts_between(self.n_rows, starts, ROWS_AT_ONCE)
         self._slices = [[_block_of_rows(self, block, rows) for block in self.blocks] for rows in self.slices()]
 
     @cached_property
@@ -133,9 +133,13 @@ class PartlyKnownRows:
                 sums[:, places] += np.einsum("mk,mks->ks", shares, part.means)
 
 
-def _cuts(n_rows: int, starts: NDArray[np.intp] | None) -> NDArray[np.intp]:
-    """Where slices begin and end: about every ROWS_AT_ONCE rows, at places where that is allowed."""
-    wanted = np.arange(ROWS_AT_ONCE, n_rows, ROWS_AT_ONCE)
+def cuts_between(n_rows: int, starts: NDArray[np.intp] | None, size: int) -> NDArray[np.intp]:
+    """Where slices of rows begin and end: about every `size` rows, at places where that is allowed.
+
+    >>> cuts_between(10, np.array([0, 3, 7]), 4)
+    array([ 0,  7, 10])
+    """
+    wanted = np.arange(size, n_rows, size)
     if starts is not None and len(wanted):
         wanted = np.unique(starts[np.minimum(np.searchsorted(starts, wanted), len(starts) - 1)])
     return np.concatenate([[0], wanted[(wanted > 0) & (wanted < n_rows)], [n_rows]]).astype(np.intp)

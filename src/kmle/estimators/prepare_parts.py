@@ -12,7 +12,9 @@ from ..algorithms import Fit
 from ..data.holes import Holes, holes_of
 from ..data.intervals import Intervals, as_intervals, stand_ins, within_support
 from ..data.partly_known import PartlyKnownRows
+from ..data.table import Rows
 from ..engines.choose import choose
+from ..engines.patterns.incomplete_rows import IncompleteRows
 from ..families import ExponentialFamily, resolve
 from ..families.resolution import Asked, resolution_of, unknown_resolution
 from ..families.validation import as_rows, check_entries, check_rows, check_sample_weight, issparse
@@ -100,10 +102,10 @@ def prepare_parts(
 ) -> PreparedParts:
     """The problem of rows in memory of which more or less is known than their values."""
     _check_algorithm(plan)
-    if groups is None and as_intervals(X) is None and not issparse(X):
+    if as_intervals(X) is None and not issparse(X):
         table = as_rows(resolve(plan.family), X)
         if has_missing(table):
-            return _prepare_incomplete(table, plan, sample_weight, columns, sampling, labels)
+            return _prepare_incomplete(table, plan, sample_weight, columns, sampling, labels, groups)
     family, intervals = checked_intervals(X, resolve(plan.family), columns)
     plan.check(len(intervals))
     n_rows = len(intervals)
@@ -125,8 +127,9 @@ def _prepare_incomplete(
     columns: Sequence[str] | None,
     sampling: np.random.Generator,
     labels: Any,
+    groups: Any,
 ) -> PreparedParts:
-    """The problem of labelled rows with missing entries: those of one class are passed over by pattern."""
+    """The problem of rows with missing entries: those of one class go by pattern, those in groups group by group."""
     names = None if columns is None else list(columns)
     rows, summary = check_rows(resolve(plan.family).for_data(X), X, names, missing=True)
     check_entries(summary, names)
@@ -135,16 +138,18 @@ def _prepare_incomplete(
     given = weights_of(sample_weight, n_rows)
     weights = check_sample_weight(given, n_rows)
     factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
-    knowledge = knowledge_of(labels, None, n_rows, plan)
+    knowledge = knowledge_of(labels, groups, n_rows, plan)
     has_part = ~np.isnan(rows).all(axis=1) & (np.ones(n_rows, bool) if weights is None else weights > 0)
     used: slice | NDArray[np.bool_] = slice(None) if has_part.all() else has_part
     known = knowledge.take(used)
     family = resolve(plan.family).for_data(X)
-    all_rows = _all_rows(
-        family, rows[used], None if weights is None else weights[used], plan, sampling, plan.resolution_for(family)
-    )
-    kinds = _kinds_by_pattern(all_rows, known, plan)
-    problem = CompositeProblem(all_rows, kinds, all_rows.total)
+    own = None if weights is None else weights[used]
+    all_rows = _all_rows(family, rows[used], own, plan, sampling, plan.resolution_for(family))
+    if known.groups is not None:
+        total = float(_grouped_weights(own, known.groups).sum())
+        problem = CompositeProblem(all_rows, [_grouped(all_rows, rows[used], own, known)], total)
+    else:
+        problem = CompositeProblem(all_rows, _kinds_by_pattern(all_rows, known, plan), all_rows.total)
     return PreparedParts(problem, rows, used, factor, known, holes_of(rows, summary))
 
 
@@ -326,15 +331,21 @@ def _grouped_weights(weights: Array | None, groups: NDArray[np.intp]) -> Array:
     return highest
 
 
-def _grouped(all_rows: Problem, intervals: Intervals, weights: Array | None, knowledge: Knowledge) -> ScoredRows:
+def _grouped(all_rows: Problem, data: Intervals | Array, weights: Array | None, knowledge: Knowledge) -> ScoredRows:
+    """Rows in groups, as intervals or as an array with missing entries."""
     assert knowledge.groups is not None
     order = np.argsort(knowledge.groups, kind="stable")
     groups, numbers = np.unique(knowledge.groups[order], return_inverse=True)
     starts = np.searchsorted(knowledge.groups[order], groups)
     kinds = None if knowledge.codes is None else _group_codes(knowledge.codes, numbers, order, len(groups))
     own = None if weights is None else _grouped_weights(weights, knowledge.groups)[groups]
-    sorted_rows = intervals[order]
-    rows = PartlyKnownRows(all_rows.family, sorted_rows.lower, sorted_rows.upper, all_rows.center, starts)
+    rows: PartlyKnownRows | IncompleteRows
+    if isinstance(data, Intervals):
+        ordered = data[order]
+        rows = PartlyKnownRows(all_rows.family, ordered.lower, ordered.upper, all_rows.center, starts)
+    else:
+        assert isinstance(all_rows.rows, Rows)  # sparse rows have no missing entries
+        rows = IncompleteRows(all_rows.rows.subset(order), starts)
     return ScoredRows(rows, Units(starts, own, knowledge.patterns, kinds), order)
 
 

@@ -60,6 +60,11 @@ class Survival:
     """The times at which these shares have failed: that of 0.1 is the B10 life."""
     observed: ProductLimit | None
 
+    def __repr__(self) -> str:
+        lives = ", ".join(f"{100 * share:.0f} % by {time:.5g}" for share, time in self.quantiles.items())
+        gap = "" if self.observed is None else f"; {self.largest_gap:.3f} from the curve of the data at most"
+        return f"<Survival at {len(self.times)} times: failed {lives}{gap}>"
+
     @property
     def largest_gap(self) -> float:
         """The largest distance between the two curves where the data has events."""

@@ -6,6 +6,7 @@ from .fit import plot_fit
 from .history import plot_history
 from .posterior import plot_posterior
 from .quantiles import plot_qq
+from .survival import plot_survival
 
 __all__ = [
     "plot_cells",
@@ -15,4 +16,5 @@ __all__ = [
     "plot_posterior",
     "plot_qq",
     "plot_selection",
+    "plot_survival",
 ]

@@ -8,6 +8,7 @@ statistics are constants. `ScoredRows` are all others: scored by NumPy, row by r
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..data.partly_known import PartlyKnownRows
 from ..engines.partition import Partition
+from ..engines.patterns.incomplete_rows import IncompleteRows
 from ..engines.statistics import ClusterStatistics
 from ..numerics.arrays import Array, Labels
 from .model import Parameters
@@ -162,13 +164,17 @@ class Units:
 
 
 class ScoredRows(RowKind):
-    """Rows that are scored one by one, or group by group; some values may be intervals.
+    """Rows that are scored one by one, or group by group; some values may be intervals, or missing.
 
     `copies` (n,) says which of the scored rows each row is, where equal rows are scored once.
     """
 
     def __init__(
-        self, rows: PartlyKnownRows, units: Units, places: NDArray[np.intp], copies: NDArray[np.intp] | None = None
+        self,
+        rows: PartlyKnownRows | IncompleteRows,
+        units: Units,
+        places: NDArray[np.intp],
+        copies: NDArray[np.intp] | None = None,
     ) -> None:
         self.rows, self.units, self.places, self.copies = rows, units, places, copies
         self._unit_of = units.of_rows(rows.n_rows)
@@ -205,6 +211,7 @@ class ScoredRows(RowKind):
         counts, units, sums = np.zeros(k), np.zeros(k), np.zeros(natural.shape)
         score = entropy = 0.0
         labels = []
+        expected: Any
         for place, rows in enumerate(self.rows.slices()):
             found, expected = self.rows.scored(place, natural)
             own = self._slice_units(rows)

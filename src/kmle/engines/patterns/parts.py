@@ -196,7 +196,7 @@ class PartialRows(Part):
         size = max(FEWEST_ROWS, BLOCK_NUMBERS // rows.X.shape[1])
         starts = range(0, len(places), size)
         self._blocks = [slice(start, min(start + size, len(places))) for start in starts]
-        self._units = [_unit_rows(rows, places[block]) for block in self._blocks]
+        self._units = [unit_rows(rows, places[block]) for block in self._blocks]
 
     def _each(self, components: Components, use: Callable[[int, list[Scored], Array], Any]) -> Any:
         """The sum of what a function says of each block, of what its units scored and of its scores (n, k)."""
@@ -272,7 +272,8 @@ class PartialRows(Part):
         self._each(components, use)
 
 
-def _unit_rows(rows: Rows, places: NDArray[np.intp]) -> list[UnitRows]:
+def unit_rows(rows: Rows, places: NDArray[np.intp]) -> list[UnitRows]:
+    """The units of the columns of some rows."""
     X, hole = rows.stood_in(places), np.isnan(rows.X[places])
     found: list[UnitRows] = []
     for unit in rows.family.units():
