@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from kmle import KMLE, ExponentialFamilyMixture
 from kmle.algorithms.loop import watched
@@ -141,3 +142,16 @@ def test_a_search_ends_when_a_stop_is_requested(model, family):
     assert ended.starts.moves == 0 < whole.starts.moves
     assert ended.stop_reason == STOPPED
     assert ended.work.passes < whole.work.passes / 3
+
+
+@pytest.mark.parametrize("model", [KMLE, ExponentialFamilyMixture])
+def test_starts_of_sparse_rows_find_the_topics(model):
+    """Words that a component has not seen by chance do not keep rows away: a fit is as good as one from the topics."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(2500, 0.3), 12)
+    which = rng.integers(12, size=3000)
+    X = csr_array(rng.multinomial(40, topics[which]).astype(float))
+    found = model(12, family="multinomial", random_state=0).fit(X)
+    known = model(12, family="multinomial", init=which).fit(X)
+    assert found.result_.objective >= known.result_.objective - 1.0
+    assert found.n_iter_ <= 5

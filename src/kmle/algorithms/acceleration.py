@@ -17,7 +17,7 @@ from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters
 
 # Changes of residuals that Anderson acceleration combines, at most, and the numbers that they may hold.
-MEMORY, NUMBERS = 8, 1_000_000
+MEMORY, NUMBERS = 8, 250_000
 # Directions in which residuals differ by less than this share, squared, are rounding.
 RANK = 1e-10
 # Momentum after s accepted steps is s / (s + DELAY), at most LARGEST.

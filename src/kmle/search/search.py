@@ -19,13 +19,19 @@ from ..problem.problem import LearningProblem, Parameters, Problem
 from ..seeding.partitions import Table, kinds_for, tables
 from ..seeding.sample import representative, sample_rows
 from ..seeding.strata import strata_of
-from .batch import Batch, Learner
+from .batch import CONVERGED, Batch, Learner
 from .moves import Moves
 from .starts import portfolio
 
 # Starts are compared under a prior, at least this one. A component on a few rows that rounding made equal has an
 # enormous likelihood, and of many starts the best would be of that kind.
 SEARCH_PRIOR = 0.001
+# Sparse rows leave most parameters of a component without an observation, and one row that has what the others lack is
+# then impossible. Their starts have half an observation of each parameter (Krichevsky and Trofimov, 1981), but at most
+# LARGEST_PART of the rows that a component has: first on the sample, then on all rows for up to SMOOTH_STEPS steps,
+# until a step gains less than SMOOTHED nats per row.
+EACH_PARAMETER, LARGEST_PART = 0.5, 0.5
+SMOOTH_STEPS, SMOOTHED = 10, 1e-3
 # A component of fewer than FEW_ROWS rows costs FEW_ROWS_PENALTY nats: a regular mixture almost as good is preferred.
 FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
 MOST_STARTS, FEWEST_STARTS = 32, 4
@@ -81,11 +87,14 @@ def search(
 ) -> Found:
     """The best mixture found on a sample, from starts of one kind or of all."""
     size, key = sample_rows(problem, n_components), int(rng.integers(2**63))
-    sample = _comparable(representative(problem, size, key))
+    prior = search_prior(problem, min(size, problem.total) / n_components)
+    sample = _comparable(representative(problem, size, key), prior)
     strata = strata_of(problem, sample, size)
     compared = sample if strata is None else strata.problem(sample, sample.total)
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
-    found = Search(Learner(compared, hard), tables(compared), n_components, budget, rng).run(kind)
+    smooth = prior > SEARCH_PRIOR and isinstance(problem, Problem) and len(problem.rows) > len(sample.rows)
+    arrived = SMOOTHED * sample.total if smooth else CONVERGED
+    found = Search(Learner(compared, hard, arrived), tables(compared), n_components, budget, rng).run(kind)
     if strata is not None:
         learner = Learner(strata.problem(sample), hard, STRATA_CONVERGED)
         return replace(found, parameters=_refined(learner, found.parameters, STRATA_STEPS))
@@ -93,9 +102,21 @@ def search(
     if hard and few and len(sample.rows) * n_components * problem.n_statistics <= FEW_PRODUCTS:
         found = replace(found, parameters=_without_gainful_moves(sample, found.parameters))
     while (size := GROWTH * size) * GROWTH <= problem.total and len(sample.rows) * GROWTH == size:
-        sample = _comparable(representative(problem, size, key))
+        sample = _comparable(representative(problem, size, key), prior)
         found = replace(found, parameters=_refined(Learner(sample, hard), found.parameters, REFINING_STEPS))
+    if smooth:
+        assert isinstance(problem, Problem)  # smooth says so
+        learner = Learner(_comparable(problem, prior), hard, SMOOTHED * problem.total)
+        found = replace(found, parameters=_refined(learner, found.parameters, SMOOTH_STEPS))
     return found
+
+
+def search_prior(problem: LearningProblem, rows_each: float) -> float:
+    """The weight of the prior under which starts are compared, in rows; `rows_each` is the mean size of components."""
+    if problem.row_values == problem.n_statistics:
+        return SEARCH_PRIOR
+    observed = max(problem.row_values, 1.0) / problem.n_statistics
+    return max(SEARCH_PRIOR, min(EACH_PARAMETER / observed, LARGEST_PART * rows_each))
 
 
 def _without_gainful_moves(sample: Problem, parameters: Parameters) -> Parameters:
@@ -104,9 +125,9 @@ def _without_gainful_moves(sample: Problem, parameters: Parameters) -> Parameter
     return after_steps(algorithm, sample, algorithm.init(sample, parameters), SWEEPS).parameters
 
 
-def _comparable(sample: Problem) -> Problem:
-    """The sample with the prior under which starts are compared."""
-    return sample.with_prior_strength(max(SEARCH_PRIOR, sample.prior_strength))
+def _comparable(sample: Problem, prior: float) -> Problem:
+    """The sample with at least this prior."""
+    return sample.with_prior_strength(max(prior, sample.prior_strength))
 
 
 def _refined(learner: Learner, parameters: Parameters, steps: int) -> Parameters:
