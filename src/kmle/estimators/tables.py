@@ -8,7 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from ..families import ExponentialFamily
 from ..families.support import PositiveDefinite
-from ..families.validation import as_rows, unmasked, without_na
+from ..families.validation import as_rows, issparse, unmasked, without_na
 from ..numerics.arrays import Array
 
 
@@ -28,7 +28,8 @@ def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: boo
             ensure_all_finite=False,
         )
     except (ValueError, TypeError) as error:
-        if isinstance(error, TypeError) or str(error).startswith(("could not convert", "setting an array element")):
+        unreadable = str(error).startswith(("could not convert", "setting an array element"))
+        if unreadable or (isinstance(error, TypeError) and not issparse(X)):
             as_rows(family, X)  # says which row and column is no number
         raise
     return table
