@@ -267,3 +267,23 @@ def test_it_stops_some_time_after_the_last_page_is_closed(rows):
         assert server.wait(10)
         with pytest.raises(OSError):  # noqa: PT011 - refused, or reset
             get(server.address)
+
+
+def test_rows_with_gaps_are_fitted_drawn_and_exported():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[np.arange(60), np.arange(60) % 3] = np.nan  # no row is complete
+    X[0] = np.nan
+    with running(from_array(X, ["a", "b", "c"])) as server, Talk(server.address) as talk:
+        answer = talk.fit(n_components=2, family="diagonal-gaussian")
+        assert answer["plot"]["view"] == "all pairs"
+        assert "60 rows" in answer["status"]
+        number = talk.send("rows", rows={"kind": "near", "columns": [0, 1], "x": 0.0, "y": 0.0})
+        listed = talk.until(lambda message: message["topic"] == "rows" and message["number"] == number)
+        assert "missing" in listed["table"]
+        assert get(f"{server.address}export/{talk.welcome['page']}/report")[0] == 200
+        assert "every row has a missing value" in talk.fit(drop_missing=True)["wrong"]
+
+
+def test_a_column_without_entries_is_named():
+    with running(from_array([[np.nan, 1.0], [np.nan, 2.0]], ["a", "b"])) as server, Talk(server.address) as talk:
+        assert "column 'a' has no entry" in talk.fit(columns=["a", "b"])["wrong"]

@@ -99,8 +99,10 @@ def _column(source: Source, name: str) -> dict[str, Any]:
 
 
 def _telling_rows(chosen: Chosen) -> Array:
-    """Some complete rows, with those of the smallest and the largest value of each column."""
-    rows = chosen.rows if chosen.complete is None else chosen.rows[chosen.complete]
+    """Some rows, with those of the smallest and the largest value of each column; medians are in place of gaps."""
+    rows = chosen.rows
+    if np.isnan(rows).any():
+        rows = np.where(np.isnan(rows), np.nanquantile(rows, 0.5, axis=0, method="lower"), rows)
     step = -(-len(rows) // TRIED_ROWS)
     places = np.unique(np.concatenate([np.arange(0, len(rows), step), rows.argmin(axis=0), rows.argmax(axis=0)]))
     return rows[places]

@@ -41,8 +41,6 @@ def _labels(fitted: Fitted) -> bytes:
 
 
 def _report(fitted: Fitted) -> bytes:
-    if fitted.chosen.complete is not None:
-        raise ValueError("a report needs complete rows: drop those with missing values")
     with tempfile.TemporaryDirectory() as folder:
         path = write_report(
             Path(folder) / "report.html",

@@ -49,10 +49,9 @@ class Fitted:
 
     @cached_property
     def subject(self) -> Subject:
-        """What is drawn: all rows without missing values, also of a fit to a sample."""
+        """What is drawn: all rows, also of a fit to a sample."""
         chosen = self.chosen
-        rows = chosen.rows if chosen.complete is None else chosen.rows[chosen.complete]
-        return Subject(self.mixture, rows, chosen.columns, tuple(range(len(chosen.columns))))
+        return Subject(self.mixture, chosen.rows, chosen.columns, tuple(range(len(chosen.columns))))
 
     @property
     def estimator(self) -> Any:
@@ -61,8 +60,7 @@ class Fitted:
 
     def row_name(self, row: int) -> str:
         """What a row of the subject is called."""
-        place = row if self.chosen.complete is None else int(self.chosen.complete[row])
-        return self.source.row_name(self.chosen.number(place))
+        return self.source.row_name(self.chosen.number(row))
 
 
 def fits(source: Source, settings: Settings, job: Job) -> Iterator[Fitted]:

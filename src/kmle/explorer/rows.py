@@ -53,10 +53,9 @@ def _by_number(fitted: Fitted, number: Any, n_rows: int) -> NDArray[np.intp]:
         raise ValueError("the number of a row must be a whole number")
     chosen = fitted.chosen
     known = np.arange(len(chosen.rows)) if chosen.kept is None else chosen.kept
-    known = known if chosen.complete is None else known[chosen.complete]
     place = np.flatnonzero(known == number)
     if len(place) == 0:
-        raise ValueError(f"there is no row {number}: rows are numbered from 0 to {known[-1]}, complete ones are shown")
+        raise ValueError(f"there is no row {number}: rows are numbered from 0 to {known[-1]}")
     return place[:n_rows]
 
 
@@ -86,8 +85,8 @@ def _nearest(rows: Array, x: int, y: int | None, asked: Mapping[str, Any]) -> ND
         if column is not None:
             values = rows[:, column]
             (at,) = _numbers([given], 1)
-            distance += ((values - at) / (np.ptp(values) or 1.0)) ** 2
-    return np.array([int(distance.argmin())])
+            distance += ((values - at) / (np.nanmax(values) - np.nanmin(values) or 1.0)) ** 2
+    return np.array([int(np.nanargmin(distance))])
 
 
 def _shares(fitted: Fitted, rows: Array) -> str:
@@ -110,7 +109,7 @@ def _table(fitted: Fitted, rows: Array, shown: NDArray[np.intp], posterior: Arra
             badge(int(best[at])),
             percent(float(posterior[at, best[at]])),
             short(float(density[at])),
-            *(f"{value:.5g}" for value in rows[row, columns]),
+            *("missing" if np.isnan(value) else f"{value:.5g}" for value in rows[row, columns]),
         ]
         for at, row in enumerate(shown)
     ]

@@ -43,7 +43,7 @@ class Question:
 def compare(source: Source, settings: Settings, question: Question, job: Job, send: Send) -> None:
     """Runs `select` and sends the criterion as it fills in."""
     chosen = settings.chosen(source)
-    rows = chosen.rows if chosen.complete is None else chosen.rows[chosen.complete]
+    rows = chosen.rows
     number = sampled(len(rows), MOST_ROWS)
     shown = Shown(question.criterion, len(rows), len(number), send)
 

@@ -61,8 +61,6 @@ class Chosen:
     columns: tuple[str, ...]
     kept: NDArray[np.intp] | None
     guess: Guess
-    complete: NDArray[np.intp] | None
-    """The rows without missing values, None for all: those that can be drawn."""
 
     def number(self, row: int) -> int:
         """The number of a row in the data."""
@@ -72,17 +70,17 @@ class Chosen:
 @lru_cache(maxsize=4)
 def _chosen(source: Source, columns: tuple[str, ...], drop_missing: bool) -> Chosen:
     rows = np.ascontiguousarray(source.rows[:, [source.columns.index(name) for name in columns]])
-    missing = np.isnan(rows).any(axis=1)
-    kept = complete = None
-    if missing.any() and drop_missing:
-        kept = np.flatnonzero(~missing)
+    missing = np.isnan(rows)
+    kept = None
+    if drop_missing and missing.any():
+        kept = np.flatnonzero(~missing.any(axis=1))
         rows = rows[kept]
-    elif missing.any():
-        complete = np.flatnonzero(~missing)
-    if len(rows) == 0 or (complete is not None and len(complete) == 0):
-        raise ValueError("every row has a missing value: choose other columns")
-    whole = rows if complete is None else rows[complete]
-    return Chosen(rows, columns, kept, guess_family(whole, columns, source.categories), complete)
+    if len(rows) == 0:
+        raise ValueError("every row has a missing value: use the rest of the rows, or choose other columns")
+    if missing.all(axis=0).any():
+        empty = columns[int(missing.all(axis=0).argmax())]
+        raise ValueError(f"column {empty!r} has no entry, all its values are missing: choose other columns")
+    return Chosen(rows, columns, kept, guess_family(rows, columns, source.categories))
 
 
 def from_table(table: Table, name: str, provenance: FromFile) -> Source:
