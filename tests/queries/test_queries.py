@@ -212,7 +212,7 @@ def test_components_are_scipys_distributions_and_come_back(case):
         (stats.gamma(2.0, loc=1.0), "loc of scipy.stats.gamma is 1"),
         (stats.beta(2.0, 3.0, scale=2.0), "scale of scipy.stats.beta"),
         (stats.cauchy(), "no family of kmle is scipy.stats.cauchy"),
-        (stats.weibull_min([1.0, 2.0]), "different values of c"),
+        (stats.binom([3, 5], 0.5), "different values of n"),
         ("norm", "no family of kmle"),
     ],
 )
@@ -227,3 +227,44 @@ def test_categories_and_angles_have_no_mean():
     for mixture in (codes, angles):
         with pytest.raises(ValueError, match="no mean"):
             mixture.mean()
+
+
+def test_student_t_has_ellipsoids_affine_maps_and_scipys_twin():
+    mixture = mixture_of("student-t")
+    one = mixture.component(0)
+    X = one.sample(40_000, 0)
+    assert one.confidence_regions(0.8)[0].contains(X).mean() == pytest.approx(0.8, abs=0.01)
+    moved = one.transform_affine([[1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0]], [3.0, 0.0])
+    Y = np.stack([X[:, 0] + 2 * X[:, 1] + 3, X[:, 2] - X[:, 3]], axis=1)
+    assert moved.confidence_regions(0.5)[0].contains(Y).mean() == pytest.approx(0.5, abs=0.01)
+    for part in (one, one.marginal(2)):
+        rows = part.sample(5, 1)
+        frozen = part.to_scipy()
+        np.testing.assert_allclose(np.ravel(frozen.logpdf(rows)), part.log_density(rows), rtol=1e-9)
+        np.testing.assert_allclose(Mixture.from_scipy(frozen).log_density(rows), part.log_density(rows), rtol=1e-9)
+
+
+def test_one_column_of_categories_is_summed():
+    codes = Mixture.from_source("categorical", [0.5, 0.5], probabilities=[[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]])
+    assert codes.expectation(lambda x: x[:, 0] == 2) == pytest.approx(0.35)
+    np.testing.assert_array_equal(codes.quantile([0.3, 0.5, 0.9]), [0, 1, 2])
+    assert codes.highest_density(0.7).probability == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(
+    "frozen",
+    [
+        stats.weibull_min([1.0, 2.0], 0, [3.0, 4.0]),
+        stats.laplace([1.0, 2.0], [3.0, 4.0]),
+        stats.gennorm([1.2, 3.0], [0.0, 5.0], [1.0, 2.0]),
+        stats.nbinom([1.5, 4.0], [0.3, 0.6]),
+    ],
+    ids=lambda frozen: frozen.dist.name,
+)
+def test_columns_with_shapes_of_their_own_are_scipys_distributions_and_come_back(frozen):
+    mixture = Mixture.from_scipy(frozen)
+    X = mixture.sample(10, 0)
+    back = mixture.to_scipy()
+    for one in (frozen, back):
+        density = one.logpmf(X) if frozen.dist.name == "nbinom" else one.logpdf(X)
+        np.testing.assert_allclose(density.sum(axis=1), mixture.log_density(X), rtol=1e-9)

@@ -49,8 +49,8 @@ def in_memory(X: Any) -> Any:
     except (TypeError, RuntimeError, ValueError, BufferError, AttributeError):
         library = type(X).__module__.split(".")[0]
         raise ValueError(
-            f"this {library} array cannot be read here: copy it to the memory of the CPU first, without gradients "
-            "(X.detach().cpu() in torch, X.get() in CuPy)"
+            f"this {library} array cannot be read here: give a dense one in the memory of the CPU, without gradients "
+            "(X.detach().cpu().to_dense().double() in torch, X.get() in CuPy, outside of jit in JAX)"
         ) from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..families import (
     FixedCovarianceGaussian,
     Gaussian,
     SphericalGaussian,
+    StudentT,
 )
 from ..numerics.arrays import Array
 from ..queries import moments
@@ -220,7 +222,7 @@ class Algebra(Densities):
         return kind(family, joined, np.concatenate([mixture.natural for mixture in mixtures]), columns)
 
     def transform_affine(self, matrix: ArrayLike, offset: ArrayLike = 0.0) -> Self:
-        """Returns the mixture of y = matrix x + offset, for Gaussians.
+        """Returns the mixture of y = matrix x + offset, for Gaussians and Student t.
 
         Parameters
         ----------
@@ -232,10 +234,10 @@ class Algebra(Densities):
         Returns
         -------
         Mixture
-            A mixture of Gaussians with full covariances.
+            A mixture of Gaussians with full covariances, or of Student t.
         """
-        if not isinstance(self.family, GAUSSIANS):
-            raise ValueError(f"{self.family.name} is not closed under affine maps: only Gaussians are")
+        if not isinstance(self.family, (*GAUSSIANS, StudentT)):
+            raise ValueError(f"{self.family.name} is not closed under affine maps: only Gaussians and Student t are")
         table = np.atleast_2d(np.asarray(matrix, dtype=float))
         if table.ndim != 2 or table.shape[1] != self.family.n_features:
             raise ValueError(f"matrix has shape {np.shape(matrix)}: it needs {self.family.n_features} columns")
@@ -245,10 +247,19 @@ class Algebra(Densities):
             raise ValueError(f"offset has shape {np.shape(offset)}: it must be a number, or one per row of matrix")
         if np.linalg.matrix_rank(table) < len(table):
             raise ValueError("the rows of matrix depend on each other: the image would have no density")
-        mean = moments.means(self.family, self.natural) @ table.T + np.broadcast_to(
-            np.asarray(offset, dtype=float), (len(table),)
-        )
+        shift = np.broadcast_to(np.asarray(offset, dtype=float), (len(table),))
+        if isinstance(self.family, StudentT):
+            source = self.family.source_from_natural(self.natural)
+            moved = {"location": source["location"] @ table.T + shift, "scale": _moved(source["scale"], table)}
+            own: ExponentialFamily = replace(self.family, n_features=len(table))
+            return self._made(own, self.weights, own.natural_from_source(**moved, degrees=source["degrees"]))
+        mean = moments.means(self.family, self.natural) @ table.T + shift
+        covariance = _moved(moments.covariances(self.family, self.natural), table)
         family = Gaussian(n_features=len(table))
-        covariance = table @ moments.covariances(self.family, self.natural) @ table.T
-        natural = family.natural_from_source(mean=mean, covariance=0.5 * (covariance + np.swapaxes(covariance, 1, 2)))
-        return self._made(family, self.weights, natural)
+        return self._made(family, self.weights, family.natural_from_source(mean=mean, covariance=covariance))
+
+
+def _moved(matrices: Array, table: Array) -> Array:
+    """Covariances (k, m, m) of what a table (m, d) makes of vectors with these (k, d, d)."""
+    moved = table @ matrices @ table.T
+    return np.asarray(0.5 * (moved + np.swapaxes(moved, 1, 2)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..families import ComponentFamilies
+from ..families import ComponentFamilies, StudentT
 from ..families.support import Integers, Interval
 from ..families.validation import as_rows
 from ..numerics.arrays import Array
@@ -158,7 +158,7 @@ class Queries(Exchange):
     # Regions ----------------------------------------------------------------------------------------------------------
 
     def confidence_regions(self, level: float = 0.95) -> list[regions.Ellipsoid]:
-        """Returns the ellipsoid of each Gaussian component that has probability `level` under it.
+        """Returns the ellipsoid of each Gaussian or Student t component that has probability `level` under it.
 
         Parameters
         ----------
@@ -171,9 +171,9 @@ class Queries(Exchange):
             With `center`, `covariance`, `radius` and `contains`.
         """
         regions.check_level(level)
-        if not isinstance(self.family, GAUSSIANS):
+        if not isinstance(self.family, (*GAUSSIANS, StudentT)):
             raise ValueError(f"{self.family.name} components have no ellipsoids: use highest_density")
-        return regions.ellipsoids(self._means(), self._covariances(), level)
+        return regions.ellipsoids(self.family, self.natural, level)
 
     def highest_density(
         self, level: float = 0.95, n_draws: int = 100_000, random_state: Any = None

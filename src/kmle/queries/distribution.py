@@ -151,7 +151,7 @@ def quantile(family: ExponentialFamily, weights: Array, natural: Array, p: Array
         middle = halfway(lows, highs)
         enough = reached(middle) >= p
         lows, highs = np.where(enough, lows, middle), np.where(enough, middle, highs)
-    return np.where(p <= 0, least, np.where(p >= 1, most, highs))
+    return np.where(p <= 0, least, np.where(p >= 1, most, highs)) + 0.0  # of two zeros the usual one
 
 
 def halfway(low: Array, high: Array) -> Array:

@@ -74,6 +74,8 @@ def _column_moments(family: ExponentialFamily, natural: Array) -> tuple[Array, A
 
 def weighted_nodes(family: ExponentialFamily, natural: Array) -> tuple[Array, Array]:
     """Points (m,) and masses that sum to one, of one distribution (D,) on one column: sum(mass * g(x)) is E[g(x)]."""
+    if isinstance(family, Categorical):
+        return np.arange(len(natural), dtype=float), family.source_from_natural(natural[None])["probabilities"][0]
     x, weights = family.nodes(natural)
     one = replace(family, n_features=1)
     direct = one.direct_log_density(x[:, None], natural[None])

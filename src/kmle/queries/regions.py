@@ -1,4 +1,4 @@
-"""Confidence regions of Gaussian components, and sets of highest density of a mixture (Hyndman 1996)."""
+"""Confidence regions of Gaussian and Student t components, and sets of highest density of a mixture (Hyndman 1996)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy
 
-from ..families import ExponentialFamily, PointMass, Uniform
+from ..families import ExponentialFamily, PointMass, StudentT, Uniform
 from ..numerics.arrays import Array
-from .moments import means, weighted_nodes
+from .moments import covariances, means, weighted_nodes
 
 # Halvings of an interval: those of a threshold, and those of a place where the density crosses it.
 HALVINGS = 60
@@ -16,7 +16,10 @@ HALVINGS = 60
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """The points x with (x - center)^T covariance^-1 (x - center) <= radius^2: `level` of one Gaussian."""
+    """The points x with (x - center)^T covariance^-1 (x - center) <= radius^2: `level` of one component.
+
+    Of a Student t the scale matrix stands for the covariance.
+    """
 
     level: float
     center: Array
@@ -49,10 +52,16 @@ class HighestDensitySet:
         return np.asarray(self._log_density(X) >= self.log_threshold)
 
 
-def ellipsoids(mean: Array, covariance: Array, level: float) -> list[Ellipsoid]:
-    """The confidence regions of Gaussians with these means (k, d) and covariances (k, d, d)."""
-    radius = float(np.sqrt(2 * scipy.special.gammaincinv(0.5 * mean.shape[1], level)))
-    return [Ellipsoid(level, center, spread, radius) for center, spread in zip(mean, covariance, strict=True)]
+def ellipsoids(family: ExponentialFamily, natural: Array, level: float) -> list[Ellipsoid]:
+    """The confidence regions of Gaussians or Student t distributions with natural parameters (k, D)."""
+    if isinstance(family, StudentT):
+        source = family.source_from_natural(natural)
+        center, spread, d = source["location"], source["scale"], source["location"].shape[1]
+        squared = d * scipy.special.fdtri(d, source["degrees"], level)
+    else:
+        center, spread = means(family, natural), covariances(family, natural)
+        squared = np.full(len(center), 2 * scipy.special.gammaincinv(0.5 * center.shape[1], level))
+    return [Ellipsoid(level, *own) for own in zip(center, spread, np.sqrt(squared).tolist(), strict=True)]
 
 
 def check_level(level: float) -> None:

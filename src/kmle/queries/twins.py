@@ -39,11 +39,13 @@ from ..families import (
     Poisson,
     Rayleigh,
     SphericalGaussian,
+    StudentT,
     VonMises,
     VonMisesFisher,
     Weibull,
     Wishart,
 )
+from ..families.shaped import Shaped
 from ..numerics.arrays import Array
 
 _Source = Mapping[str, Array]
@@ -82,6 +84,7 @@ _ROW_TWINS: dict[type, Callable[[Any, Any, _Source], Any]] = {
     FixedCovarianceGaussian: lambda stats, family, s: stats.multivariate_normal(s["mean"], family.covariance),
     Dirichlet: lambda stats, family, s: stats.dirichlet(s["concentration"]),
     Multinomial: lambda stats, family, s: stats.multinomial(family.trials, s["probabilities"]),
+    StudentT: lambda stats, family, s: stats.multivariate_t(s["location"], s["scale"], s["degrees"]),
     VonMisesFisher: lambda stats, family, s: stats.vonmises_fisher(s["direction"], s["concentration"]),
     Wishart: lambda stats, family, s: stats.wishart(s["degrees"], s["scale"]),
     FixedDegreesWishart: lambda stats, family, s: stats.wishart(family.degrees, s["scale"]),
@@ -107,11 +110,18 @@ def column_twin(family: ExponentialFamily, natural: Array) -> Any | None:
 
 def to_scipy(family: ExponentialFamily, natural: Array) -> Any:
     """The distribution with natural parameter (D,) as a frozen SciPy distribution."""
+    if isinstance(family, Shaped):
+        return _side_by_side([column_twin(own, theta) for own, theta in family.members(natural[None])[0]])
     columns = column_twin(family, natural[None])
     if columns is not None:
         return _squeezed(columns)
     if family.n_features == 1 and isinstance(family, _GAUSSIANS):
         return _bell(family, natural)
+    if family.n_features == 1 and isinstance(family, StudentT):
+        from scipy import stats
+
+        location, factor, degrees = family.parts(natural[None])
+        return stats.t(degrees.item(), location.item(), factor.item())
     make = entry_for(_ROW_TWINS, family)
     if make is None or (isinstance(family, Multinomial) and family.trials is None):
         raise ValueError(f"SciPy has no distribution like this {family.name}: use the mixture's own methods")
@@ -132,6 +142,12 @@ def _bell(family: ExponentialFamily, natural: Array) -> Any:
     return stats.norm(source["mean"].item(), float(np.sqrt(np.ravel(variance)[0])))
 
 
+def _side_by_side(columns: list[Any]) -> Any:
+    """Frozen distributions of one column each as one of all."""
+    each = zip(*(frozen.args for frozen in columns), strict=True)
+    return _squeezed(columns[0].dist(*(np.concatenate([np.ravel(value) for value in values]) for values in each)))
+
+
 def _squeezed(frozen: Any) -> Any:
     """Parameters (d,) instead of (1, d), numbers instead of (1, 1)."""
     args = [np.squeeze(value) for value in frozen.args]
@@ -145,14 +161,14 @@ _Back = Callable[[tuple[Any, ...], Any, Any], _Parameters]
 
 _FREE: dict[str, _Back] = {
     "norm": lambda a, loc, scale: (DiagonalGaussian(), {"mean": loc, "variance": np.square(scale)}),
-    "laplace": lambda a, loc, scale: (Laplace(_same("loc", loc)), {"scale": scale}),
-    "gennorm": lambda a, loc, scale: (GeneralizedGaussian(_same("beta", a[0]), _same("loc", loc)), {"scale": scale}),
+    "laplace": lambda a, loc, scale: _laplace(loc, scale),
+    "gennorm": lambda a, loc, scale: _generalized_gaussian(a[0], loc, scale),
 }
 _SCALED: dict[str, Callable[[tuple[Any, ...], Any], _Parameters]] = {
     "lognorm": lambda a, scale: (LogNormal(), {"log_mean": np.log(scale), "log_std": a[0]}),
     "expon": lambda a, scale: (Exponential(), {"rate": 1 / np.asarray(scale)}),
     "rayleigh": lambda a, scale: (Rayleigh(), {"scale": scale}),
-    "weibull_min": lambda a, scale: (Weibull(_same("c", a[0])), {"scale": scale}),
+    "weibull_min": lambda a, scale: _weibull(a[0], scale),
     "halfnorm": lambda a, scale: (HalfNormal(), {"scale": scale}),
     "maxwell": lambda a, scale: (Maxwell(), {"scale": scale}),
     "pareto": lambda a, scale: (Pareto(_same("scale", scale)), {"shape": a[0]}),
@@ -164,7 +180,7 @@ _PLAIN: dict[str, Callable[[tuple[Any, ...]], _Parameters]] = {
     "bernoulli": lambda a: (Bernoulli(), {"probability": a[0]}),
     "binom": lambda a: (Binomial(int(_same("n", a[0]))), {"probability": a[1]}),
     "poisson": lambda a: (Poisson(), {"rate": a[0]}),
-    "nbinom": lambda a: (NegativeBinomial(_same("n", a[0])), {"probability": a[1]}),
+    "nbinom": lambda a: _negative_binomial(a[0], a[1]),
     "chi2": lambda a: (ChiSquare(), {"degrees": a[0]}),
     "beta": lambda a: (Beta(), {"alpha": a[0], "beta": a[1]}),
 }
@@ -183,6 +199,9 @@ def _univariate(frozen: Any) -> _Parameters:
     shapes, loc, scale = frozen.dist._parse_args(*frozen.args, **frozen.kwds)
     if name in _FREE:
         family, source = _FREE[name](shapes, loc, scale)
+    elif name == "t":
+        degrees, location, scale = (_same(key, v) for key, v in (("df", shapes[0]), ("loc", loc), ("scale", scale)))
+        return StudentT(), {"location": [location], "scale": [[scale**2]], "degrees": degrees}
     elif name == "vonmises":
         _only("scale", scale, 1.0, name)
         family, source = VonMises(), {"mean": loc, "concentration": shapes[0]}
@@ -205,6 +224,8 @@ def _multivariate(frozen: Any) -> _Parameters:
     name = type(frozen).__name__.removesuffix("_frozen")
     if name == "multivariate_normal":
         return Gaussian(), {"mean": frozen.mean, "covariance": frozen.cov_object.covariance}
+    if name == "multivariate_t":
+        return StudentT(), {"location": frozen.loc, "scale": frozen.shape, "degrees": frozen.df}
     if name == "dirichlet":
         return Dirichlet(), {"concentration": frozen.alpha}
     if name == "multinomial":
@@ -215,6 +236,38 @@ def _multivariate(frozen: Any) -> _Parameters:
         family = Wishart() if name == "wishart" else InverseWishart()
         return family, {"degrees": frozen.df, "scale": frozen.scale}
     raise ValueError(f"no family of kmle is scipy.stats.{name}: give a frozen distribution, such as stats.norm(0, 1)")
+
+
+# Families with one shape for all columns, and where columns differ with one each.
+
+
+def _laplace(location: Any, scale: Any) -> _Parameters:
+    if _alike(location):
+        return Laplace(_same("loc", location)), {"scale": scale}
+    return Laplace(), {"location": location, "scale": scale}
+
+
+def _generalized_gaussian(shape: Any, location: Any, scale: Any) -> _Parameters:
+    if _alike(shape, location):
+        return GeneralizedGaussian(_same("beta", shape), _same("loc", location)), {"scale": scale}
+    return GeneralizedGaussian(), {"shape": shape, "location": location, "scale": scale}
+
+
+def _weibull(shape: Any, scale: Any) -> _Parameters:
+    if _alike(shape):
+        return Weibull(_same("c", shape)), {"scale": scale}
+    return Weibull(), {"shape": shape, "scale": scale}
+
+
+def _negative_binomial(size: Any, probability: Any) -> _Parameters:
+    if _alike(size):
+        return NegativeBinomial(_same("n", size)), {"probability": probability}
+    return NegativeBinomial(), {"size": size, "mean": np.asarray(size) * (1 - np.asarray(probability)) / probability}
+
+
+def _alike(*values: Any) -> bool:
+    """Whether all columns share each parameter."""
+    return all(np.ptp(np.asarray(value, dtype=float)) == 0 for value in values)
 
 
 def _only(parameter: str, value: Any, needed: float, name: str) -> None:
