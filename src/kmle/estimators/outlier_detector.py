@@ -121,7 +121,10 @@ class MixtureOutlierDetector(OutlierMixin, PluggedIn):  # type: ignore[misc]
         if clusters:
             self.notes_.append(note_on_clusters(self.mixture_, clusters))
         if share is None:
-            self.offset_ = drawn_offset(self.normal_, self.random_state)
+            try:
+                self.offset_ = drawn_offset(self.normal_, self.random_state)
+            except ValueError as error:
+                raise ValueError(f"contamination='auto' needs draws of the mixture: {error}, or give a share") from None
         else:
             self.offset_ = quantile_offset(self._scores(table), weights, share)
         return self

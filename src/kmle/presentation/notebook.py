@@ -29,6 +29,7 @@ STYLE = """
 .kmle th.name,.kmle td.name{text-align:left}
 .kmle pre{margin:0;font-size:12px;background:transparent;color:inherit;text-align:left}
 .kmle thead th{font-weight:600;border-bottom:1px solid #8886;white-space:nowrap}
+.kmle tbody td:first-child,.kmle tbody th:first-child{white-space:nowrap}
 .kmle tbody tr.first td,.kmle tbody tr.first th{border-top:1px solid #8883}
 .kmle tbody:first-of-type tr.first td,.kmle tbody:first-of-type tr.first th{border-top:0}
 .kmle .badge{display:inline-block;width:9px;height:9px;border-radius:50%;background:var(--own,#888);margin-right:6px}

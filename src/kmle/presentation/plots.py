@@ -42,7 +42,9 @@ class Frame:
 
     def path(self, x: ArrayLike, y: ArrayLike, close: bool = False) -> str:
         """The path through points."""
-        points = zip(self.across(x), self.down(np.clip(y, *self.y)), strict=True)
+        # What lies above is cut off by the plot's edge; coordinates stay of a usual size.
+        room = 10 * (self.y[1] - self.y[0])
+        points = zip(self.across(x), self.down(np.clip(y, self.y[0], self.y[1] + room)), strict=True)
         return "M" + "L".join(f"{a:.1f},{b:.1f}" for a, b in points) + ("Z" if close else "")
 
     def axis(self, name: str) -> str:
