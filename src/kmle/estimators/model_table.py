@@ -15,7 +15,7 @@ from ..data.table import Rows
 from ..families.model_estimates import narrow_natural
 from ..families.structured_gaussian import structure_of, structured
 from ..problem.problem import Parameters
-from ..search.models import ModelFit, search_models
+from ..search.models import TAIL, ModelFit, search_models, unsettled_gain
 from ..selection.candidates import Candidate, best_of
 from .arguments import seed_again
 from .family_candidates import FamilyCandidate
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 # Up to this many models are fitted each alone, and with more columns all are.
 FEW_MODELS, MOST_COLUMNS = 3, 24
-# Candidates this close to the best, by the criterion, are learned to their end.
+# Candidates this close to the best, by the criterion, are learned to their end; of many rows those, too, that may be as
+# close at their end.
 CLOSE = 1.0
 STARTS = "shared by the covariance models"
 NO_FIT = "every start led to a singular covariance: give a prior or a resolution"
@@ -70,7 +71,8 @@ def fitted_models(
         for size in report.until_stopped(sizes):
             candidates.append(_candidate(own, prepared[own.name], found.get((structure, size)), size, each))
             report.step(candidates[-1])
-    return list(_finished(candidates, prepared, structures, criterion))
+    close = CLOSE + 2 * TAIL * unsettled_gain(full.problem)
+    return list(_finished(candidates, prepared, structures, criterion, close))
 
 
 def _full(candidate: FamilyCandidate) -> FamilyCandidate:
@@ -126,13 +128,14 @@ def _finished(
     prepared: dict[str, Prepared],
     structures: dict[str, FamilyCandidate],
     criterion: str,
+    close: float,
 ) -> Iterator[Candidate]:
     """The candidates, those close to the best one learned to their end, and the best one of each model with labels."""
     plans = {own.name: own.plan for own in structures.values()}
     lowest = min(candidate.value(criterion) for candidate in candidates)
     polished = [
         _polished(candidate, plans[candidate.name], prepared[candidate.name])
-        if candidate.value(criterion) <= lowest + CLOSE
+        if candidate.value(criterion) <= lowest + close
         else candidate
         for candidate in candidates
     ]

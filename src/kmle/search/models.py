@@ -28,8 +28,11 @@ NAMES = tuple(MODELS)
 # Steps of all starts before the best of each model go on, how many those are, and their steps at most.
 FIRST_STEPS, KEPT, STEPS = 8, 2, 400
 # Of more rows a sample of MOST_ROWS is searched, where mixtures count as converged at larger gains, in nats per row;
-# those whose objectives differ by less than this, in nats, are the same.
-MOST_ROWS, ARRIVED_ON_SAMPLE, SAME = 2000, 2e-5, 0.5
+# those whose objectives differ by less than this, in nats, are the same. Few steps with all rows tell which is better.
+MOST_ROWS, ARRIVED_ON_SAMPLE, SAME, FIRST_STEPS_WITH_ALL = 2000, 1e-4, 0.5, 2
+# With all rows they converge at these gains, in nats per row and at most in all; what is left to gain is assumed to be
+# below TAIL times that.
+ARRIVED_WITH_ALL, MOST_ARRIVED_WITH_ALL, TAIL = 5e-5, 5.0, 10
 # A model takes over what another one found if that is better by BETTER nats; at most ROUNDS rounds.
 BETTER, ROUNDS = 1e-3, 2
 # Mixtures of other models, not nested in it, that a model tries.
@@ -64,12 +67,19 @@ def search_models(
     found: dict[tuple[str, int], ModelFit] = {}
     for k, climb in reached.items():
         if sample is not problem:
-            climb = _on_rows_of(Climber(Learner(problem, hard)), climb.joined(search.others[k]))
+            on_all = Climber(Learner(problem, hard), unsettled_gain(problem) / float(problem.total))
+            climb = _on_rows_of(on_all, climb.joined(search.others[k]))
         for place, model in enumerate(climb.models):
             if np.isfinite(climb.batch.objective[place]):
                 fit = ModelFit(climb.batch.parameters(place), tuple(climb.histories[place]))
                 found[NAMES[model], k] = fit
     return found
+
+
+def unsettled_gain(problem: Problem) -> float:
+    """The gain, in nats, with which mixtures of more rows than are searched have arrived; zero for fewer rows."""
+    n = float(problem.total)
+    return min(ARRIVED_WITH_ALL * n, MOST_ARRIVED_WITH_ALL) if n > MOST_ROWS else 0.0
 
 
 def _on_rows_of(climber: Climber, climb: Climb) -> Climb:
@@ -78,7 +88,8 @@ def _on_rows_of(climber: Climber, climb: Climb) -> Climb:
     if len(finite) == 0:
         return climb
     climb = climb.take(finite).distinct(SAME).best(KEPT)
-    begun = climber.climbed(climber.at(climb.models, climb.batch.natural, climb.batch.log_weights), FIRST_STEPS).best()
+    begun = climber.at(climb.models, climb.batch.natural, climb.batch.log_weights)
+    begun = climber.climbed(begun, FIRST_STEPS_WITH_ALL).best()
     return exchanged(climber, climber.climbed(begun, STEPS), STEPS)
 
 
