@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from kmle.numerics.linear_algebra import cholesky_or_nan, floor_eigenvalues, inverse_from_cholesky, log_determinant
+from kmle.numerics.linear_algebra import (
+    LARGE,
+    cholesky_or_nan,
+    floor_eigenvalues,
+    inverse_from_cholesky,
+    log_determinant,
+    low_rank_difference,
+)
 from kmle.numerics.packing import pack, pack_dual, pack_products, packed_length, size_from_packed, unpack, unpack_dual
 
 
@@ -88,3 +95,29 @@ def test_matrices_above_the_floor_are_left_alone(batch):
     lifted = floor_eigenvalues(one_bad, scales, 1e-3)
     assert not np.array_equal(lifted[0, 0], one_bad[0, 0])
     np.testing.assert_array_equal(lifted[1], batch[1])
+
+
+def test_of_large_matrices_only_those_below_the_floor_are_lifted():
+    rng = np.random.default_rng(1)
+    size = LARGE + 3
+    axes = np.linalg.qr(rng.standard_normal((3, size, size)))[0]
+    values = rng.uniform(2.0, 5.0, (3, size))
+    values[1, :4] = 0.01
+    matrices = (axes * values[:, None]) @ np.swapaxes(axes, 1, 2)
+    lifted = floor_eigenvalues(matrices, np.ones((3, size)), 1.0)
+    np.testing.assert_array_equal(lifted[[0, 2]], matrices[[0, 2]])
+    expected = (axes[1] * np.maximum(values[1], 1.0)) @ axes[1].T
+    np.testing.assert_allclose(lifted[1], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 7, 38])
+def test_low_rank_differences_are_taken_apart(rank):
+    rng = np.random.default_rng(rank)
+    roots = rng.standard_normal((2, 40, rank)) * 10.0 ** -rng.uniform(0, 6, rank)
+    matrices = np.array([1000.0, 1500.0])[:, None, None] * np.eye(40) - roots @ np.swapaxes(roots, 1, 2)
+    found = low_rank_difference(matrices, rank)
+    assert found is not None
+    np.testing.assert_allclose(found[1], [1000.0, 1500.0], rtol=1e-14)
+    np.testing.assert_allclose(found[0] @ np.swapaxes(found[0], 1, 2), roots @ np.swapaxes(roots, 1, 2), atol=1e-10)
+    matrices[1] += np.diag(np.linspace(0, 1, 40))
+    assert low_rank_difference(matrices, rank) is None

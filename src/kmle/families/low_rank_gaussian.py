@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..numerics.arrays import Array
-from ..numerics.linear_algebra import largest_eigenpairs
+from ..numerics.linear_algebra import LARGE, largest_eigenpairs, low_rank_difference
 from ..numerics.packing import doubled, pack
 from .covariance_models import pooled
 from .gaussian import Gaussian, dimension, legal_covariances, lifted_covariances, precision_of
@@ -104,6 +104,9 @@ def precision_parts(natural: Array, rank: int) -> tuple[Array, Array]:
     """B (..., d, q) and the precision s (...,) beside the directions: P = s I - B B'."""
     d = dimension(natural)
     precision = precision_of(natural)
+    exact = low_rank_difference(precision, rank) if d >= LARGE else None
+    if exact is not None:
+        return exact
     values, vectors = largest_eigenpairs(-precision, rank)
     rest = (np.trace(precision, axis1=-2, axis2=-1) + values.sum(axis=-1)) / (d - rank)
     return vectors * np.sqrt(np.maximum(rest[..., None] + values, 0.0))[..., None, :], rest
