@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
-from ..numerics.line_search import maximize
+from ..numerics.line_search import MOST_SECTIONS, maximize
 from .derived import ExponentialFamily
 from .diagonal_gaussian import DiagonalGaussian
 from .laplace import weighted_medians
@@ -87,9 +87,14 @@ class GeneralizedGaussian(ScaleFamily):
         ) ** (1 / self.shape)
 
 
-SMALLEST_SHAPE, LARGEST_SHAPE = 0.25, 50.0
-# Turns in which location and shape are improved, for a first estimate and for a better one.
-FIRST_TURNS, TURNS = 12, 2
+# Below the least shape a component is a spike at one value, which gains likelihood wherever two values are close.
+SMALLEST_SHAPE, LARGEST_SHAPE = 0.5, 50.0
+# Turns in which location and shape are improved: of one distribution, of a first estimate of several, of a better one.
+ALONE_TURNS, FIRST_TURNS, TURNS = 12, 3, 1
+# Points of a search in such a turn for a better estimate: the turns of EM go on from there.
+POINTS = 8
+# How far from the estimate before it begins, in units of the scale and in logarithms of the shape.
+NEAR = 0.05
 
 
 @dataclass(frozen=True)
@@ -147,22 +152,23 @@ class ShapedGeneralizedGaussian(Shaped):
         return -(gap ** own["shape"]) - constant
 
     def column_estimate(self, x: Array, shares: Array, before: Values | None, spread: float) -> Values:
-        k, turns = shares.shape[1], TURNS
+        k, turns, most = shares.shape[1], TURNS, POINTS
         if before is None:
-            before = {"shape": np.full(k, 1.5), "location": weighted_medians(x, shares), "scale": np.ones(k)}
+            before = {"shape": np.full(k, 1.5), "location": weighted_medians(x, shares)}
+            before["scale"] = np.full(k, max(float(np.ptp(x)), SMALLEST_MOMENT))
             before = {name: before[name] for name in self.parameters}
-            turns = FIRST_TURNS
+            turns, most = ALONE_TURNS if k == 1 else FIRST_TURNS, MOST_SECTIONS
         shape, location = self._all(before)["shape"], self._all(before)["location"]
         for _ in range(turns):
             if self.fixed_location is None:
-                location = _best_location(x, shares, location, shape)
+                location = _best_location(x, shares, location, shape, NEAR * before["scale"], most)
             if self.fixed_shape is None:
-                shape = self._best_shape(x, shares, location, shape, spread)
+                shape = self._best_shape(x, shares, location, shape, spread, most)
         scale, _ = _best_scale(x, shares, location, shape, spread)
         found = {"location": location, "scale": scale, "shape": shape}
         return {name: found[name] for name in self.parameters}
 
-    def _best_shape(self, x: Array, shares: Array, location: Array, shape: Array, spread: float) -> Array:
+    def _best_shape(self, x: Array, shares: Array, location: Array, shape: Array, spread: float, most: int) -> Array:
         log_gaps = [np.log(np.maximum(np.abs(x - place), SMALLEST_MOMENT)) for place in location]
 
         def value(at: Array) -> Array:
@@ -171,7 +177,7 @@ class ShapedGeneralizedGaussian(Shaped):
 
         start = np.log(shape)
         first = np.atleast_1d(start.mean()) if self.shared else start
-        best = maximize(value, first, np.log(SMALLEST_SHAPE), np.log(LARGEST_SHAPE), 0.1)
+        best = maximize(value, first, np.log(SMALLEST_SHAPE), np.log(LARGEST_SHAPE), NEAR, most=most)
         return np.array(np.broadcast_to(np.exp(best), shape.shape))
 
 
@@ -192,12 +198,15 @@ def _best_scale(x: Array, shares: Array, location: Array, shape: Array, spread: 
     return np.maximum((shape * np.maximum(powers, SMALLEST_MOMENT)) ** (1 / shape), max(spread, 1e-150)), powers
 
 
-def _best_location(x: Array, shares: Array, location: Array, shape: Array) -> Array:
-    """Locations (k,) with the least mean power of the distances; one of several minima where the shape is below one."""
+def _best_location(x: Array, shares: Array, location: Array, shape: Array, near: Array, most: int) -> Array:
+    """Locations (k,) with the least mean power of the distances; one of several minima where the shape is below one.
+
+    The search for them begins within `near` (k,) of the locations given, and looks at `most` points.
+    """
     width = max(float(np.ptp(x)), SMALLEST_MOMENT)
 
     def value(at: Array) -> Array:
         found = [own @ np.abs(x - place) ** p for own, place, p in zip(shares.T, at, shape, strict=True)]
         return -np.array(found)
 
-    return maximize(value, location, float(x.min()), float(x.max()), 0.05 * width, 1e-9 * width)
+    return maximize(value, location, float(x.min()), float(x.max()), near, 1e-9 * width, most)

@@ -17,13 +17,15 @@ def maximize(
     start: Array,
     low: float,
     high: float,
-    step: float = 0.25,
+    step: float | Array = 0.25,
     precision: float = 1e-7,
+    most: int = MOST_SECTIONS,
 ) -> Array:
     """Where functions (k,) of one variable each have a maximum between two bounds, searched from `start` (k,) on.
 
     `function(x)` has the value of function j at x_j. The bracket around the start is widened until both of its ends are
-    lower; golden section search follows. A function with several maxima gets one of them.
+    lower; Brent's method follows, for `most` points. A function with several maxima gets one of them, which is no lower
+    than the start.
 
     >>> maximize(lambda x: -(x - np.array([1.0, 3.0])) ** 2, np.zeros(2), -10.0, 2.0).round(5)
     array([1., 2.])
@@ -31,13 +33,13 @@ def maximize(
     middle = np.clip(start, low, high)
     left, right = np.maximum(middle - step, low), np.minimum(middle + step, high)
     value, at_left, at_right = function(middle), function(left), function(right)
-    reach = step
+    reach = np.asarray(step, dtype=float)
     for _ in range(MOST_WIDENINGS):
         go_left = (at_left > value) & (at_left >= at_right) & (left > low)
         go_right = (at_right > value) & ~go_left & (right < high)
         if not (go_left | go_right).any():
             break
-        reach *= 2
+        reach = 2 * reach
         new_left = np.where(go_left, np.maximum(left - reach, low), np.where(go_right, middle, left))
         new_right = np.where(go_right, np.minimum(right + reach, high), np.where(go_left, middle, right))
         new_middle = np.where(go_left, left, np.where(go_right, right, middle))
@@ -48,33 +50,66 @@ def maximize(
             np.where(go_right, beyond, np.where(go_left, value, at_right)),
         )
         left, right, middle, value = new_left, new_right, new_middle, new_value
-    return _sections(function, left, right, middle, value, precision)
+    return _refined(function, left, right, middle, value, precision, most)
 
 
-def _sections(
-    function: Callable[[Array], Array], left: Array, right: Array, middle: Array, value: Array, precision: float
+def _refined(
+    function: Callable[[Array], Array],
+    left: Array,
+    right: Array,
+    middle: Array,
+    value: Array,
+    precision: float,
+    most: int,
 ) -> Array:
-    """Golden section search between brackets; the best point seen is returned, ends included."""
-    best, best_value = middle, value
-    one, two = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
-    at_one, at_two = function(one), function(two)
-    for _ in range(MOST_SECTIONS):
-        for point, there in ((one, at_one), (two, at_two)):
-            better = there > best_value
-            best, best_value = np.where(better, point, best), np.where(better, there, best_value)
-        if (right - left <= precision).all():
+    """Brent's method (1973) between brackets; the best point seen is returned, ends included.
+
+    Points are where a parabola through the three best ones has its top, or, where that is no progress, sections.
+    """
+    tolerance = 0.5 * precision
+    best, second, third = middle, middle, middle
+    at_best, at_second, at_third = value, value, value
+    step = before = np.zeros(middle.shape)
+    for _ in range(most):
+        center = 0.5 * (left + right)
+        if (np.abs(best - center) <= 2 * tolerance - 0.5 * (right - left)).all():
             break
-        lower = at_one >= at_two
-        left, right = np.where(lower, left, one), np.where(lower, two, right)
-        fresh = np.where(lower, right - GOLDEN * (right - left), left + GOLDEN * (right - left))
-        found = function(fresh)
-        one, two = np.where(lower, fresh, two), np.where(lower, one, fresh)
-        at_one, at_two = np.where(lower, found, at_two), np.where(lower, at_one, found)
+        top, slope = _parabola(best, second, third, at_best, at_second, at_third)
+        good = (np.abs(before) > tolerance) & (np.abs(top) < np.abs(0.5 * slope * before))
+        good &= (top > slope * (left - best)) & (top < slope * (right - best))
+        larger = np.where(best < center, right - best, left - best)
+        with np.errstate(all="ignore"):
+            before, step = np.where(good, step, larger), np.where(good, top / slope, (1 - GOLDEN) * larger)
+        close = (best + step - left < 2 * tolerance) | (right - best - step < 2 * tolerance)
+        step = np.where(good & close, np.copysign(tolerance, center - best), step)
+        point = best + np.where(np.abs(step) >= tolerance, step, np.copysign(tolerance, step))
+        there = function(point)
+        better, beyond = there >= at_best, point >= best
+        left = np.where(better & beyond, best, np.where(~better & ~beyond, point, left))
+        right = np.where(better & ~beyond, best, np.where(~better & beyond, point, right))
+        runner = ~better & ((there >= at_second) | (second == best))
+        last = ~better & ~runner & ((there >= at_third) | (third == best) | (third == second))
+        moved = better | runner
+        third, at_third = np.where(moved, second, third), np.where(moved, at_second, at_third)
+        third, at_third = np.where(last, point, third), np.where(last, there, at_third)
+        second = np.where(better, best, np.where(runner, point, second))
+        at_second = np.where(better, at_best, np.where(runner, there, at_second))
+        best, at_best = np.where(better, point, best), np.where(better, there, at_best)
     for end in (left, right):
         there = function(end)
-        better = there > best_value
-        best, best_value = np.where(better, end, best), np.where(better, there, best_value)
+        better = there > at_best
+        best, at_best = np.where(better, end, best), np.where(better, there, at_best)
     return best
+
+
+def _parabola(
+    best: Array, second: Array, third: Array, at_best: Array, at_second: Array, at_third: Array
+) -> tuple[Array, Array]:
+    """How far the top of the parabola through three points is from the best one, as numerator and denominator."""
+    with np.errstate(all="ignore"):
+        one, two = (best - second) * (at_third - at_best), (best - third) * (at_second - at_best)
+        top, slope = (best - third) * two - (best - second) * one, 2 * (two - one)
+    return np.where(slope > 0, -top, top), np.abs(slope)
 
 
 def increasing_root(
