@@ -90,11 +90,12 @@ def test_a_peer_that_is_missing_or_fails_has_its_line(monkeypatch):
 
     absent = Competitor("pomegranate float32", failing, ("no_such_module",))
     monkeypatch.setitem(CONTESTANTS, "pomegranate float32", absent)
-    result = measure(WORKLOADS["W9"], Settings(quick=True, repeats=1, memory=False))
+    workload = replace(WORKLOADS["W9"], peers=("pomegranate float32",), ours=("kmle soft",))
+    result = measure(workload, Settings(quick=True, repeats=1, memory=False))
     assert result.rows[0].error == "not installed: no_such_module"
     assert all(row.seconds and row.log_likelihood for row in result.rows[1:])
     monkeypatch.setitem(CONTESTANTS, "pomegranate float32", Competitor("pomegranate float32", failing))
-    result = measure(WORKLOADS["W9"], Settings(quick=True, repeats=1, memory=False))
+    result = measure(workload, Settings(quick=True, repeats=1, memory=False))
     assert result.rows[0].error == "RuntimeError: out of order"
 
 
@@ -133,14 +134,20 @@ def test_results_without_likelihoods_are_compared_by_their_ends():
 
 
 def test_every_engine_is_measured_against_the_dense_one():
-    entries = ablation.ablation(True, 1, 1, ("W9",))
+    entries = ablation.ablation(True, 1, 1, ("W9",), memory=False)
     assert {entry["engine"] for entry in entries} == {
         "dense", "sorted", "bounds", "boxes", "ball-tree", "vp-tree", "compressed", "auto",
     }  # fmt: skip
     assert all(entry["same"] for entry in entries)
     lines = lines_of(ablation_table(entries))
     assert [line.split("|")[1].strip() for line in lines] == ["W9, hard", "W9, soft"]
-    assert "MB, sorted |" in lines[0]
+
+
+def test_engines_have_their_peak_memory(monkeypatch):
+    monkeypatch.setattr(ablation, "NAMES", ("dense", "sorted", "auto"))
+    monkeypatch.setattr(ablation, "ESTIMATORS", {"hard": ablation.ESTIMATORS["hard"]})
+    entries = ablation.ablation(True, 1, 1, ("W9",))
+    assert "MB, sorted |" in lines_of(ablation_table(entries))[0]
     by_engine = {entry["engine"]: entry["megabytes"] for entry in entries if entry["kind"] == "hard"}
     # 60 000 rows in the kernels' layout are one megabyte.
     assert 0.5 < by_engine["dense"] < 20

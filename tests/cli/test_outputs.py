@@ -213,36 +213,52 @@ def test_a_full_device(tmp_path, table):
     assert result.stderr.strip() == f"error: {node} cannot be written: no space left on device"
 
 
-# As on a full disk, writing more than a number of bytes fails.
+# As on a full disk, writing more than a number of bytes fails. Runs commands one after the other, and prints what each
+# says on standard error, and its exit status.
 LIMITED = """
-import resource, sys
+import contextlib, io, json, resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
 from kmle.cli import main
-main()
+said = []
+for command in json.loads(sys.argv[1]):
+    sys.argv, status = ["kmle", *command], 0
+    with contextlib.redirect_stderr(io.StringIO()) as errors:
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code
+    said.append([status, errors.getvalue()])
+print(json.dumps(said))
 """
+FULL_DISK = [*OUTPUTS.items(), ("--labels", "l.parquet"), ("--labels", "l.npy"), ("--labels", "l.csv.gz")]
 
 
-@pytest.mark.parametrize("existed", [True, False])
-@pytest.mark.parametrize(
-    ("option", "name"), [*OUTPUTS.items(), ("--labels", "l.parquet"), ("--labels", "l.npy"), ("--labels", "l.csv.gz")]
-)
-def test_a_full_disk_leaves_nothing_half_written(tmp_path, option, name, existed):
-    path, data = tmp_path / "made" / name, tmp_path / "t.npy"
-    path.parent.mkdir()
+def test_a_full_disk_leaves_nothing_half_written(tmp_path):
+    data = tmp_path / "t.npy"
     np.save(data, np.random.default_rng(0).normal(size=20_000))
-    if existed:
-        path.write_text("old")
+    cases = [
+        (option, tmp_path / f"{existed}" / name, existed) for option, name in FULL_DISK for existed in (True, False)
+    ]
+    for _, path, existed in cases:
+        path.parent.mkdir(exist_ok=True)
+        if existed:
+            path.write_text("old")
+    start = ["fit", str(data), "-k", "2", "--restarts", "1", "--force", "-q"]
+    commands = json.dumps([[*start, option, str(path)] for option, path, _ in cases])
     environment = os.environ | {"TMPDIR": "/tmp", "MPLCONFIGDIR": str(tmp_path / "config")}
-    command = [sys.executable, "-c", LIMITED, "fit", str(data), "-k", "2", "--restarts", "1", option, str(path)]
-    command += ["--force", "-q"]
-    result = subprocess.run(command, capture_output=True, check=False, text=True, env=environment)
-    assert result.returncode == 1, result.stderr
-    *_, last = result.stderr.strip().splitlines()
-    assert last.startswith(f"error: {path} cannot be written: ")
-    assert "Traceback" not in result.stderr
-    assert [entry.name for entry in path.parent.iterdir()] == ([name] if existed else [])
-    if existed:
-        assert path.read_text() == "old"
+    result = subprocess.run(
+        [sys.executable, "-c", LIMITED, commands], capture_output=True, check=False, text=True, env=environment
+    )
+    assert result.returncode == 0, result.stderr
+    for (_, path, existed), (status, errors) in zip(cases, json.loads(result.stdout), strict=True):
+        assert status == 1, errors
+        assert errors.strip().splitlines()[-1].startswith(f"error: {path} cannot be written: ")
+        assert "Traceback" not in errors
+        assert path.exists() == existed
+        if existed:
+            assert path.read_text() == "old"
+    assert {path.name for path in (tmp_path / "True").iterdir()} == {name for _, name in FULL_DISK}
+    assert not list((tmp_path / "False").iterdir())
 
 
 def test_limits_are_those_of_the_child_only():
