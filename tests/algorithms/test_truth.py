@@ -46,7 +46,7 @@ def rounded_rows(name, seed, n=40, d=2):
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize("family", BOUNDARY)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(data=st.data())
 def test_the_objective_never_falls_on_rounded_rows(family, name, data):
     seed, k = data.draw(st.integers(0, 10_000)), data.draw(st.integers(2, 7))
@@ -134,7 +134,7 @@ def judged(problem, labels, prior):
 
 @pytest.mark.parametrize("prior", [0.0, 0.5])
 @pytest.mark.parametrize("name", ["poisson", "bernoulli", "geometric", "diagonal-gaussian", "gaussian", "exponential"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 100_000), n=st.integers(4, 9), k=st.integers(2, 3), d=st.integers(1, 2))
 def test_hartigan_stable_is_said_only_where_no_single_move_gains(name, prior, seed, n, k, d):
     X = rounded_rows(name, seed, n, d)

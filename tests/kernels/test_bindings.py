@@ -48,6 +48,8 @@ def tried(version):
     """What came of all wrong calls, by function, argument and what was wrong."""
     if compiled_module() is None:
         pytest.skip("only the compiled module can touch memory of others")
+    if version != "baseline":
+        pytest.skip("arguments are checked by code that all instruction sets share")
     return wrong_calls(version)
 
 
