@@ -213,3 +213,11 @@ def test_other_families_refuse_sparse_rows():
         families.Gamma(n_features=3).log_density(sparse.csr_array(np.eye(3)), np.ones((1, 6)))
     with pytest.raises(ValueError, match="init='quantile' does not take sparse rows"):
         KMLE(2, family="poisson", init="quantile", n_init=1).fit(sparse.csr_array(np.eye(3)))
+
+
+def test_covariances_of_very_many_columns_are_not_formed():
+    X = sparse.csr_array(sparse.random(60, 12_000, 0.002, random_state=0, data_rvs=np.ones))
+    model = KMLE(2, family="poisson", random_state=0, n_init=1).fit(X)
+    assert "covariances_" not in dir(model)
+    with pytest.raises(AttributeError, match=r"matrices of 12000 x 12000 numbers take 2\.3 GB"):
+        _ = model.covariances_

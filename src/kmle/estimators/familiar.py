@@ -7,6 +7,9 @@ from ..mixture.algebra import GAUSSIANS
 from ..numerics.arrays import Array
 from ..queries.moments import covariances, means
 
+# Tab completion asks for every attribute: matrices of more numbers (1 GiB) would fill the memory of a small machine.
+MOST_NUMBERS = 1 << 27
+
 
 class FamiliarParameters:
     """Attributes that exist where the family has them: `hasattr` says so."""
@@ -26,6 +29,12 @@ class FamiliarParameters:
     def covariances_(self) -> Array:
         """The covariances (k, d, d) of the components, whatever the family knows of their shape."""
         mixture = self._fitted_mixture("covariances_")
+        k, d = mixture.n_components, mixture.family.n_features or 1
+        if k * d * d > MOST_NUMBERS:
+            raise AttributeError(
+                f"there are no covariances_: {k} matrices of {d} x {d} numbers take {8e-9 * k * d * d:.1f} GB; use "
+                "mixture_.marginal for some of the columns"
+            )
         try:
             return covariances(mixture.family, mixture.natural)
         except ValueError as error:

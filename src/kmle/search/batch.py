@@ -277,13 +277,14 @@ class Learner:
     def run_by_steps(self, batch: Batch, steps: int, later: int, limit: float, least: float) -> Batch:
         """The same, one step after the other."""
         places = np.arange(len(batch))
-        active, batch = batch, batch.take(places)  # a copy, to put into
+        active, given = batch, batch
         for step in range(steps):
             with np.errstate(invalid="ignore"):
                 reached = active.objective + (steps - step + later) * active.gain
             best = max(active.objective.max(), batch.objective.max(), least)
             moving = np.flatnonzero((active.gain > self.converged) & (reached >= best))
             if len(moving) < len(active):
+                batch = batch.take(np.arange(len(batch))) if batch is given else batch  # a copy, to put into
                 batch.put(places, active)
                 active, places = active.take(moving), places[moving]
             if len(active) == 0 or self._spent(active, batch, limit) or stop_requested():
