@@ -150,6 +150,7 @@ def test_rows_that_are_all_equal(width):
     fit = learn(X, Plan(2, family="student-t", random_state=0))
     assert np.isfinite(fit.log_likelihood)
     assert np.isfinite(fit.mixture.natural).all()
+    assert any("All rows are equal" in note for note in fit.notes)
 
 
 def test_wrong_degrees_are_refused():

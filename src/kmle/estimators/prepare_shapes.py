@@ -85,6 +85,9 @@ class PreparedShapes:
         inexact = int((self.problem.rows.lower != self.problem.rows.upper).sum())
         notes = [f"{inexact} values are missing or intervals; what is known counts."] if inexact else []
         notes += self.knowledge.notes()
+        families = [member.family for member in fit.mixture.members if isinstance(member.family, CoordinateFamily)]
+        if not np.ptp(self.problem.rows.X, axis=0).any() and any("scale" in own.parameters for own in families):
+            notes.append("All rows are equal: components are as narrow as numbers allow.")
         for j, member in enumerate(fit.mixture.members):
             if isinstance(member.family, CoordinateFamily):
                 reached = member.family.bounds_reached(member.natural)
