@@ -38,6 +38,13 @@ def test_a_cluster_cut_in_two_would_better_be_merged():
     assert message.startswith("merging components 0 and 1 would lower the ICL")
 
 
+def test_the_verdict_does_not_depend_on_where_zero_is():
+    X = np.random.default_rng(0).normal(size=(300, 1)) + np.repeat([[0.0], [4.0]], 150, axis=0) + 2.0**33
+    for family in ("gaussian", "spherical-gaussian"):
+        model = KMLE(2, family=family, random_state=0).fit(X)
+        assert overfitting(model.mixture_, X, model.labels_) is None
+
+
 def test_few_rows_are_named():
     X = three_clusters(60)
     model = KMLE(14, random_state=0).fit(X)

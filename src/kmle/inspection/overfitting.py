@@ -75,20 +75,23 @@ def _needed_rows(mixture: Mixture) -> int:
 
 def _merge_that_pays(mixture: Mixture, rows: Array, labels: NDArray[np.integer], counts: Array) -> str | None:
     """The two components whose merge lowers the ICL most, if any does."""
-    k, n = mixture.n_components, rows.shape[0]
-    sums = np.zeros((k, mixture.family.n_statistics))
-    for block in row_blocks(rows, mixture.family.n_statistics):
+    k, n, family = mixture.n_components, rows.shape[0], mixture.family
+    # Clusters far from zero differ by less than the rounding of sums that are measured from there.
+    center = family.center(mixture.natural)
+    sums = np.zeros((k, family.n_statistics))
+    for block in row_blocks(rows, family.n_statistics):
         x = dense(rows[block])
         # What is missing is taken to be what the mixture expects.
         x = mixture.impute(x) if has_missing(x) else x
-        np.add.at(sums, labels[block], mixture.family.sufficient_statistic(x))
-    worth = Likelihood(Model(mixture.family, n, sums.sum(axis=0) / n, prior_strength=PRIOR), free_weights=True)
+        x = x if center is None else family.centered_rows(x, center)
+        np.add.at(sums, labels[block], family.sufficient_statistic(x))
+    worth = Likelihood(Model(family, n, sums.sum(axis=0) / n, center, PRIOR), free_weights=True)
     with np.errstate(all="ignore"):
         alone = worth.value(counts, sums)
         one, other = np.triu_indices(k, 1)
         loss = alone[one] + alone[other] - worth.value(counts[one] + counts[other], sums[one] + sums[other])
     # A merge saves the parameters of one component and its weight.
-    gain = 0.5 * np.log(n) * (mixture.family.n_statistics + 1) - loss
+    gain = 0.5 * np.log(n) * (family.n_statistics + 1) - loss
     best = int(np.argmax(np.where(np.isfinite(gain), gain, -np.inf)))
     if not gain[best] > 0:
         return None
