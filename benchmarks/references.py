@@ -25,6 +25,8 @@ from .regular import is_regular
 FILE = Path(__file__).with_name("best_known.json")
 STARTS, STARTS_AT_A_TIME = 200, 25
 STEPS = 400
+# Starts have arrived where a step gains less, in nats.
+CONVERGED = 1e-4
 # The best different ones are learned to the very end.
 REFINED = 12
 MODELS = {"em": ExponentialFamilyMixture, "k-mle": KMLE}
@@ -84,12 +86,12 @@ def problem_of(cell: Cell, kind: str) -> Problem:
 
 def optima(problem: Problem, k: int, hard: bool, rng: np.random.Generator, starts: int) -> list[Fit]:
     """The best different ones of many starts, learned to the end."""
-    learner, views = Learner(problem, hard), tables(problem)
+    learner, views = Learner(problem, hard, CONVERGED), tables(problem)
     kinds = kinds_for(problem, views, starts)
     ends: list[tuple[float, Parameters]] = []
     for place in range(0, starts, STARTS_AT_A_TIME):
         batch, _ = portfolio(learner, views, kinds[place : place + STARTS_AT_A_TIME], k, rng)
-        ends += _ends(learner.run(batch, STEPS, 1e-4))
+        ends += _ends(learner.run(batch, STEPS))
     ends.sort(key=lambda end: -end[0])
     chosen = [end for place, end in enumerate(ends) if place == 0 or ends[place - 1][0] - end[0] > 1e-2][:REFINED]
     algorithm = HardEM() if hard else SoftEM()

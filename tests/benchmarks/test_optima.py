@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.cells import CELLS, Cell  # noqa: E402
 from benchmarks.defaults import LINES, Line, Measured, summary  # noqa: E402
-from benchmarks.references import Reference, read, write  # noqa: E402
+from benchmarks.references import Reference, read, reference, write  # noqa: E402
 from benchmarks.regular import grid_steps, is_regular  # noqa: E402
 
 from benchmarks import defaults, optima  # noqa: E402
@@ -80,3 +80,9 @@ def test_defaults_of_one_line_are_reported(capsys):
     assert len(LINES) >= 12
     assert defaults.main(["--only", "faithful", "--seeds", "1"]) == 0
     assert "| faithful, 272 x 2 (2) |" in capsys.readouterr().out
+
+
+def test_a_reference_is_the_best_of_many_starts():
+    cell = next(cell for cell in CELLS if str(cell) == "galaxies | gaussian | 2")
+    found = reference(cell, starts=3)
+    assert found.regular["em"] >= found.regular["k-mle"]
