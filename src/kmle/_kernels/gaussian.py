@@ -101,7 +101,8 @@ class GaussianLimits:
     spread_rounding: float
     """As in `gaussian_has_spread`."""
     far: float
-    """An estimate divided by this must not be narrower than the center is far."""
+    """What the distance of the center, in standard deviations, times the trace of the inverse correlation must not
+    reach."""
 
     def compiled(self, module: Any, setting: StepSetting) -> Any:
         """These and a setting for compiled steps."""

@@ -55,10 +55,12 @@ RESOLUTION = 1024 * EPSILON
 FAR = 1e3
 # Components whose center is nearer than this, in their standard deviations, are resolved.
 CLEARLY_RESOLVABLE = SMALLEST_CORRELATION / (FAR * EPSILON)
+# Those of correlated columns where the trace of the inverse correlation times that distance is less than this.
+RESOLVABLE = 1 / (2 * FAR * EPSILON)
 # A covariance at its bound may miss it by this share: rounding of the conversions.
 ROUNDING = 1e-6
 # Estimates beyond these are left to the formulas below.
-LIMITS = GaussianLimits(10 * SMALLEST_CORRELATION, ROUNDING_VARIANCE, ROUNDING, CLEARLY_RESOLVABLE)
+LIMITS = GaussianLimits(10 * SMALLEST_CORRELATION, ROUNDING_VARIANCE, ROUNDING, RESOLVABLE)
 # Rows are whitened in blocks that stay in the cache, but never so few at a time that products of matrices get slow.
 CACHED_NUMBERS, SMALLEST_BLOCK = 1 << 17, 64
 
@@ -172,8 +174,12 @@ class Gaussian(ExponentialFamily):
     def resolvable(self, natural: Array, center: Array) -> Array:
         # Estimates have correlations with eigenvalues above the smallest, and standard deviations above 1 / sqrt(P_cc).
         away = np.abs(center) * np.sqrt(-2 * natural[..., center.size + diagonal_places(center.size)])
-        near = away.sum(axis=-1) < CLEARLY_RESOLVABLE
-        return natural if np.all(near) else _resolvable(natural, center)
+        near = np.asarray(away.sum(axis=-1) < CLEARLY_RESOLVABLE)
+        if near.all():
+            return natural
+        natural = natural.copy()
+        natural[~near] = _resolvable(natural[~near], center)
+        return natural
 
     def natural_at_center(self, natural: Array, center: Array) -> Array:
         natural = _resolvable(natural, center)
@@ -361,10 +367,10 @@ def _clearly_resolvable(natural: Array, variances: Array, center: Array) -> bool
     """Whether a bound on the eigenvalues of the correlations already says that nothing needs to be lifted."""
     d = center.size
     # The trace of the inverse correlation bounds its largest eigenvalue.
-    smallest = 1 / np.einsum("...i,...i->...", -2 * natural[..., d + diagonal_places(d)], variances)
+    trace = np.einsum("...i,...i->...", -2 * natural[..., d + diagonal_places(d)], variances)
     along = np.sqrt(np.sum(center**2 / variances, axis=-1))
     apart = np.all(variances >= (RESOLUTION * center) ** 2)
-    return bool(apart and np.all(smallest >= 2 * FAR * EPSILON * along))
+    return bool(apart and np.all(trace * along <= RESOLVABLE))
 
 
 def _legal_factors(covariance: Array, second: Array) -> Array:

@@ -111,19 +111,23 @@ class Moves:
         """Every component in two: its rows are cut along an axis. One pass over the rows for each way of cutting."""
         k = len(self._parameters.natural)
         members = [np.flatnonzero(self._labels == j) for j in range(k)]
-        for number in range(CUTS):
-            labels = 2 * self._labels
-            for component, own in enumerate(members):
-                if len(own) >= FEWEST_TO_CUT:
-                    labels[own] += self._shell(own, component) if number == 1 else self._upper(own, number)
-            halves = self._problem.gather(labels, 2 * k)
-            both = halves.counts.reshape(k, 2)
-            natural, gains = self._values_of(halves)
-            weights = (
-                np.exp(self._parameters.log_weights)[:, None] * both / np.maximum(both.sum(axis=1), 1e-300)[:, None]
-            )
-            for j in np.flatnonzero(both.min(axis=1) > 0):
-                yield Insertion(int(j), natural[2 * j : 2 * j + 2], weights[j], float(gains[j]))
+        ways = [self._problem.gather(self._halved(members, number), 2 * k) for number in range(CUTS)]
+        counts, sums = np.concatenate([way.counts for way in ways]), np.concatenate([way.sums for way in ways])
+        natural, gains = self._values_of(ClusterStatistics(counts, sums, 0.0))
+        both = counts.reshape(-1, 2)
+        share = both / np.maximum(both.sum(axis=1), 1e-300)[:, None]
+        weights = np.tile(np.exp(self._parameters.log_weights), CUTS)[:, None] * share
+        for place in np.flatnonzero(both.min(axis=1) > 0).tolist():
+            halves = slice(2 * place, 2 * place + 2)
+            yield Insertion(place % k, natural[halves], weights[place], float(gains[place]))
+
+    def _halved(self, members: list[NDArray[np.intp]], number: int) -> Labels:
+        """Labels of the halves, 2 j and 2 j + 1, of every component j after one way of cutting."""
+        labels = 2 * self._labels
+        for component, own in enumerate(members):
+            if len(own) >= FEWEST_TO_CUT:
+                labels[own] += self._shell(own, component) if number == 1 else self._upper(own, number)
+        return labels
 
     def _upper(self, members: NDArray[np.intp], number: int) -> NDArray[np.bool_]:
         """Which rows lie above a cut of a component: the first way halves the longest axis, others are random."""

@@ -201,17 +201,21 @@ Mask find_estimates(const GaussianStep& step, bool has_spread, bool all_spread, 
     normalizer = half_square + log_diagonal;
     invert_lower(a, d);
     for (std::size_t i = 0; i < d; ++i) linear[i] = V{};
-    V away{};
+    // The trace of the inverse correlation bounds its largest eigenvalue.
+    V trace{}, away{};
     for (std::size_t i = 0; i < d; ++i)
         for (std::size_t j = i; j < d; ++j) {
             V precision{};
             for (std::size_t l = j; l < d; ++l) precision += a[l * d + i] * a[l * d + j];
             linear[i] += precision * mean[j];
             if (i != j) linear[j] += precision * mean[i];
-            if (i == j) away += std::abs(step.center[i]) * root(precision);
+            if (i == j) {
+                trace += precision * own.variances[i];
+                away += step.center[i] * step.center[i] / own.variances[i];
+            }
             *packed++ = i == j ? -0.5 * precision : -precision;
         }
-    return good & (away < broadcast(step.far));
+    return good & (trace * root(away) < broadcast(step.far));
 }
 
 // In which lanes natural parameters have covariances no narrower than the spread.
