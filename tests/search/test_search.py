@@ -77,7 +77,7 @@ def test_moves_never_lower_the_value_and_escape_a_poor_optimum(hard):
     labels[:20] = 1
     statistics = problem.gather(labels, 4)
     poor = learner.run(learner.from_statistics(statistics.counts[None], statistics.sums[None]), 200)
-    best, tried, improved = Search(learner, tables(problem), 4, BUDGET, np.random.default_rng(0))._moved(poor, 0.0)
+    best, tried, improved = Search(learner, tables(problem), 4, BUDGET, np.random.default_rng(0))._moved(poor, most=4)
     assert tried > 0
     assert improved > 0
     assert value(best)[0] > value(poor)[0] + 10

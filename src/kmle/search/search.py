@@ -37,7 +37,9 @@ FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
 MOST_STARTS, FEWEST_STARTS = 32, 4
 # Steps of all mixtures, and how many go on after them; then steps of those, and so on.
 Rounds: TypeAlias = tuple[tuple[int, int], ...]
-ROUNDS: Rounds = ((3, 16), (3, 8), (14, 3), (150, 1))
+ROUNDS: Rounds = ((3, 16), (3, 8), (14, 3), (150, 2))
+# The same where steps are cheap: then longer runs tell more.
+CHEAP_ROUNDS: Rounds = ((3, 16), (6, 8), (14, 4), (150, 2))
 # The same where steps cost so much that there are few starts.
 FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
 # Where estimates cost more than passes and the budget is short, starts are compared after this many steps.
@@ -50,11 +52,14 @@ SAME = 0.5
 TRIALS = 24
 # Soft steps that hard learning begins with: they pass by many poor partitions.
 SOFT_STEPS = 5
-TRIAL_ROUNDS = ((3, 12), (3, 8), (12, 2), (100, 1))
+TRIAL_ROUNDS: Rounds = ((3, 12), (3, 8), (12, 2), (100, 1))
+CHEAP_TRIAL_ROUNDS: Rounds = ((3, 14), (6, 8), (20, 3), (100, 1))
 # Steps that a trial costs, on average; with fewer trials than this a round of moves is not worth its preparation.
 TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 # Rounds in a row that may bring nothing: hard optima are many.
 FAILURES, HARD_FAILURES = 2, 4
+# Steps of one mixture that take fewer products than this are cheap.
+CHEAP = 5e5
 # Shares of agreeing starts from which one round is enough, and none is needed.
 CLEAR, CERTAIN = 0.25, 0.4
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
@@ -155,13 +160,18 @@ class Search:
         if self._short():
             return self._one_by_one(kinds)
         batch, order = portfolio(self.learner, self.tables, kinds, self.k, self.rng)
-        rounds = FEW_ROUNDS if len(order) <= FEWEST_STARTS else ROUNDS
+        rounds = FEW_ROUNDS if len(order) <= FEWEST_STARTS else CHEAP_ROUNDS if self._cheap else ROUNDS
         best, agreeing = self._best_of(batch, rounds, self.budget)
         counted = {name: order.count(name) for name in dict.fromkeys(order)}
         moves = improved = 0
         if len(order) > FEWEST_STARTS or agreeing < len(order):
-            best, moves, improved = self._moved(best, agreeing / len(order))
+            best, moves, improved = self._improved(best, agreeing, len(order))
         return Found(best.parameters(0), Starts(counted, agreeing, moves, improved, self._ascent))
+
+    @property
+    def _cheap(self) -> bool:
+        """Whether steps take so little that more of them are hardly noticed."""
+        return self.learner.cost(self.k) < CHEAP
 
     @property
     def _ascent(self) -> tuple[float, ...]:
@@ -194,7 +204,7 @@ class Search:
         )
 
     def _best_of(self, batch: Batch, rounds: Rounds, limit: float, least: float = -np.inf) -> tuple[Batch, int]:
-        """The best mixture, and how many led to it; each round may do an equal part of the work up to a limit.
+        """The best mixtures, and how many led to the first; each round may do an equal part of the work up to a limit.
 
         Mixtures that will not reach the `least` objective that is worth something are left as they are.
         """
@@ -211,19 +221,31 @@ class Search:
             batch, weights = batch.take(np.arange(min(kept, len(batch)))), weights[:kept]
         return batch, int(weights[0])
 
-    def _moved(self, best: Batch, agreement: float) -> tuple[Batch, int, int]:
-        """The mixture after moves, until several rounds in a row bring nothing or the budget is spent.
+    def _improved(self, finalists: Batch, agreeing: int, count: int) -> tuple[Batch, int, int]:
+        """The best mixture after moves, how many were tried, and how many led to it.
 
-        Where many of the starts agree one round is enough, and where most do none is needed.
+        Where many of the starts agree one round is enough, and where most do none is needed. Where no two do the
+        optima are many, and the second best mixture may lead higher than the best.
         """
+        most = HARD_FAILURES if self.learner.hard else FAILURES
+        if agreeing >= CLEAR * count:
+            most = 1 if agreeing < CERTAIN * count else 0
+        if self.learner.problem.family.has_places:
+            most = 0  # a move would put a component of one family in the place of another
+        best, tried, improved = self._moved(finalists.take(np.array([0])), most)
+        if agreeing == 1 and len(finalists) > 1 and self._cheap:
+            other, more, leading = self._moved(finalists.take(np.array([1])), most // 2)
+            tried += more
+            if value(other)[0] > value(best)[0]:
+                best, improved = other, leading
+        return best, tried, improved
+
+    def _moved(self, best: Batch, most: int) -> tuple[Batch, int, int]:
+        """The mixture after moves, until this many rounds in a row bring nothing or the budget is spent."""
         tried = improved = failures = 0
         table = list(self.tables.values())[-1]
         moves: Moves | None = None
-        most = HARD_FAILURES if self.learner.hard else FAILURES
-        if agreement >= CLEAR:
-            most = 1 if agreement < CERTAIN else 0
-        if self.learner.problem.family.has_places:
-            most = 0  # a move would put a component of one family in the place of another
+        rounds = CHEAP_TRIAL_ROUNDS if self._cheap else TRIAL_ROUNDS
         while self.k > 1 and failures < most and self.learner.work < self.budget and not stop_requested():
             left = (self.budget - self.learner.work) / (TRIAL_STEPS * self.learner.cost(self.k))
             if left < FEWEST_TRIALS:
@@ -235,7 +257,7 @@ class Search:
                 continue
             tried += len(trials)
             enough = float(value(best)[0]) + 0.1 * SAME
-            trials, _ = self._best_of(trials, TRIAL_ROUNDS, self.budget, enough)
+            trials, _ = self._best_of(trials, rounds, self.budget, enough)
             if value(trials)[0] > enough:
                 best, moves, failures, improved = trials, None, 0, improved + 1
             else:
