@@ -82,7 +82,7 @@ def test_where_more_components_explain_less_a_note_says_so(algorithm, likelihood
         assert len(values) == 5
         falls = bool(np.any(np.diff(values) < -0.5))
         assert falls == any(
-            note.startswith(f"{name} with") and "has a lower likelihood" in note for note in selection.notes
+            note.startswith(f"{name} with") and "has a lower likelihood than with" in note for note in selection.notes
         )
 
 

@@ -59,7 +59,7 @@ TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 # Rounds in a row that may bring nothing: hard optima are many.
 FAILURES, HARD_FAILURES = 2, 4
 # Steps of one mixture that take fewer products than this are cheap.
-CHEAP = 5e5
+CHEAP = 2.5e5
 # Shares of agreeing starts from which one round is enough, and none is needed.
 CLEAR, CERTAIN = 0.25, 0.4
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
