@@ -6,14 +6,16 @@ never seconds, so the outcome is the same on every machine.
 """
 
 from collections import Counter
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithms import Hartigan, Starts
+from ..algorithms import Hartigan, SoftEM, Starts
 from ..algorithms.loop import after_steps, stop_requested
+from ..algorithms.loop import steps as each_step
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters, Problem
 from ..seeding.partitions import Table, kinds_for, tables
@@ -97,7 +99,7 @@ def search(
     strata = strata_of(problem, sample, size)
     compared = sample if strata is None else strata.problem(sample, sample.total)
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
-    smooth = prior > SEARCH_PRIOR and isinstance(problem, Problem) and len(problem.rows) > len(sample.rows)
+    smooth = prior > SEARCH_PRIOR and problem.total > size
     arrived = SMOOTHED * sample.total if smooth else CONVERGED
     found = Search(Learner(compared, hard, arrived), tables(compared), n_components, budget, rng).run(kind)
     if strata is not None:
@@ -110,9 +112,7 @@ def search(
         sample = _comparable(representative(problem, size, key), prior)
         found = replace(found, parameters=_refined(Learner(sample, hard), found.parameters, REFINING_STEPS))
     if smooth:
-        assert isinstance(problem, Problem)  # smooth says so
-        learner = Learner(_comparable(problem, prior), hard, SMOOTHED * problem.total)
-        found = replace(found, parameters=_refined(learner, found.parameters, SMOOTH_STEPS))
+        found = replace(found, parameters=_smoothed(problem, found.parameters, prior))
     return found
 
 
@@ -122,6 +122,19 @@ def search_prior(problem: LearningProblem, rows_each: float) -> float:
         return SEARCH_PRIOR
     observed = max(problem.row_values, 1.0) / problem.n_statistics
     return max(SEARCH_PRIOR, min(EACH_PARAMETER / observed, LARGEST_PART * rows_each))
+
+
+def _smoothed(problem: LearningProblem, parameters: Parameters, prior: float) -> Parameters:
+    """Parameters after soft steps on all rows, wherever they are, with at least this prior."""
+    other = copy(problem)
+    other.prior_strength = max(prior, problem.prior_strength)
+    algorithm = SoftEM(accelerated=False)
+    state = algorithm.init(other, other.with_prescribed(parameters))
+    for following in each_step(algorithm, other, state, SMOOTH_STEPS):
+        gain, state = following.objective - state.objective, following
+        if gain < SMOOTHED * problem.total:
+            break
+    return state.parameters
 
 
 def _without_gainful_moves(sample: Problem, parameters: Parameters) -> Parameters:
