@@ -27,10 +27,17 @@ def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: boo
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
         )
-    except (ValueError, TypeError) as error:
-        unreadable = str(error).startswith(("could not convert", "setting an array element"))
-        if unreadable or (isinstance(error, TypeError) and not issparse(X)):
+    except ValueError as error:
+        if str(error).startswith(("could not convert", "setting an array element")):
             as_rows(family, X)  # says which row and column is no number
+        raise
+    except TypeError as error:
+        if issparse(X):
+            raise
+        try:
+            as_rows(family, X)
+        except ValueError as explained:  # scikit-learn expects a TypeError here
+            raise TypeError(f"{explained} ({error})") from None
         raise
     return table
 
