@@ -20,7 +20,7 @@ from benchmarks.results import Book, Result, Row  # noqa: E402
 from benchmarks.workloads import WORKLOADS  # noqa: E402
 
 from benchmarks import __main__ as command  # noqa: E402
-from benchmarks import ablation, command_line, using  # noqa: E402
+from benchmarks import ablation, command_line, missing, using  # noqa: E402
 
 
 def lines_of(markdown):
@@ -227,3 +227,10 @@ def test_contamination_is_what_it_says():
         X, outlier = using.contaminated(0, 200, 3, kind)
         assert X.shape == (210, 3)
         assert outlier.sum() == 10
+
+
+def test_missing_entries_are_compared():
+    for _, sides in missing.cases(300):
+        holes, complete = sides["kmle"](), sides["kmle, complete rows"]()
+        # Both are likelihoods of the entries that are there, which the fit to them maximises.
+        assert holes.log_likelihood == pytest.approx(complete.log_likelihood, rel=0.01)

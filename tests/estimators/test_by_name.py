@@ -13,6 +13,7 @@ from kmle import (
     MixtureClassifier,
     MixtureImputer,
     MixtureOutlierDetector,
+    inspection,
     select,
 )
 from kmle import families as f
@@ -183,3 +184,22 @@ def test_an_imputer_gives_a_frame_of_the_named_columns(library):
     assert np.isfinite(filled["x"].to_numpy()).all()
     detector = MixtureOutlierDetector(2, family=FAMILY, random_state=0).fit(data)
     assert set(detector.predict(data)) <= {-1, 1}
+
+
+def test_inspection_and_plots_take_the_frame():
+    pytest.importorskip("matplotlib").use("Agg")
+    from kmle.plotting import plot_fit, plot_posterior
+
+    data = frame()
+    data.loc[::7, "town"] = None
+    model = ExponentialFamilyMixture(2, family=FAMILY, random_state=0).fit(data)
+    table = model._named.frame(data).to_numpy()
+    shuffled = data[["minutes", "x", "town", "id", "visits", "y"]]
+    expected = inspection.standard_errors(model.mixture_, table).weights
+    np.testing.assert_allclose(inspection.standard_errors(model, shuffled).weights, expected)
+    np.testing.assert_allclose(
+        inspection.posterior_entropy(model, shuffled), inspection.posterior_entropy(model, table)
+    )
+    assert str(inspection.diagnose(model, shuffled)) == str(inspection.diagnose(model.mixture_, table))
+    assert plot_fit(model, shuffled, columns=["x"]).get_xlabel() == "x"
+    plot_posterior(model, shuffled)

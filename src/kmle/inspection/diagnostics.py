@@ -12,7 +12,7 @@ from ..mixture import Mixture
 from .goodness import kolmogorov_smirnov, pit
 from .outliers import tail_probabilities
 from .overfitting import overfitting
-from .rows import legal_rows, mixture_of
+from .rows import legal_rows, mixture_and_data
 from .separation import Separation, separation
 
 # A row whose tail probability is below this is called improbable.
@@ -113,7 +113,7 @@ def diagnose(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state: Any 
     The components are well separated: the mean posterior entropy is 0.0000 nats.
     ...
     """
-    mixture = mixture_of(model)
+    mixture, X = mixture_and_data(model, X)
     rows = legal_rows(mixture, X)
     remarks: list[str] = []
     improbable = distance = None

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array
 from .distribution import cdf, is_discrete, quantiles
-from .rows import column_of, mixture_of
+from .rows import column_of, mixture_and_data
 
 
 def pit(model: Any, X: ArrayLike, random_state: Any = None) -> Array:
@@ -38,7 +38,7 @@ def pit(model: Any, X: ArrayLike, random_state: Any = None) -> Array:
     >>> pit(Mixture.from_source("exponential", [1.0], rate=[1.0]), [[0.0], [np.log(2)]])
     array([0. , 0.5])
     """
-    mixture = mixture_of(model)
+    mixture, X = mixture_and_data(model, X)
     x = column_of(mixture, X)
     upper = cdf(mixture, x)
     if not is_discrete(mixture):
@@ -105,7 +105,7 @@ def quantile_pairs(model: Any, X: ArrayLike, n_points: int = 99) -> QuantilePair
     """
     if n_points < 1:
         raise ValueError(f"n_points is {n_points}: at least 1 is needed")
-    mixture = mixture_of(model)
+    mixture, X = mixture_and_data(model, X)
     x = column_of(mixture, X)
     probabilities = np.arange(1, n_points + 1) / (n_points + 1)
     data = np.quantile(x, probabilities, method="inverted_cdf" if is_discrete(mixture) else "linear")

@@ -13,7 +13,7 @@ from ..data.holes import unique_patterns
 from ..data.intervals import as_intervals
 from ..families.validation import issparse
 from ..numerics.arrays import Array
-from .rows import legal_rows, mixture_of
+from .rows import legal_rows, mixture_and_data
 
 # Log-densities this close, relatively, are equal: those of equal rows may differ by rounding.
 ROUNDING = 1e-10
@@ -60,7 +60,7 @@ def outlier_scores(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state
     """
     if n_draws < 1:
         raise ValueError(f"n_draws is {n_draws}: at least one is needed")
-    mixture = mixture_of(model)
+    mixture, X = mixture_and_data(model, X)
     density = mixture.log_density(X)
     draws = mixture.sample(n_draws, random_state)
     if issparse(X) or as_intervals(X) is not None or not has_missing(rows := legal_rows(mixture, X)):

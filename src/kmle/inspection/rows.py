@@ -21,6 +21,17 @@ def mixture_of(model: Any) -> Mixture:
     raise TypeError(f"model must be a Mixture or a fitted estimator, not a {type(model).__name__} (is it fitted?)")
 
 
+def in_numbers(model: Any, X: Any) -> Any:
+    """X; of a frame whose columns a fitted estimator knows by name, these columns as numbers."""
+    named = getattr(model, "_named", None)
+    return X if named is None or not hasattr(X, "columns") else named.frame(X)
+
+
+def mixture_and_data(model: Any, X: Any) -> tuple[Mixture, Any]:
+    """The mixture of a model, and its data as numbers."""
+    return mixture_of(model), in_numbers(model, X)
+
+
 def legal_rows(mixture: Mixture, X: ArrayLike) -> Any:
     """Rows (n, d), dense or sparse, or one sentence naming the first that is not legal; entries may be missing."""
     return check_sparse(mixture.family, X) if issparse(X) else mixture.family.check(X, missing=True)

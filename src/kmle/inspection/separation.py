@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from .rows import legal_rows, mixture_of, row_blocks
+from .rows import legal_rows, mixture_and_data, mixture_of, row_blocks
 
 
 def overlap(model: Any) -> Array:
@@ -58,7 +58,7 @@ def posterior_entropy(model: Any, X: ArrayLike) -> Array:
     >>> posterior_entropy(Mixture.from_source("poisson", [0.5, 0.5], rate=[2.0, 2.0]), [[1]]).round(4)  # log 2
     array([0.6931])
     """
-    mixture = mixture_of(model)
+    mixture, X = mixture_and_data(model, X)
     rows = legal_rows(mixture, X)
     blocks = row_blocks(rows, mixture.n_components)
     return np.concatenate([scipy.special.entr(mixture.posterior(rows[block])).sum(axis=1) for block in blocks])
@@ -108,7 +108,7 @@ def separation(model: Any, X: ArrayLike) -> Separation:
     array([[1., 0.],
            [0., 1.]])
     """
-    mixture = mixture_of(model)
+    mixture, X = mixture_and_data(model, X)
     rows = legal_rows(mixture, X)
     k = mixture.n_components
     given, own, expected, entropy = np.zeros(k), np.zeros(k), np.zeros((k, k)), 0.0

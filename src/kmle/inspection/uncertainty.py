@@ -22,7 +22,7 @@ from ..numerics.arrays import Array
 from ..numerics.differentiation import jacobian, natural_steps
 from .member_information import MemberInformation, by_members, takes_intervals
 from .partial_information import incomplete_information, interval_information
-from .rows import dense, legal_rows, mixture_of, row_blocks
+from .rows import dense, legal_rows, mixture_and_data, row_blocks
 from .sources import SourceLayout
 
 METHODS = ("observed", "empirical", "complete")
@@ -77,7 +77,7 @@ def standard_errors(
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: it must be one of {', '.join(METHODS)}")
-    mixture = mixture_of(model)
+    mixture, X = mixture_and_data(model, X)
     intervals = as_intervals(X)
     if by_members(mixture):
         known = _rows_of_members(mixture, X, intervals, method)

@@ -13,6 +13,7 @@ from ..algorithms import Fit
 from ..estimators import KMLE, ExponentialFamilyMixture
 from ..families.sparse import check_sparse
 from ..families.validation import as_rows, issparse
+from ..inspection.rows import in_numbers
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 
@@ -105,8 +106,8 @@ def read(model: Any, X: ArrayLike, columns: Columns = None) -> Subject:
     mixture = mixture_of(model)
     n_features = mixture.family.n_features or 1
     learned = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    table: Any = X
-    headers = _headers(X)
+    table: Any = in_numbers(model, X)
+    headers = _headers(table)
     if headers is not None and learned and headers != learned and set(learned) <= set(headers):
         table, headers = table[learned], learned
     if issparse(table):
