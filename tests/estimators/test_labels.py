@@ -196,3 +196,14 @@ def test_bad_frozen_components_are_refused(options, message):
 def test_algorithms_that_cannot_hold_components_are_named():
     with pytest.raises(ValueError, match="algorithm='hartigan' cannot hold components"):
         KMLE(3, init=START, algorithm="hartigan", frozen=[0]).fit(X)
+
+
+@pytest.mark.parametrize("kind", [KMLE, ExponentialFamilyMixture])
+def test_labels_of_rows_with_missing_answers(kind):
+    """Bernoulli rows have no densities but those by their statistics."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(60) % 2
+    answers = np.where(rng.random((60, 4)) < 0.2, np.nan, rng.random((60, 4)) < 0.1 + 0.8 * truth[:, None])
+    model = kind(2, family="bernoulli", random_state=0).fit(answers, labels=np.where(np.arange(60) < 20, truth, -1))
+    assert (np.diff(model.history_) >= -1e-9 * abs(model.objective_)).all()
+    assert (model.predict_class(answers) == truth).mean() > 0.8

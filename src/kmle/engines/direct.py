@@ -99,7 +99,7 @@ def direct_fits(rows: Rows, natural: Array, labels: Labels) -> Array:
 
 
 def own_fits(rows: Rows, natural: Array, labels: Labels) -> Array:
-    """The same by the family's own densities."""
+    """The same by the family's own densities, or by its statistics where it has none."""
     fits = np.zeros(len(natural))
     rows.meter.add(Work(1, len(labels), in_numpy=len(labels)))
     order = np.argsort(labels, kind="stable")
@@ -109,8 +109,10 @@ def own_fits(rows: Rows, natural: Array, labels: Labels) -> Array:
             places = order[start : min(start + ROWS_A_BLOCK, ends[j + 1])]
             X = rows.centered_rows(places).astype(float, copy=False)
             density = rows.family.direct_log_density(X, natural[j : j + 1])
-            assert density is not None  # the family has them
-            each = density[:, 0] - rows.family.log_carrier(X)
+            if density is None:
+                each = rows.family.sufficient_statistic(X) @ natural[j] - rows.family.log_normalizer(natural[j])
+            else:
+                each = density[:, 0] - rows.family.log_carrier(X)
             fits[j] += each.sum() if rows.weights is None else rows.weights[places] @ each
     return fits
 
