@@ -207,3 +207,12 @@ def test_labels_of_rows_with_missing_answers(kind):
     model = kind(2, family="bernoulli", random_state=0).fit(answers, labels=np.where(np.arange(60) < 20, truth, -1))
     assert (np.diff(model.history_) >= -1e-9 * abs(model.objective_)).all()
     assert (model.predict_class(answers) == truth).mean() > 0.8
+
+
+@pytest.mark.parametrize("family", ["gamma", "gaussian"])
+def test_a_class_may_lack_a_column(family):
+    rows, labels = np.random.default_rng(0).gamma(3.0, size=(24, 2)), np.repeat([0, 1, -1], 8)
+    rows[labels == 0, 1] = np.nan
+    model = ExponentialFamilyMixture(2, family=family, random_state=0).fit(rows, labels=labels)
+    assert np.isfinite(model.mixture_.natural).all()
+    assert (np.diff(model.history_) >= -1e-9 * abs(model.objective_)).all()

@@ -98,6 +98,13 @@ def _mixture_of(part: Problem, k: int, plan: Plan, rng: np.random.Generator) -> 
         sums = (part.rows.total * part.rows.mean_statistic)[None]
         one = ClusterStatistics(np.array([part.rows.total]), sums, 0.0)
         moments = one.moments(part.prior_strength, part.prior_moment)
+        # A class without a single entry in some columns begins there as all rows.
+        unseen = np.zeros(0, dtype=bool)
+        if isinstance(part.rows, Rows):
+            unseen = np.asarray(np.isnan(part.rows.X).all(axis=0))
+        for unit in part.family.units() if unseen.any() else ():
+            if unseen[list(unit.columns)].any():
+                moments[:, list(unit.statistics)] = part.prior_moment[list(unit.statistics)]
         return part.estimate(moments), np.ones(1)
     distinct = len(np.unique(part.rows.X, axis=0))
     found = search(_without_weights(part), min(k, distinct), rng, hard=plan.hard).parameters
