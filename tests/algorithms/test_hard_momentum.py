@@ -22,6 +22,7 @@ def fitted(seed: int, algorithm: str = "k-mle", family: object = UNIT, weights: 
 
 
 def test_momentum_saves_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lloyd, "PLAIN_STEPS", 10)
     quick = [fitted(seed).result_ for seed in range(3)]
     monkeypatch.setattr(lloyd, "PLAIN_STEPS", 10**6)
     plain = [fitted(seed).result_ for seed in range(3)]
@@ -34,8 +35,9 @@ def test_momentum_saves_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("algorithm", ["k-mle", "hard-em"])
 @pytest.mark.parametrize(("family", "weights"), [(UNIT, "uniform"), ("gaussian", None), ("diagonal-gaussian", None)])
 def test_the_objective_never_falls_and_the_end_is_a_fixpoint(
-    algorithm: str, family: object, weights: str | None
+    algorithm: str, family: object, weights: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(lloyd, "PLAIN_STEPS", 10)
     model = fitted(0, algorithm, family, weights)
     fit = model.result_
     assert fit.n_iter > lloyd.PLAIN_STEPS

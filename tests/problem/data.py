@@ -30,8 +30,16 @@ def model_of(kind, family, **settings):
 
 
 def assert_same(one, other):
-    """The same labels after as many iterations, and the same parameters."""
-    assert one.n_iter_ == other.n_iter_
+    """The same objectives on the way, labels and parameters.
+
+    Steps of EM that gain nothing but rounding, at its end, may be made by one and not by the other.
+    """
+    if one.n_iter_ != other.n_iter_:
+        n = min(len(one.history_), len(other.history_))
+        np.testing.assert_allclose(one.history_[:n], other.history_[:n], rtol=1e-12)
+        longer = one.history_ if len(one.history_) > n else other.history_
+        assert one.result_.algorithm == "em"
+        assert np.abs(np.diff(longer[n - 1 :])).max() < 1e-8 * abs(one.objective_)
     assert_same_optimum(one, other)
 
 
