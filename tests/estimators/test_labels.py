@@ -216,3 +216,17 @@ def test_a_class_may_lack_a_column(family):
     model = ExponentialFamilyMixture(2, family=family, random_state=0).fit(rows, labels=labels)
     assert np.isfinite(model.mixture_.natural).all()
     assert (np.diff(model.history_) >= -1e-9 * abs(model.objective_)).all()
+
+
+def test_a_class_of_tied_covariances_may_have_a_singular_one():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(12, 2))
+    X[rng.random((12, 2)) < 0.4] = np.nan
+    labels = np.array([1, 1, 1, 0, 0, 0, 2, 2, -1, -1, -1, -1])
+    # One value of the second column is known in class 1.
+    X[:3, 1] = [np.nan, np.nan, 0.5]
+    X[:3, 0] = [1.4, -0.5, -0.5]
+    model = KMLE(3, family="gaussian-eee", prior_strength=0, random_state=0).fit(X, labels=labels)
+    assert np.isfinite(model.mixture_.natural).all()
+    # The covariance becomes singular on the way, so objectives have fewer digits.
+    assert np.diff(model.history_).min() > -1e-6

@@ -95,17 +95,7 @@ def _places_of_classes(patterns: Array, codes: NDArray[np.intp]) -> list[tuple[N
 def _mixture_of(part: Problem, k: int, plan: Plan, rng: np.random.Generator) -> tuple[Array, Array]:
     """Natural parameters (k, D) and weights (k,) of a mixture of some rows; fewer rows than components share them."""
     if k == 1:
-        sums = (part.rows.total * part.rows.mean_statistic)[None]
-        one = ClusterStatistics(np.array([part.rows.total]), sums, 0.0)
-        moments = one.moments(part.prior_strength, part.prior_moment)
-        # A class without a single entry in some columns begins there as all rows.
-        unseen = np.zeros(0, dtype=bool)
-        if isinstance(part.rows, Rows):
-            unseen = np.asarray(np.isnan(part.rows.X).all(axis=0))
-        for unit in part.family.units() if unseen.any() else ():
-            if unseen[list(unit.columns)].any():
-                moments[:, list(unit.statistics)] = part.prior_moment[list(unit.statistics)]
-        return part.estimate(moments), np.ones(1)
+        return _one_component(part), np.ones(1)
     distinct = len(np.unique(part.rows.X, axis=0))
     found = search(_without_weights(part), min(k, distinct), rng, hard=plan.hard).parameters
     share = np.exp(found.log_weights)
@@ -113,6 +103,25 @@ def _mixture_of(part: Problem, k: int, plan: Plan, rng: np.random.Generator) -> 
     natural = np.where(np.isfinite(found.log_weights)[:, None], found.natural, part.prior_natural)
     weights = np.maximum(share, 1e-3 / k)[places]
     return natural[places], weights / weights.sum()
+
+
+def _one_component(part: Problem) -> Array:
+    """Natural parameters (1, D) of one component for all rows."""
+    sums = (part.rows.total * part.rows.mean_statistic)[None]
+    one = ClusterStatistics(np.array([part.rows.total]), sums, 0.0)
+    moments = one.moments(part.prior_strength, part.prior_moment)
+    # A class without a single entry in some columns begins there as all rows.
+    unseen = np.zeros(0, dtype=bool)
+    if isinstance(part.rows, Rows):
+        unseen = np.asarray(np.isnan(part.rows.X).all(axis=0))
+    for unit in part.family.units() if unseen.any() else ():
+        if unseen[list(unit.columns)].any():
+            moments[:, list(unit.statistics)] = part.prior_moment[list(unit.statistics)]
+    natural = part.estimate(moments)
+    if np.isfinite(natural).all():
+        return natural
+    # Alone, a component of a joint family may have a singular covariance: it begins with one more row, the prior.
+    return part.estimate((moments * part.rows.total + part.prior_moment) / (part.rows.total + 1))
 
 
 def _without_weights(part: Problem) -> Problem:
