@@ -29,7 +29,11 @@ def test_log_minus_digamma():
 
 
 def test_trigamma():
-    np.testing.assert_allclose(trigamma(SHAPES), exact(lambda a: mp.psi(1, a), SHAPES), rtol=1e-14)
+    expected = exact(lambda a: mp.psi(1, a), SHAPES)
+    np.testing.assert_allclose(trigamma(SHAPES), expected, rtol=1e-14)
+    # Of many numbers by a series of our own.
+    np.testing.assert_allclose(trigamma(np.tile(SHAPES, (4, 1))), np.tile(expected, (4, 1)), rtol=1e-14)
+    assert trigamma(np.array(2.0)).shape == ()
 
 
 def test_inverse_digamma():

@@ -14,6 +14,7 @@ import scipy
 from .._kernels import Tailed
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import cholesky_or_nan
+from ..numerics.special import trigamma
 from .gaussian import lifted_covariances
 from .resolution import COLLINEAR
 
@@ -67,7 +68,7 @@ def degree_slopes(distance: Array, shares: Array, degrees: Array, d: int) -> tup
     share = ratio * inverse
     first = counts * (scipy.special.digamma(half) - scipy.special.digamma(0.5 * degrees) - d / degrees)
     first += np.einsum("nk,nk->k", shares, half / degrees * 2 * share - np.log1p(ratio))
-    second = 0.5 * counts * (scipy.special.polygamma(1, half) - scipy.special.polygamma(1, 0.5 * degrees))
+    second = 0.5 * counts * (trigamma(half) - trigamma(0.5 * degrees))
     second += counts * d / degrees**2
     inner = share / degrees - d / degrees**2 * share - (degrees + d) / degrees**2 * share * inverse
     second += np.einsum("nk,nk->k", shares, inner)

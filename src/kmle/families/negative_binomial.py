@@ -11,6 +11,7 @@ import scipy
 from ..numerics.arrays import Array
 from ..numerics.line_search import increasing_root
 from ..numerics.saddle_point import LARGE, log_poisson
+from ..numerics.special import trigamma
 from .derived import ExponentialFamily
 from .poisson import draw_counts
 from .resolution import Resolution
@@ -186,11 +187,12 @@ class ShapedNegativeBinomial(Shaped):
         bounds = np.log(SMALLEST_SIZE), np.log(LARGEST_SIZE)
         # psi(x + s) - psi(s) is the sum of 1 / (s + m) over m below x.
         above = _shares_above(x, shares)
+        distinct, shares_of_distinct = (x, shares) if above is not None else _by_count(x, shares)
 
         def slope(log_size: Array) -> tuple[Array, Array]:
             """Minus the derivative of the profile likelihood by log-size, and its own derivative."""
             size = np.broadcast_to(np.exp(log_size), start.shape)
-            first, second = _polygamma_sums(x, shares, size, above)
+            first, second = _polygamma_sums(distinct, shares_of_distinct, size, above)
             gradient = first / counts + np.log1p(-mean / (size + mean))
             bend = second / counts + 1 / size - 1 / (size + mean)
             value, change = -size * gradient, -size * gradient - size**2 * bend
@@ -245,8 +247,14 @@ def _polygamma_sums(x: Array, shares: Array, size: Array, above: Array | None) -
         return first, -np.einsum("km,km->k", above, inverse)
     moved = x[:, None] + size
     first = np.einsum("nk,nk->k", shares, scipy.special.digamma(moved) - scipy.special.digamma(size))
-    second = np.einsum("nk,nk->k", shares, scipy.special.polygamma(1, moved) - scipy.special.polygamma(1, size))
+    second = np.einsum("nk,nk->k", shares, trigamma(moved) - trigamma(size))
     return first, second
+
+
+def _by_count(x: Array, shares: Array) -> tuple[Array, Array]:
+    """The distinct counts (m,), and the shares (m, k) of all rows that have them."""
+    distinct, places = np.unique(x, return_inverse=True)
+    return distinct, np.stack([np.bincount(places, own, len(distinct)) for own in shares.T], axis=1)
 
 
 def _shares_above(x: Array, shares: Array) -> Array | None:

@@ -17,6 +17,7 @@ from ..numerics.arrays import Array
 from ..numerics.line_search import increasing_root
 from ..numerics.linear_algebra import cholesky_or_nan
 from ..numerics.packing import packed_length, size_from_packed
+from ..numerics.special import trigamma
 from .coordinates import LARGEST_LOGARITHM, CoordinateFamily
 from .derived import ExponentialFamily
 from .gaussian import Gaussian
@@ -346,7 +347,7 @@ class StudentT(CoordinateFamily):
         def slope(at: Array) -> tuple[Array, Array]:
             own = 0.5 * np.broadcast_to(np.exp(at), constant.shape)
             value = scipy.special.digamma(own) - np.log(own) - constant
-            change = own * scipy.special.polygamma(1, own) - 1
+            change = own * trigamma(own) - 1
             if not self.n_shared:
                 return value, change
             return np.atleast_1d(counts @ value), np.atleast_1d(counts @ change)

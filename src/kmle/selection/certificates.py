@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import polygamma
 
 from ..algorithms import Certificate
 from ..families import (
@@ -48,7 +47,7 @@ from ..families.sparse import check_sparse
 from ..families.validation import issparse
 from ..numerics.arrays import Array
 from ..numerics.packing import unpack
-from ..numerics.special import inverse_digamma
+from ..numerics.special import inverse_digamma, trigamma
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,7 @@ _CURVATURES: dict[type, _Curvature] = {
     Geometric: lambda family, eta: 1 / (eta * (1 + eta)),
     NegativeBinomial: lambda family, eta: 1 / (eta * (family.size + eta)),
     ScaleFamily: lambda family, eta: 1 / eta**2,
-    ChiSquare: lambda family, eta: 1 / polygamma(1, inverse_digamma(eta - np.log(2))),
+    ChiSquare: lambda family, eta: 1 / trigamma(inverse_digamma(eta - np.log(2))),
 }
 
 
