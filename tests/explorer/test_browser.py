@@ -172,6 +172,19 @@ def test_fixed_parameters_are_asked_for(page):
     assert "FixedShapeGamma(shape=2)" in page.text("python")
 
 
+def test_censored_values_are_drawn_as_survival(page):
+    page.change("censoring", "event:kind")
+    assert "censored values are one column" in page.text("wrong")
+    page.click('#columns input[value="b"]')
+    assert page.find("wrong").is_displayed() is False
+    assert "Intervals.from_events" in page.text("python")
+    assert page.find("missing-control").is_displayed() is False
+    assert page.script("return document.querySelector('#plot-now .ytitle').textContent") == "share beyond"
+    page.change("censoring", "")
+    assert page.find("missing-control").is_displayed()
+    assert page.silent()
+
+
 def test_the_guess_has_its_reason(page):
     assert "holds" in page.text("guess")
     assert page.find("family").text.startswith("guessed: ")

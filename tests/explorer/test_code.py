@@ -34,12 +34,15 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(4, 0.6, (120, 2)), rng.normal(9, 0.6, (80, 2))])
-    lines = ["it's $(a),b,visits,gaps,kind,town"]
+    lines = ["it's $(a),b,visits,gaps,kind,town,time,seen,until"]
     for row, (a, b) in enumerate(X.tolist()):
         gap = "" if row % 10 == 0 else f"{a + b:.6f}"
         known = ("" if row % 3 else "0") if row < 120 else ("" if row % 3 else "1")
         town = "" if row % 4 else "Ulm" if row < 120 else "Bern"
-        lines.append(f"{a:.6f},{b:.6f},{rng.poisson(3 + 9 * (row < 120))},{gap},{known},{town}")
+        time, seen = rng.gamma(4, 1 + 5 * (row < 120)), int(row % 3 > 0)
+        until = "" if row % 7 == 0 else f"{time + 2 * (1 - seen):.6f}"
+        visits = rng.poisson(3 + 9 * (row < 120))
+        lines.append(f"{a:.6f},{b:.6f},{visits},{gap},{known},{town},{time:.6f},{seen},{until}")
     (made / "my data.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return made
 
@@ -78,6 +81,8 @@ GIVEN = {
     "missing values": {"columns": ["gaps", "b"], "family": "diagonal-gaussian"},
     "classes by number": {"columns": ["b"], "labels": "kind"},
     "classes by name": {"columns": [FIRST, "b"], "labels": "town"},
+    "events": {"columns": ["time", "seen"], "family": "gamma", "censoring": "event:seen"},
+    "upper bounds and classes": {"columns": ["time"], "censoring": "upper:until", "labels": "town"},
     "classes of complete rows": {"columns": ["gaps"], "labels": "town", "drop_missing": True},
 }
 
@@ -109,7 +114,14 @@ def test_the_command_gives_the_same_model(source, folder, name):
 
 
 @pytest.mark.parametrize("is_frame", [False, True])
-@pytest.mark.parametrize("given", [{"columns": ["b"]}, {"columns": ["a", "b"], "labels": "c", "drop_missing": True}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"columns": ["b"]},
+        {"columns": ["a", "b"], "labels": "c", "drop_missing": True},
+        {"columns": ["b"], "family": "gaussian", "censoring": "event:c"},
+    ],
+)
 def test_the_snippet_for_data_in_memory(is_frame, given):
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(1)

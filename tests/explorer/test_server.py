@@ -134,6 +134,9 @@ def test_a_sample_comes_first_then_all_rows_then_details(talk):
         ({"algorithm": "magic"}, "algorithm must be one of"),
         ({"prior_strength": -1}, "the prior must be a number"),
         ({"labels": "z"}, "not a column of classes"),
+        ({"censoring": "event:z"}, "censoring must be none, or a column of events"),
+        ({"censoring": "event:a"}, "it must be 1 (seen) or 0 (censored)"),
+        ({"columns": ["a"], "censoring": "event:a"}, "no column besides 'a' is chosen"),
         ({"seed": 1.5}, "the seed must be a whole number"),
     ],
 )
@@ -142,6 +145,36 @@ def test_wrong_settings_are_one_sentence(talk, settings, words):
     assert words in answer["wrong"]
     # The page goes on.
     assert talk.fit(n_components=2)["stage"] == "all"
+
+
+def test_censored_values():
+    """Columns of events and of upper bounds are offered, the curve of survival is the plot, listed rows are open."""
+    rng = np.random.default_rng(0)
+    seen = np.arange(400) % 3 > 0
+    times = rng.gamma(3, 2, 400)
+    table = np.column_stack([times, seen, np.where(seen, times, np.inf), rng.normal(size=400)])
+    with running(from_array(table, ["time", "seen", "until", "other"])) as server, Talk(server.address) as talk:
+        talk.send("fit", settings={"columns": ["time"]}, describe=True)
+        offered = talk.until(lambda answer: answer["topic"] == "controls")["censoring"]
+        assert [each["key"] for each in offered] == ["event:seen", "upper:until"]
+        chosen = {"columns": ["time", "seen"], "family": "gamma", "n_components": 1, "censoring": "event:seen"}
+        answer = talk.fit(**chosen)
+        model = kmle.ExponentialFamilyMixture(1, family="gamma", random_state=0)
+        model.fit(kmle.Intervals.from_events(times, seen))
+        assert answer["numbers"]["BIC"].replace("\N{NARROW NO-BREAK SPACE}", "") == f"{model.result_.criteria.bic:.1f}"
+        assert {"data", "mixture", "censored"} <= {trace.get("name") for trace in answer["plot"]["data"]}
+        assert "134 of them censored" in answer["status"]
+        talk.send("fit", settings=chosen, describe=True)
+        families = talk.until(lambda answer: answer["topic"] == "controls")["families"]
+        refused = {each["name"]: each["refused"] for each in families}
+        assert refused["weibull"] is None
+        assert "which von-mises cannot have" in refused["von-mises"]
+        talk.fit(**chosen)
+        talk.send("rows", rows={"kind": "row", "row": 0})
+        listed = talk.until(lambda answer: answer["topic"] == "rows")["table"]
+        assert f"\N{GREATER-THAN OR EQUAL TO} {times[0]:.5g}" in listed
+        assert b"share beyond" in get(export(talk, "report"))[2]
+        assert "censored values are one column" in talk.fit(**chosen | {"columns": ["time", "other"]})["wrong"]
 
 
 @pytest.mark.parametrize("content", ["[]", "{", "1", '{"topic": "fit"}', '{"topic": "rows", "number": 1}'])

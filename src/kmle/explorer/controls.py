@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.intervals import Intervals, within_support
 from ..families import ExponentialFamily, Gaussian, Product
 from ..families.registry import PARAMETERLESS, STRUCTURED, kind_of, resolve, short_names
 from ..numerics.arrays import Array
@@ -21,11 +22,12 @@ AXES = {"E": "one orientation", "V": "own orientations", "I": "axes of the colum
 def controls(source: Source, settings: Settings) -> dict[str, Any]:
     """The choices, as the page shows them."""
     chosen = settings.chosen(source)
-    rows = _telling_rows(chosen)
+    rows, intervals = _telling_rows(chosen)
     guess = chosen.guess
     return {
         "columns": [_column(source, name) for name in source.columns],
-        "families": [_family(name, rows) for name in short_names() if _is_offered(name)],
+        "families": [_family(name, rows, intervals) for name in short_names() if _is_offered(name)],
+        "censoring": _censorings(source, settings.columns),
         "structures": _structures(rows),
         "guess": {"name": words(guess.family), "reason": guess.reason},
         "classes": list(source.classes),
@@ -47,7 +49,7 @@ def _is_offered(name: str) -> bool:
     return name not in PARAMETERLESS and name not in STRUCTURED and kind is not Product
 
 
-def _family(name: str, rows: Array) -> dict[str, Any]:
+def _family(name: str, rows: Array, intervals: Intervals | None) -> dict[str, Any]:
     """A family, its fixed parameters, and why it cannot have the rows where it cannot."""
     kind = kind_of(name)
     own = [] if kind is None else [field for field in fields(kind) if field.name not in ("n_features", "n_categories")]
@@ -58,17 +60,19 @@ def _family(name: str, rows: Array) -> dict[str, Any]:
     ]
     if any(parameter["needed"] for parameter in fixed):
         return {"name": name, "fixed": fixed, "refused": None}
-    return {"name": name, "fixed": fixed, "refused": _refusal(name, rows)}
+    return {"name": name, "fixed": fixed, "refused": _refusal(name, rows, intervals)}
 
 
 def _default(value: Any) -> Any:
     return None if value is MISSING else value
 
 
-def _refusal(name: str, rows: Array) -> str | None:
+def _refusal(name: str, rows: Array, intervals: Intervals | None = None) -> str | None:
     try:
         family = resolve(name).for_data(rows)
         family.check(rows)
+        if intervals is not None:
+            within_support(family, intervals)
     except (TypeError, ValueError) as error:
         return str(error)
     return None
@@ -98,11 +102,25 @@ def _column(source: Source, name: str) -> dict[str, Any]:
     return {"name": name, "missing": gaps}
 
 
-def _telling_rows(chosen: Chosen) -> Array:
-    """Some rows, with those of the smallest and the largest value of each column; medians are in place of gaps."""
-    rows = chosen.rows
-    if np.isnan(rows).any():
-        rows = np.where(np.isnan(rows), np.nanquantile(rows, 0.5, axis=0, method="lower"), rows)
+def _censorings(source: Source, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    """What may say where values are censored: events, and upper bounds where one column is left for the values."""
+    found = [{"key": f"event:{name}", "words": f"{name}: 1 seen, 0 censored"} for name in source.events]
+    for name in source.columns:
+        left = [other for other in columns if other != name]
+        if len(left) == 1 and source.is_upper(left[0], name):
+            found.append({"key": f"upper:{name}", "words": f"{name}: upper bound"})
+    return found
+
+
+def _telling_rows(chosen: Chosen) -> tuple[Array, Intervals | None]:
+    """Some rows, with those of the smallest and the largest value of each column, and their intervals.
+
+    Medians are in place of gaps and of censored values.
+    """
+    rows, intervals = chosen.rows, chosen.intervals
+    unknown = np.isnan(rows) if intervals is None else ~intervals.exact
+    if unknown.any():
+        rows = np.where(unknown, np.nanquantile(rows, 0.5, axis=0, method="lower"), rows)
     step = -(-len(rows) // TRIED_ROWS)
     places = np.unique(np.concatenate([np.arange(0, len(rows), step), rows.argmin(axis=0), rows.argmax(axis=0)]))
-    return rows[places]
+    return rows[places], None if intervals is None else intervals[places]

@@ -26,7 +26,8 @@
     return {
       columns: state.chosen, family: family(), fixed: fixedValues(), n_components: Number(find("k-number").value),
       algorithm: picked("algorithm"), prior_strength: Number(find("prior").value), noise: find("noise").checked,
-      labels: find("labels").value || null, drop_missing: picked("missing") === "drop", seed: Number(find("seed").value),
+      labels: find("labels").value || null, drop_missing: picked("missing") === "drop",
+      censoring: find("censoring").value || null, seed: Number(find("seed").value),
     };
   }
 
@@ -40,6 +41,7 @@
     find("noise").checked = given.noise;
     find("seed").value = given.seed;
     find("labels").value = given.labels || "";
+    find("censoring").value = given.censoring || "";
     state.wanted = given;
     if (state.controls) offer(state.controls);
   }
@@ -101,7 +103,9 @@
       .map(({ name, words }) => [name, words])], structured ? wanted.family : "");
     options(find("labels"), [["", "none"], ...controls.classes.map((name) => [name, name])], wanted.labels || "");
     find("labels-control").hidden = controls.classes.length === 0;
-    find("missing-control").hidden = !controls.missing;
+    options(find("censoring"), [["", "none"], ...controls.censoring.map(({ key, words }) => [key, words])], wanted.censoring || "");
+    find("censoring-control").hidden = controls.censoring.length === 0;
+    find("missing-control").hidden = !controls.missing || find("censoring").value !== "";
     find("k-number").max = controls.most;
     afterFamily(wanted.fixed);
   }
@@ -172,6 +176,7 @@
     document.querySelectorAll("nav button, #keep").forEach((button) => { if (button.id !== "theme") button.disabled = !ready; });
     bullets(answer.notes);
     rowChoices(answer.n_components);
+    find("rows-note").hidden = answer.plot.panels.length === 0;
     if (!ready) stale();
   }
 
@@ -224,7 +229,7 @@
     const place = find("plot-check");
     place.hidden = !panel;
     find("check-column-label").hidden = !panel || panel.views.length < 2;
-    find("check-note").textContent = panel ? panel.caption : "There is none for this family.";
+    find("check-note").textContent = panel ? panel.caption : "There is none for this fit.";
     if (!panel) return;
     const list = find("check-column");
     options(list, panel.views.map((view, at) => [String(at), view.name]), list.value);
@@ -393,6 +398,13 @@
   find("k-number").addEventListener("change", () => { setComponents(Number(find("k-number").value)); ask(); });
   find("columns").addEventListener("change", () => {
     state.chosen = [...document.querySelectorAll("#columns input:checked")].map((box) => box.value);
+    ask();
+  });
+  // The column that says where values are censored is not one of the values.
+  find("censoring").addEventListener("change", () => {
+    const column = find("censoring").value.replace(/^[a-z]+:/, "");
+    state.chosen = state.chosen.filter((name) => name !== column);
+    document.querySelectorAll("#columns input").forEach((box) => { box.checked = state.chosen.includes(box.value); });
     ask();
   });
   find("family").addEventListener("change", () => { afterFamily(); ask(); });

@@ -51,5 +51,6 @@ def _report(fitted: Fitted) -> bytes:
             seed=fitted.settings.seed,
             title=fitted.source.name,
             row_names=fitted.row_name,
+            intervals=fitted.chosen.intervals,
         )
         return path.read_bytes()

@@ -51,7 +51,8 @@ class Fitted:
     def subject(self) -> Subject:
         """What is drawn: all rows, also of a fit to a sample."""
         chosen = self.chosen
-        return Subject(self.mixture, chosen.rows, chosen.columns, tuple(range(len(chosen.columns))))
+        places = tuple(range(len(chosen.columns)))
+        return Subject(self.mixture, chosen.rows, chosen.columns, places, intervals=chosen.intervals)
 
     @property
     def estimator(self) -> Any:
@@ -86,7 +87,7 @@ def _fitted(source: Source, settings: Settings, chosen: Chosen, plan: Plan, numb
     places: Any = slice(None) if number is None else number
     classes = known_classes(source, settings, chosen)
     fit = learn(
-        chosen.rows[places],
+        chosen.data[places],
         plan,
         columns=chosen.columns,
         labels=None if classes is None else classes[places],

@@ -87,7 +87,7 @@ class Page:
     def _fit(self, job: Job, number: int, request: dict[str, Any]) -> None:
         try:
             settings = Settings.read(request.get("settings"), self._source)
-            described = (settings.columns, settings.drop_missing)
+            described = (settings.columns, settings.drop_missing, settings.censoring)
             if request.get("describe") or described != self._described:
                 self.send("controls", number, controls(self._source, settings), "fit")
                 self._described = described

@@ -5,15 +5,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from .censoring import Censoring
+
 
 class Provenance(Protocol):
     """How somebody else gets the same rows."""
 
-    def python(self, columns: Sequence[str], drop_missing: bool, labels: str | None) -> list[str]:
+    def python(self, asked: "Asked") -> list[str]:
         """Lines of Python that end with the rows in `X` and, if asked for, classes in `labels`."""
 
-    def command(self, columns: Sequence[str], drop_missing: bool) -> list[str] | None:
+    def command(self, asked: "Asked") -> list[str] | None:
         """Arguments of `kmle fit` that name the rows; None where no command can."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The columns of the rows, and what else is read."""
+
+    columns: tuple[str, ...]
+    drop_missing: bool = False
+    labels: str | None = None
+    censoring: Censoring | None = None
+
+    @property
+    def with_censoring(self) -> list[str]:
+        """The columns, and that of events or upper bounds after that of the values."""
+        return [*self.columns, *([] if self.censoring is None else [self.censoring.column])]
 
 
 @dataclass(frozen=True)
@@ -25,22 +42,28 @@ class FromFile:
     arguments: tuple[str, ...] = ()
     has_missing: bool = False
 
-    def python(self, columns: Sequence[str], drop_missing: bool, labels: str | None) -> list[str]:
+    def python(self, asked: Asked) -> list[str]:
         """Reads the file with `kmle.io.read_table`."""
-        given = {"columns": list(columns), **self.options}
-        given |= {"drop_missing": True} if drop_missing else {"keep_missing": True} if self.has_missing else {}
+        given = {"columns": asked.with_censoring, **self.options}
+        given |= {"drop_missing": True} if asked.drop_missing else {"keep_missing": True} if self.has_missing else {}
         written = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        lines = ["from kmle.io import read_table", f"table = read_table({self.path!r}, {written})", "X = table.rows"]
-        if labels is not None:
-            lines.append(f"labels = table.cells()[{labels!r}].to_numpy()[table.row_numbers()]")
+        lines = ["from kmle.io import read_table", f"table = read_table({self.path!r}, {written})"]
+        if asked.censoring is None:
+            lines.append("X = table.rows")
+        else:
+            lines += ["values, other = table.rows.T", *asked.censoring.python()]
+        if asked.labels is not None:
+            lines.append(f"labels = table.cells()[{asked.labels!r}].to_numpy()[table.row_numbers()]")
         return lines
 
-    def command(self, columns: Sequence[str], drop_missing: bool) -> list[str] | None:
+    def command(self, asked: Asked) -> list[str] | None:
         """The path and the options; a name with a comma cannot be given."""
-        if any("," in name or name != name.strip() for name in columns):
+        if any("," in name or name != name.strip() for name in asked.with_censoring):
             return None
-        names = ["--columns", ",".join(columns)]
-        return [self.path, *names, *self.arguments, *(["--drop-missing"] if drop_missing else [])]
+        arguments = [self.path, "--columns", ",".join(asked.columns), *self.arguments]
+        if asked.censoring is not None:
+            arguments += [f"--{asked.censoring.kind}", asked.censoring.column]
+        return [*arguments, *(["--drop-missing"] if asked.drop_missing else [])]
 
 
 @dataclass(frozen=True)
@@ -50,23 +73,24 @@ class FromMemory:
     columns: tuple[str, ...]
     is_frame: bool
 
-    def python(self, columns: Sequence[str], drop_missing: bool, labels: str | None) -> list[str]:
+    def python(self, asked: Asked) -> list[str]:
         """Selects the columns of X."""
         lines = []
-        if labels is not None:
-            column = f"X[{labels!r}]" if self.is_frame else f"X[:, {self.columns.index(labels)}]"
+        if asked.labels is not None:
+            column = f"X[{asked.labels!r}]" if self.is_frame else f"X[:, {self.columns.index(asked.labels)}]"
             lines.append(f"labels = np.nan_to_num(np.asarray({column}, dtype=float), nan=-1).astype(int)")
-        if self.is_frame:
-            lines.append(f"X = X[{list(columns)!r}]")
-        elif tuple(columns) != self.columns:
-            lines.append(f"X = X[:, {[self.columns.index(name) for name in columns]}]")
-        if drop_missing:
+        names = asked.with_censoring
+        chosen = f"X[{names!r}]" if self.is_frame else f"X[:, {[self.columns.index(name) for name in names]}]"
+        if asked.censoring is not None:
+            lines += [f"values, other = np.asarray({chosen}, dtype=float).T", *asked.censoring.python()]
+        elif self.is_frame or asked.columns != self.columns:
+            lines.append(f"X = {chosen}")
+        if asked.drop_missing:
             lines.append("complete = ~np.isnan(np.asarray(X, dtype=float)).any(axis=1)")
-            lines.append("X = X[complete]" if labels is None else "X, labels = X[complete], labels[complete]")
-        needs = ["import numpy as np"] if labels is not None or drop_missing else []
-        return [*needs, *lines]
+            lines.append("X = X[complete]" if asked.labels is None else "X, labels = X[complete], labels[complete]")
+        return lines
 
-    def command(self, columns: Sequence[str], drop_missing: bool) -> list[str] | None:
+    def command(self, asked: Asked) -> list[str] | None:
         """No command reads the memory of a process."""
         return None
 

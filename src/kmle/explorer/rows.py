@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..numerics.arrays import Array
 from ..report.markup import badge, element, table, text
 from ..report.numbers import count, percent, short
+from ..report.rows import values_in_words
 from .fitting import Fitted
 
 LISTED, SHOWN_COLUMNS, SHOWN_COMPONENTS = 30, 8, 3
@@ -23,11 +24,9 @@ def listing(fitted: Fitted, asked: Any) -> str:
     if len(places) == 0:
         return element("p", text("No rows there."), class_="note")
     shown = places[:LISTED]
-    posterior = fitted.mixture.posterior(rows[shown])
+    posterior = fitted.mixture.posterior(fitted.subject.known(shown))
     more = f"The first {count(len(shown))} of {count(len(places))} rows." if len(places) > len(shown) else ""
-    return (
-        _shares(fitted, rows[places]) + _table(fitted, rows, shown, posterior) + element("p", text(more), class_="note")
-    )
+    return _shares(fitted, places) + _table(fitted, rows, shown, posterior) + element("p", text(more), class_="note")
 
 
 def _places(fitted: Fitted, rows: Array, asked: Mapping[str, Any]) -> NDArray[np.intp]:
@@ -38,7 +37,7 @@ def _places(fitted: Fitted, rows: Array, asked: Mapping[str, Any]) -> NDArray[np
         component = asked.get("component")
         if not isinstance(component, int):
             raise ValueError("component must be a whole number")
-        return np.flatnonzero(fitted.mixture.predict(rows) == component)
+        return np.flatnonzero(fitted.mixture.predict(fitted.chosen.data) == component)
     x, y = _pair(asked.get("columns"), rows.shape[1])
     if kind == "box":
         inside = _within(rows[:, x], asked.get("x"))
@@ -89,19 +88,20 @@ def _nearest(rows: Array, x: int, y: int | None, asked: Mapping[str, Any]) -> ND
     return np.array([int(np.nanargmin(distance))])
 
 
-def _shares(fitted: Fitted, rows: Array) -> str:
-    posterior = fitted.mixture.posterior(rows[: 20 * LISTED])
+def _shares(fitted: Fitted, places: NDArray[np.intp]) -> str:
+    posterior = fitted.mixture.posterior(fitted.subject.known(places[: 20 * LISTED]))
     shares = posterior.mean(axis=0)
     order = np.argsort(-shares, kind="stable")[: 2 * SHOWN_COMPONENTS]
     words = ", ".join(f"{badge(int(j))} {percent(float(shares[j]))}" for j in order if shares[j] >= 5e-4)
-    label = "Its posterior" if len(rows) == 1 else f"{count(len(rows))} rows, mean posterior"
+    label = "Its posterior" if len(places) == 1 else f"{count(len(places))} rows, mean posterior"
     return element("p", f"{text(label)}: {words}")
 
 
 def _table(fitted: Fitted, rows: Array, shown: NDArray[np.intp], posterior: Array) -> str:
     columns = list(range(min(rows.shape[1], SHOWN_COLUMNS)))
-    density = fitted.mixture.log_density(rows[shown])
-    heads = ["row", "component", "posterior", "log-density", *(text(fitted.chosen.columns[c]) for c in columns)]
+    density = fitted.mixture.log_density(fitted.subject.known(shown))
+    score = "log-density" if fitted.chosen.intervals is None else "log-likelihood"
+    heads = ["row", "component", "posterior", score, *(text(fitted.chosen.columns[c]) for c in columns)]
     best = posterior.argmax(axis=1)
     lines = [
         [
@@ -109,8 +109,8 @@ def _table(fitted: Fitted, rows: Array, shown: NDArray[np.intp], posterior: Arra
             badge(int(best[at])),
             percent(float(posterior[at, best[at]])),
             short(float(density[at])),
-            *("missing" if np.isnan(value) else f"{value:.5g}" for value in rows[row, columns]),
+            *own,
         ]
-        for at, row in enumerate(shown)
+        for at, (row, own) in enumerate(zip(shown, values_in_words(fitted.subject, shown, columns), strict=True))
     ]
     return table(heads, lines)

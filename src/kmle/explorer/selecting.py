@@ -52,7 +52,7 @@ def compare(source: Source, settings: Settings, question: Question, job: Job, se
         shown.add(done, total, candidate)
 
     found = select(
-        rows[number],
+        chosen.data[number],
         _families(settings, question, source),
         range(1, question.most + 1),
         question.criterion,

@@ -8,6 +8,8 @@ from typing import Any, Self
 from ..estimators.plan import Plan
 from ..families import ExponentialFamily
 from ..families.registry import resolve, short_names
+from .censoring import KINDS, Censoring
+from .provenance import Asked
 from .source import Chosen, Source
 
 ALGORITHMS = ("em", "k-mle")
@@ -30,6 +32,7 @@ class Settings:
     labels: str | None = None
     drop_missing: bool = False
     seed: int = 0
+    censoring: Censoring | None = None
 
     @classmethod
     def read(cls, given: Any, source: Source) -> Self:
@@ -45,6 +48,11 @@ class Settings:
         labels = given.get("labels") or None
         if labels is not None and labels not in source.classes:
             raise ValueError(f"{labels!r} is not a column of classes")
+        censoring = _censoring(given.get("censoring"), source)
+        if censoring is not None:
+            columns = [name for name in columns if name != censoring.column]
+            if not columns:
+                raise ValueError(f"no column besides {censoring.column!r} is chosen: choose that of the values")
         family = str(given.get("family", GUESSED))
         if family != GUESSED and family not in short_names():
             raise ValueError(f"unknown family {family!r}")
@@ -57,13 +65,19 @@ class Settings:
             _number("the prior", given.get("prior_strength", 1e-3)),
             given.get("noise") is True,
             labels,
-            given.get("drop_missing") is True,
+            given.get("drop_missing") is True and censoring is None,
             whole("the seed", given.get("seed", 0), 0, 2**31 - 1),
+            censoring,
         )
 
     def chosen(self, source: Source) -> Chosen:
         """The rows that are fitted."""
-        return source.chosen(self.columns, self.drop_missing)
+        return source.chosen(self.columns, self.drop_missing, self.censoring)
+
+    @property
+    def asked(self) -> Asked:
+        """What is read of the data."""
+        return Asked(self.columns, self.drop_missing, self.labels, self.censoring)
 
     def family_of(self, chosen: Chosen) -> ExponentialFamily | str:
         """The family, as an estimator takes it: a name where there are no fixed parameters."""
@@ -90,6 +104,15 @@ def resolve_or_none(name: str) -> ExponentialFamily | None:
         return resolve(name)
     except (TypeError, ValueError):
         return None
+
+
+def _censoring(given: Any, source: Source) -> Censoring | None:
+    if not given:
+        return None
+    kind, _, column = str(given).partition(":")
+    if kind not in KINDS or column not in source.columns:
+        raise ValueError(f"censoring must be none, or a column of events or of upper bounds, not {given!r}")
+    return Censoring(kind, column)
 
 
 def _fixed(given: Any) -> tuple[tuple[str, float], ...]:

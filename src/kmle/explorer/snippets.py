@@ -24,13 +24,15 @@ def python(fitted: Fitted) -> str:
         given["prior_strength"] = repr(settings.prior_strength)
     given["random_state"] = repr(settings.seed)
     written = ", ".join(f"{key}={value}" for key, value in given.items())
-    reading = fitted.source.provenance.python(settings.columns, settings.drop_missing, settings.labels)
-    imports = [line for line in reading if line.startswith(("from ", "import "))]
+    reading = fitted.source.provenance.python(settings.asked)
+    own = ["import numpy as np"] if any("np." in line for line in reading) else []
+    imports = [line for line in reading if line.startswith("from ")]
     used = sorted(set(re.findall(r"\b([A-Z]\w+)\(", given["family"])))
-    imports += [f"from kmle import {name}", *([f"from kmle.families import {', '.join(used)}"] if used else [])]
+    names = [name] if settings.censoring is None else [name, "Intervals"]
+    own += [f"from kmle import {', '.join(names)}", *([f"from kmle.families import {', '.join(used)}"] if used else [])]
     known = ", labels=labels" if settings.labels is not None else ""
     model = f"model = {name}({settings.n_components}, {written}).fit(X{known})"
-    return "\n".join([*imports, "", *(line for line in reading if line not in imports), model])
+    return "\n".join([*own, *imports, "", *(line for line in reading if line not in imports), model])
 
 
 def expression(family: ExponentialFamily) -> str:
@@ -56,7 +58,7 @@ def _given(family: ExponentialFamily) -> dict[str, Any]:
 def command(fitted: Fitted) -> str | None:
     """The model by the command line; None where no command gives it."""
     settings = fitted.settings
-    rows = fitted.source.provenance.command(settings.columns, settings.drop_missing)
+    rows = fitted.source.provenance.command(settings.asked)
     family = family_words(settings, fitted)
     if rows is None or family is None or (settings.labels is not None and settings.drop_missing):
         return None  # --labels-from does not go with --drop-missing

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..data.guess import Guess, constant_columns, guess_family, index_columns
+from ..data.intervals import Intervals
 from ..io.table import Table
 from ..numerics.arrays import Array
+from .censoring import Censoring, event_columns, is_upper
 from .provenance import FromFile, FromMemory, Provenance
 
 # Columns chosen at first, classes that labels may have, and rows among which few distinct numbers are classes.
@@ -41,6 +43,15 @@ class Source:
         """Whether a value is missing."""
         return bool(np.isnan(self.rows).any())
 
+    @cached_property
+    def events(self) -> list[str]:
+        """The columns that may say whether values are censored."""
+        return event_columns(self.rows, self.columns) if len(self.columns) > 1 else []
+
+    def is_upper(self, lower: str, upper: str) -> bool:
+        """Whether a column may hold the upper bounds of another."""
+        return is_upper(self.values(lower), self.values(upper))
+
     @property
     def first_columns(self) -> list[str]:
         """The columns that are chosen at first: those that measure something."""
@@ -48,9 +59,13 @@ class Source:
         names = [name for name in self.columns if name not in left_out] or list(self.columns)
         return names[:FIRST_COLUMNS]
 
-    def chosen(self, columns: tuple[str, ...], drop_missing: bool) -> "Chosen":
+    def chosen(self, columns: tuple[str, ...], drop_missing: bool, censoring: Censoring | None = None) -> "Chosen":
         """These columns, each choice prepared once."""
-        return _chosen(self, columns, drop_missing)
+        return _chosen(self, columns, drop_missing, censoring)
+
+    def values(self, name: str) -> Array:
+        """One column."""
+        return self.rows[:, self.columns.index(name)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +76,12 @@ class Chosen:
     columns: tuple[str, ...]
     kept: NDArray[np.intp] | None
     guess: Guess
+    intervals: Intervals | None = None
+
+    @property
+    def data(self) -> Any:
+        """The rows as they are learned: intervals where values are censored."""
+        return self.rows if self.intervals is None else self.intervals
 
     def number(self, row: int) -> int:
         """The number of a row in the data."""
@@ -68,7 +89,7 @@ class Chosen:
 
 
 @lru_cache(maxsize=4)
-def _chosen(source: Source, columns: tuple[str, ...], drop_missing: bool) -> Chosen:
+def _chosen(source: Source, columns: tuple[str, ...], drop_missing: bool, censoring: Censoring | None) -> Chosen:
     rows = np.ascontiguousarray(source.rows[:, [source.columns.index(name) for name in columns]])
     missing = np.isnan(rows)
     kept = None
@@ -80,7 +101,13 @@ def _chosen(source: Source, columns: tuple[str, ...], drop_missing: bool) -> Cho
     if missing.all(axis=0).any():
         empty = columns[int(missing.all(axis=0).argmax())]
         raise ValueError(f"column {empty!r} has no entry, all its values are missing: choose other columns")
-    return Chosen(rows, columns, kept, guess_family(rows, columns, source.categories))
+    guess = guess_family(rows, columns, source.categories)
+    if censoring is None:
+        return Chosen(rows, columns, kept, guess)
+    if len(columns) > 1:
+        others = " and ".join(map(repr, columns[:3])) + (", ..." if len(columns) > 3 else "")
+        raise ValueError(f"censored values are one column, but {others} are chosen: choose one of them")
+    return Chosen(rows, columns, kept, guess, censoring.intervals(rows[:, 0], source.values(censoring.column)))
 
 
 def from_table(table: Table, name: str, provenance: FromFile) -> Source:

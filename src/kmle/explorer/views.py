@@ -1,6 +1,7 @@
 """From a fit to what the page shows: figures for Plotly, tables, sentences; all by the code of reports."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,10 @@ def status(fitted: Fitted) -> str:
     rows = f"all {count(n)} rows"
     if fitted.chosen.kept is not None:
         rows += f" without missing values (of {count(len(fitted.source.rows))})"
-    return f"Fitted to {rows}: {fit.algorithm}, {count(fit.n_iter)} iterations, {duration(fit.seconds)}"
+    if fitted.chosen.intervals is not None:
+        rows += f", {count(int((~fitted.chosen.intervals.exact).sum()))} of them censored"
+    steps = f"{count(fit.n_iter)} iteration{'s' * (fit.n_iter != 1)}"
+    return f"Fitted to {rows}: {fit.algorithm}, {steps}, {duration(fit.seconds)}"
 
 
 def numbers(fitted: Fitted) -> dict[str, str]:
@@ -124,13 +128,19 @@ def panel(drawn: Panel) -> dict[str, Any]:
 
 
 def _few(fitted: Fitted) -> Subject:
+    """The rows of diagnostics."""
     subject = fitted.subject
-    return Subject(subject.mixture, subject.sampled(DETAIL_ROWS), subject.names, subject.columns)
+    places = subject.sampled_places(DETAIL_ROWS)
+    if len(places) == subject.rows.shape[0]:
+        return subject
+    intervals = None if subject.intervals is None else subject.intervals[places]
+    return replace(subject, rows=subject.rows[places], intervals=intervals)
 
 
 def _errors(fitted: Fitted) -> StandardErrors | str:
     """Standard errors; of many rows from a sample that counts for all."""
-    rows = fitted.subject.rows
-    number = sampled(rows.shape[0], DETAIL_ROWS)
-    weights = None if len(number) == rows.shape[0] else np.full(len(number), rows.shape[0] / len(number))
-    return errors_of(fitted.mixture, rows[number], weights, fitted.fit.algorithm, fitted.fit.prescribed_weights)
+    total = len(fitted.chosen.rows)
+    number = sampled(total, DETAIL_ROWS)
+    weights = None if len(number) == total else np.full(len(number), total / len(number))
+    data = fitted.chosen.data[number]
+    return errors_of(fitted.mixture, data, weights, fitted.fit.algorithm, fitted.fit.prescribed_weights)

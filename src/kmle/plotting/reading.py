@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from ..algorithms import Fit
+from ..data.intervals import Intervals
 from ..estimators import KMLE, ExponentialFamilyMixture
 from ..families.sparse import check_sparse
 from ..families.validation import as_rows, issparse
@@ -33,6 +34,12 @@ class Subject:
     columns: tuple[int, ...]
     left_out: int = 0
     """Rows that lack a column to draw, and are not among these."""
+    intervals: Intervals | None = None
+    """What is known of the values of the only column, where some are censored."""
+
+    def known(self, places: NDArray[np.intp]) -> Any:
+        """Some rows as a mixture scores them: as intervals where values are censored."""
+        return self.rows[places] if self.intervals is None else self.intervals[places]
 
     @property
     def total(self) -> int:

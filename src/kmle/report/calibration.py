@@ -22,7 +22,9 @@ MOST_COLUMNS, MOST_QUANTILES, BINS, MOST_ROWS = 12, 200, 20, 100_000
 
 def calibrated_columns(subject: Subject) -> list[tuple[int, Mixture]]:
     """The columns whose own distribution has a distribution function, each with that distribution."""
-    found = []
+    found: list[tuple[int, Mixture]] = []
+    if subject.intervals is not None:  # the survival curve compares what is known of censored values
+        return found
     for column in subject.columns:
         alone = marginal(subject.mixture, [column])
         if alone is not None and isinstance(column_supports(alone)[0], Integers | Interval | Angles):

@@ -109,14 +109,18 @@ def _certificate(estimator: Any, subject: Subject, sample_weight: Any) -> str:
     n, mixture = subject.rows.shape[0], subject.mixture
     if not issparse(subject.rows) and has_missing(subject.rows):
         return "Not computed: entries are missing."
+    if subject.intervals is not None:
+        return "Not computed: values are censored."
     if n > MOST_ROWS or n * mixture.n_components * mixture.family.n_statistics > MOST_SCORED:
         return f"Not computed: on {count(n)} rows it would take long; use estimator.certify(X)."
     return str(estimator.result_.certify(subject.rows, sample_weight).sentence)
 
 
 def diagnosis(subject: Subject) -> Diagnostics | None:
-    """What `diagnose` finds, on a sample of many rows; None where comparing the components would take long."""
+    """What `diagnose` finds, on a sample of many rows; None for censored values and where it would take long."""
     mixture = subject.mixture
+    if subject.intervals is not None:
+        return None
     if mixture.n_components**2 * (mixture.family.n_statistics + PAIR_EFFORT) > MOST_COMPARED:
         return None
     return diagnose(mixture, subject.sampled(MOST_ROWS))
@@ -124,6 +128,8 @@ def diagnosis(subject: Subject) -> Diagnostics | None:
 
 def diagnostics_section(subject: Subject, found: Diagnostics | None) -> str:
     """How well the components are told apart and how well they fit, as sentences and a folded table."""
+    if subject.intervals is not None:
+        return element("p", text("Not computed: values are censored; the survival curve says how they fit."))
     if found is None:
         message = f"Not computed: comparing {count(subject.mixture.n_components)} components takes long; "
         return element("p", text(message + "use kmle.inspection.diagnose(estimator, X)."), class_="note")

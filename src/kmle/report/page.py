@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,13 +83,13 @@ def write_report(
     ...     write_report(f"{folder}/report.html", model, X, columns=["calls"]).name
     'report.html'
     """
-    subject = _subject(estimator, X, columns)
+    subject = replace(_subject(estimator, X, columns), intervals=intervals)
     weights = check_sample_weight(sample_weight, subject.rows.shape[0])
     fit = estimator.result_
     sizes = np.bincount(fit.labels, weights, fit.mixture.n_components).astype(float)
     found = diagnosis(subject)
     sections = [
-        *_of_components(fit, subject, sizes, weights, intervals),
+        *_of_components(fit, subject, sizes, weights),
         *_of_rows(subject, row_names),
         *_of_fit(subject),
         *_of_choice(selection),
@@ -125,9 +126,8 @@ def _about(fit: Fit, titled: bool, weighted: bool) -> str:
     return message + (" Tables count rows by their weights, plots and diagnostics each row once." if weighted else "")
 
 
-def _of_components(
-    fit: Fit, subject: Subject, sizes: Array, weights: Array | None, intervals: Intervals | None
-) -> list[Section]:
+def _of_components(fit: Fit, subject: Subject, sizes: Array, weights: Array | None) -> list[Section]:
+    intervals = subject.intervals
     known: Any = subject.rows if intervals is None else intervals
     algorithm = fit.algorithm if intervals is None else "em"
     errors = errors_of(fit.mixture, known, weights, algorithm, fit.prescribed_weights)

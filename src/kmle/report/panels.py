@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms import Fit
+from ..data.intervals import Intervals
 from ..families import VonMises
 from ..numerics.arrays import Array
 from ..plotting.fit import plot_of
@@ -24,6 +25,7 @@ from .markup import TIMES, label
 from .numbers import count
 from .pairs import pairs_figure, panels_of
 from .planes import plane_figure, sphere_figure, ternary_figure
+from .survival import survival_panel
 
 # Rows drawn as points: of one plot, and of each of many to choose from.
 MOST_POINTS, FEWER_POINTS = 2000, 1000
@@ -54,6 +56,8 @@ def data_panel(subject: Subject) -> Panel:
 
 def data_views(subject: Subject) -> tuple[list[View], str]:
     """The plots of the data with the mixture, none of them drawn yet, and what is said under them."""
+    if subject.intervals is not None:
+        return _lifetimes(subject, subject.intervals)
     kind, mixture = plot_of(subject), subject.mixture
     if kind == "profile":
         return _profile(subject)
@@ -67,6 +71,13 @@ def data_views(subject: Subject) -> tuple[list[View], str]:
     if kind in ("sphere", "triangle"):
         return _directions(subject, kind)
     return _views(subject)
+
+
+def _lifetimes(subject: Subject, intervals: Intervals) -> tuple[list[View], str]:
+    """The survival curve of censored values."""
+    panel = survival_panel(subject.mixture, intervals, None, subject.names[0])
+    ((name, figure),) = panel.views
+    return [View(name, lambda: figure)], panel.caption
 
 
 def _directions(subject: Subject, kind: str) -> tuple[list[View], str]:
@@ -174,8 +185,7 @@ def _profile(subject: Subject) -> tuple[list[View], str]:
 def certainty_panel(subject: Subject) -> Panel:
     """How probable the label of a row is, component by component."""
     mixture = subject.mixture
-    rows = subject.sampled(CERTAINTY_ROWS)
-    posterior = mixture.posterior(rows)
+    posterior = mixture.posterior(subject.known(subject.sampled_places(CERTAINTY_ROWS)))
     labels, certainty = posterior.argmax(axis=1), posterior.max(axis=1)
     edges = np.linspace(0, 1, 41)
     traces = [

@@ -23,7 +23,7 @@ CERTAIN = 1e-3
 def uncertain_rows(subject: Subject, row_names: RowNames) -> str:
     """The rows whose posterior has the highest entropy, with their two most probable components."""
     places = subject.sampled_places(MOST_ROWS)
-    posterior = subject.mixture.posterior(subject.rows[places])
+    posterior = subject.mixture.posterior(subject.known(places))
     entropy = entr(posterior).sum(axis=1)
     worst = np.argsort(-entropy, kind="stable")[:LISTED]
     worst = worst[entropy[worst] > CERTAIN]
@@ -48,6 +48,10 @@ def uncertain_rows(subject: Subject, row_names: RowNames) -> str:
 def improbable_rows(subject: Subject, row_names: RowNames) -> str:
     """The rows with the lowest density, and how rarely the mixture draws one no more probable."""
     places = subject.sampled_places(MOST_ROWS)
+    if subject.intervals is not None:  # the probability of an interval is not comparable with a density
+        places = places[subject.intervals.exact[places].all(axis=1)]
+        if len(places) == 0:
+            return element("p", text("No value is exact."))
     density = subject.mixture.log_density(subject.rows[places])
     worst = np.argsort(density, kind="stable")[:LISTED]
     try:
@@ -59,8 +63,9 @@ def improbable_rows(subject: Subject, row_names: RowNames) -> str:
     cells = [[short(float(density[row])), _rarity(float(tail[row]))] for row in worst]
     listed = _listing(subject, places[worst], row_names, ["log-density", "samples as improbable"], cells)
     rare = int(np.count_nonzero(tail < IMPROBABLE))
+    examined = _sampled(subject, places) if subject.intervals is None else f"{count(len(places))} exact values"
     message = (
-        f"{count(rare)} of {_sampled(subject, places)} are less probable than all but one in a thousand samples of the "
+        f"{count(rare)} of {examined} are less probable than all but one in a thousand samples of the "
         f"mixture; {IMPROBABLE * len(places):.2g} would be expected."
     )
     return listed + (element("p", text(message), class_="note") if np.isfinite(tail).all() else "")
@@ -79,14 +84,36 @@ def _sampled(subject: Subject, places: NDArray[np.intp]) -> str:
     )
 
 
+def values_in_words(subject: Subject, rows: NDArray[np.intp], columns: Sequence[int]) -> list[list[str]]:
+    """The values of some rows: numbers, a word where there is none, bounds where it is censored."""
+    values: Array = dense(subject.rows[rows], columns)
+    written = [["missing" if np.isnan(value) else f"{value:.5g}" for value in own] for own in values]
+    if subject.intervals is None:
+        return written
+    known = subject.intervals[rows]
+    for row in np.flatnonzero(~known.exact[:, 0]):
+        written[row] = [_between(float(known.lower[row, 0]), float(known.upper[row, 0]))]
+    return written
+
+
+def _between(low: float, high: float) -> str:
+    """A censored value.
+
+    >>> _between(2.0, np.inf), _between(-np.inf, 3.0), _between(2.0, 3.0)
+    ('≥ 2', '≤ 3', '2 to 3')
+    """
+    if np.isinf(low):
+        return "missing" if np.isinf(high) else f"\N{LESS-THAN OR EQUAL TO} {high:.5g}"
+    return f"\N{GREATER-THAN OR EQUAL TO} {low:.5g}" if np.isinf(high) else f"{low:.5g} to {high:.5g}"
+
+
 def _listing(
     subject: Subject, rows: NDArray[np.intp], row_names: RowNames, heads: Sequence[str], cells: list[list[str]]
 ) -> str:
     columns = list(subject.columns[:SHOWN_COLUMNS])
-    values: Array = dense(subject.rows[rows], columns)
     names = [text(subject.names[column]) for column in columns]
     lines = [
-        [text(row_names(int(row))), *found, *("\N{EN DASH}" if np.isnan(value) else f"{value:.5g}" for value in own)]
-        for row, own, found in zip(rows, values, cells, strict=True)
+        [text(row_names(int(row))), *found, *own]
+        for row, own, found in zip(rows, values_in_words(subject, rows, columns), cells, strict=True)
     ]
     return table(["row", *heads, *names], lines)
