@@ -129,27 +129,67 @@ def statistics_of_entries(
     """The mean of t over the entries that rows have (D,), and a bound on |t| (D,).
 
     Blocks are rows with legal values for missing entries, which entries are missing, and weights. Missing entries of
-    Gaussians are taken to have the variance of the others.
+    Gaussians are taken to have the mean and the variance of the others of their column, and no covariances: the moments
+    are those of a legal covariance whatever the pattern is.
     """
     units = family.units()
     sums, largest = np.zeros(family.n_statistics), np.zeros(family.n_statistics)
+    pairs = [Pairs.none(len(unit.columns)) for unit in units]
     total = 0.0
     for X, hole, weights in blocks:
         shares = np.ones(len(X)) if weights is None else weights
         seen = X if center is None else family.centered_rows(X, center)
         statistic = family.sufficient_statistic(seen)
         np.maximum(largest, np.abs(statistic).max(axis=0), out=largest)
-        observed = shares[:, None] * ~hole
         total += float(shares.sum())
-        for unit in units:
+        for place, unit in enumerate(units):
             columns, places = list(unit.columns), list(unit.statistics)
             if unit.family.is_gaussian:
-                own = seen[:, columns] * ~hole[:, columns]
-                weight = shares.sum() * observed[:, columns] / np.maximum(observed[:, columns].sum(axis=0), 1e-300)
-                products = own.T @ (shares[:, None] * own)
-                products[np.diag_indices(len(columns))] = (weight * own**2).sum(axis=0)
-                sums[places] += unit.family.expected_statistic((weight * own).sum(axis=0), products)
+                pairs[place] += Pairs.of(seen[:, columns], ~hole[:, columns], shares)
             else:
-                weight = shares.sum() / max(float(observed[:, columns[0]].sum()), 1e-300) * observed[:, columns[0]]
+                observed = shares * ~hole[:, columns[0]]
+                weight = shares.sum() / max(float(observed.sum()), 1e-300) * observed
                 sums[places] += weight @ statistic[:, places]
+    for unit, own in zip(units, pairs, strict=True):
+        if unit.family.is_gaussian:
+            sums[list(unit.statistics)] = unit.family.expected_statistic(*own.completed(total))
     return sums / total, largest
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Weighted sums over the rows that have both columns of a pair (a, b), each (d, d); those of two blocks add."""
+
+    counts: Array
+    sums: Array
+    """Of x_a."""
+    products: Array
+    """Of x_a x_b."""
+
+    @staticmethod
+    def none(n_columns: int) -> "Pairs":
+        """Those of no rows."""
+        zeros = np.zeros((n_columns, n_columns))
+        return Pairs(zeros, zeros, zeros)
+
+    @staticmethod
+    def of(X: Array, observed: NDArray[np.bool_], weights: Array) -> "Pairs":
+        """Those of some rows (n, d)."""
+        own = np.where(observed, X, 0.0)
+        weighted = weights[:, None] * observed
+        return Pairs(weighted.T @ observed, own.T @ weighted, own.T @ (weights[:, None] * own))
+
+    def __add__(self, other: "Pairs") -> "Pairs":
+        return Pairs(self.counts + other.counts, self.sums + other.sums, self.products + other.products)
+
+    def completed(self, total: float) -> tuple[Array, Array]:
+        """The sums (d,) and products (d, d) of all rows, of this total weight.
+
+        A missing entry counts as its column's mean in covariances, and as one more typical entry in variances.
+        """
+        count = np.maximum(np.diagonal(self.counts), 1e-300)
+        mean = np.diagonal(self.sums) / count
+        scatter = self.products - self.sums * mean - self.sums.T * mean[:, None] + self.counts * np.outer(mean, mean)
+        variances = np.maximum(np.diagonal(scatter), 0.0) * (total / count)
+        scatter[np.diag_indices_from(scatter)] = np.where(np.diagonal(self.counts) > 0, variances, 0.0)
+        return total * mean, scatter + total * np.outer(mean, mean)

@@ -13,7 +13,7 @@ from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..engines.partition import Partition
 from ..engines.statistics import ClusterStatistics
-from ..numerics.arrays import Labels
+from ..numerics.arrays import Array, Labels
 from .model import Parameters
 from .objective import DataSummary, LearningProblem, SoftSummary
 from .problem import Problem
@@ -102,6 +102,20 @@ class CompositeProblem(LearningProblem):
         parts = zip(partition.kinds, partition.outcomes, strict=True)
         value = sum(kind.value(parameters, outcome) for kind, outcome in parts)
         return value + self.sum_log_carrier + self.penalty(parameters)
+
+    def updated_natural(
+        self,
+        parameters: Parameters,
+        statistics: ClusterStatistics,
+        partition: Partition | None = None,
+        surely: bool = False,
+    ) -> Array:
+        natural = super().updated_natural(parameters, statistics, None, surely)
+        if partition is None or not self.expects or natural is parameters.natural:
+            return natural
+        # Expected statistics of nearly singular components do not have the digits to compare by.
+        after = self.complete_objective(Parameters(natural, parameters.log_weights), statistics, partition)
+        return natural if after >= self.complete_objective(parameters, statistics, partition) else parameters.natural
 
     def restricted(self, active: NDArray[np.bool_]) -> "CompositeProblem":
         other = copy(self)
