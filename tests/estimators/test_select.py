@@ -153,6 +153,19 @@ def test_the_best_estimator_is_ready(criterion):
     assert model.fit(frame).bic(frame) == pytest.approx(selection.best.criteria.bic, abs=1.0)
 
 
+def test_the_best_says_what_the_estimator_says_of_a_table_with_holes():
+    pd = pytest.importorskip("pandas")
+    X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)), np.random.default_rng(1).normal(6, 1, (60, 2))])
+    X[::10, 0] = np.nan
+    table = pd.DataFrame(X, columns=["width", "height"])
+    best = select(table, "gaussian", 2, random_state=0).best_estimator
+    alone = ExponentialFamilyMixture(2, random_state=0).fit(table)
+    assert best.mixture_.columns == alone.mixture_.columns == ("width", "height")
+    missing = "12 of 240 entries (5 %) are missing, in 1 pattern: the fit is that of the entries that are there."
+    assert missing in best.notes_
+    assert missing in alone.notes_
+
+
 def test_labels_when_rows_repeat_and_some_weigh_nothing():
     counts = np.tile(COUNTS[:, :1], (3, 1))
     weights = (np.arange(len(counts)) % 7 > 0).astype(float)

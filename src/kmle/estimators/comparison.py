@@ -18,7 +18,7 @@ from ..selection.candidates import Candidate, Selection, best_of
 from ..selection.criteria import CRITERIA
 from .arguments import entropy_of, seed_again, whole_number
 from .family_candidates import Families, FamilyCandidate, admitted, families_of, without_redundant_columns
-from .learn import best_fit
+from .learn import best_fit, distinct_names
 from .model_table import fitted_models, shares_starts
 from .notes import notes_on
 from .plan import Plan
@@ -81,8 +81,10 @@ def compared(
     won = winner.plan_for(best.n_components)
     fit = _refitted(winner, won, best.n_components, threads, seed) if left_out else best.fit
     assert fit is not None  # the best has been fitted
-    notes = (*notes_on(fit, won, columns, winner.checked.weight_factor), *selection.notes)
-    return Comparison(selection, won, replace(fit, notes=notes))
+    notes = (*notes_on(fit, won, columns, winner.checked.weight_factor, winner.checked.holes), *selection.notes)
+    return Comparison(
+        selection, won, replace(fit, mixture=fit.mixture.with_columns(distinct_names(columns)), notes=notes)
+    )
 
 
 def _all_fitted(

@@ -87,10 +87,10 @@ def learn(
     writer = None if checkpoint is None or seed is None else _writer(Path(checkpoint), plan, saved, seed, prepared)
     fit = prepared.completed(held(best_fit(prepared, plan, generators, saved, writer), plan))
     notes = tuple(notes_on(fit, plan, columns, prepared.weight_factor, prepared.holes))
-    return replace(fit, mixture=fit.mixture.with_columns(_distinct(columns)), notes=notes)
+    return replace(fit, mixture=fit.mixture.with_columns(distinct_names(columns)), notes=notes)
 
 
-def _distinct(columns: Sequence[str] | None) -> Sequence[str] | None:
+def distinct_names(columns: Sequence[str] | None) -> Sequence[str] | None:
     """Names that tell columns apart."""
     return None if columns is None or len(set(columns)) < len(columns) else columns
 
