@@ -3,6 +3,7 @@
 import math
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +111,8 @@ def quota() -> int | None:
     except (OSError, ValueError):
         return None
     return None if share == "max" else math.ceil(int(share) / int(period))
+
+
+def distinct_names(columns: Sequence[str] | None) -> Sequence[str] | None:
+    """Names that tell columns apart."""
+    return None if columns is None or len(set(columns)) < len(columns) else columns

@@ -16,9 +16,9 @@ from ..algorithms import Fit
 from ..families.structured_gaussian import structure_of
 from ..selection.candidates import Candidate, Selection, best_of
 from ..selection.criteria import CRITERIA
-from .arguments import entropy_of, seed_again, whole_number
+from .arguments import distinct_names, entropy_of, seed_again, whole_number
 from .family_candidates import Families, FamilyCandidate, admitted, families_of, without_redundant_columns
-from .learn import best_fit, distinct_names
+from .learn import best_fit
 from .model_table import fitted_models, shares_starts
 from .notes import notes_on
 from .plan import Plan
@@ -82,9 +82,7 @@ def compared(
     fit = _refitted(winner, won, best.n_components, threads, seed) if left_out else best.fit
     assert fit is not None  # the best has been fitted
     notes = (*notes_on(fit, won, columns, winner.checked.weight_factor, winner.checked.holes), *selection.notes)
-    return Comparison(
-        selection, won, replace(fit, mixture=fit.mixture.with_columns(distinct_names(columns)), notes=notes)
-    )
+    return Comparison(selection, won, replace(fit, notes=notes))
 
 
 def _all_fitted(
@@ -127,7 +125,8 @@ def _refitted(winner: FamilyCandidate, plan: Plan, n_components: int, n_threads:
     """The winner on all columns."""
     generators, sampling = generators_of(plan, np.random.default_rng(seed_again(seed)))
     prepared = winner.prepared(n_components, n_threads, sampling)
-    return prepared.completed(best_fit(prepared, plan, generators))
+    fit = prepared.completed(best_fit(prepared, plan, generators))
+    return replace(fit, mixture=fit.mixture.with_columns(distinct_names(winner.columns)))
 
 
 def _within_rows(sizes: list[int], family_candidates: list[FamilyCandidate]) -> tuple[list[int], list[Candidate]]:

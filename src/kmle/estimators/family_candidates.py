@@ -20,6 +20,7 @@ from ..families.validation import issparse
 from ..numerics.arrays import Array
 from ..selection.candidates import Candidate
 from ..selection.redundancy import allows_fewer_columns, redundant_columns
+from .arguments import distinct_names
 from .plan import Plan
 from .prepare import CheckedRows, Prepared, check_intervals, check_rows, prepare_rows
 from .prepare_parts import PreparedParts, prepare_parts
@@ -75,6 +76,7 @@ class FamilyCandidate:
     def candidate(self, fit: Fit, n_components: int, seconds: float) -> Candidate:
         """A fit as users see it in a selection."""
         note = _note(fit, self.plan_for(n_components).n_components)
+        fit = replace(fit, mixture=fit.mixture.with_columns(distinct_names(self.columns)))
         return Candidate(self.name, self.family, n_components, fit, fit.criteria, seconds, note)
 
 

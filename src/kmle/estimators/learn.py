@@ -19,7 +19,7 @@ from ..data.batches import is_streamed
 from ..mixture import Mixture
 from ..problem.problem import Parameters
 from ..search import SAME
-from .arguments import entropy_of, reporter
+from .arguments import distinct_names, entropy_of, reporter
 from .notes import notes_on
 from .online import learn_once
 from .plan import Plan
@@ -88,11 +88,6 @@ def learn(
     fit = prepared.completed(held(best_fit(prepared, plan, generators, saved, writer), plan))
     notes = tuple(notes_on(fit, plan, columns, prepared.weight_factor, prepared.holes))
     return replace(fit, mixture=fit.mixture.with_columns(distinct_names(columns)), notes=notes)
-
-
-def distinct_names(columns: Sequence[str] | None) -> Sequence[str] | None:
-    """Names that tell columns apart."""
-    return None if columns is None or len(set(columns)) < len(columns) else columns
 
 
 def held(fit: Fit, plan: Plan) -> Fit:
