@@ -329,6 +329,15 @@ def test_a_fit_of_overdispersed_counts_compares_poisson_and_negative_binomial(tm
     assert f"{k} {family} component" in result.stdout
 
 
+def test_a_fit_compares_them_beside_columns_of_other_kinds_too(tmp_path):
+    rng = np.random.default_rng(0)
+    far = rng.random(150) < 0.4
+    columns = {"hours": rng.gamma(2.0, np.where(far, 9.0, 0.5)), "visits": rng.negative_binomial(2, 0.1, 150)}
+    result = run("fit", written(tmp_path, columns))
+    assert "chosen: gamma + negative-binomial, the best of gamma + poisson and gamma + negative-binomial" in said(result)
+    assert "2 gamma + negative-binomial components" in result.stdout
+
+
 def test_select_compares_the_covariance_models_of_gaussians(tmp_path):
     path = written(tmp_path, {"a": rows(120)[:, 0], "b": rows(120, 1)[:, 0]})
     content = json.loads(run("select", path, "-k", "1-3", "--families", "gaussians", "--json").stdout)

@@ -13,7 +13,7 @@ from . import options as o
 from .app import FAILED, Command, app, examples
 from .knowing import Knowing, Known
 from .learning import FitOptions, Outcome, learn, resolved_family, with_number
-from .naming import names_categorical
+from .naming import names_categorical, words_from_family
 from .outputs import PLOT_FORMATS, check_checkpoint, check_files, check_table_output, page_name, plot_name
 from .pages import Title, write_fit_report
 from .streaming import check_streamed
@@ -189,8 +189,8 @@ def _selected(
     _, outcome = choose(terminal, table, families, tried, criterion, options, only_best=True, known=known)
     k, most = outcome.plan.n_components, min(MOST_COMPONENTS, len(table))
     if len(families) > 1:
-        chosen = outcome.mixture.family.name
-        names = " and ".join(own.name for own in families)
+        chosen = words_from_family(outcome.mixture.family)
+        names = " and ".join(words_from_family(own) for own in families)
         which = names if len(families) == 2 else f"{len(families)} covariance models"
         terminal.note(f"chosen: {chosen}, the best of {which} by {criterion.upper()}")
     details = f"k: {k}, the best from 1 to {most} by {criterion.upper()} (-k sets another)"
@@ -322,7 +322,6 @@ def show_fit(
 ) -> None:
     """The components and the figures of a fit, as tables; then its notes, but for those shown before."""
     from .figures import fit_details, option_words
-    from .naming import words_from_family
     from .sheets import category_details, details_table, left_out, widest_table
 
     mixture = outcome.mixture

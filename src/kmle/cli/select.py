@@ -21,8 +21,9 @@ from .tables import SELECTING, Asked, read
 from .terminal import Terminal
 
 if TYPE_CHECKING:
-    from ..families import ExponentialFamily
+    from ..families import ExponentialFamily, Product
     from ..io import Table
+    from ..numerics.arrays import Array
     from .knowing import Known
 
 
@@ -33,6 +34,8 @@ MOST_COMPONENTS = 10
 MOST_ROWS, MOST_COLUMNS, MOST_PRODUCTS = 5000, 15, 200_000
 # Counts whose variance is this many times their mean are compared with negative binomial ones.
 OVERDISPERSED = 1.5
+# Beside columns of other kinds they are compared in tables of up to this many entries.
+MOST_ENTRIES = 3000
 
 
 @app.command(
@@ -154,7 +157,7 @@ def relatives(family: ExponentialFamily, table: Table, options: FitOptions) -> l
     """
     import numpy as np
 
-    from ..families import Gaussian, NegativeBinomial, Poisson
+    from ..families import Gaussian, NegativeBinomial, Poisson, Product
     from ..families.structured_gaussian import MODELS, structured
 
     n, d = table.rows.shape
@@ -166,7 +169,29 @@ def relatives(family: ExponentialFamily, table: Table, options: FitOptions) -> l
         return [structured(name) for name in MODELS]
     if type(family) is Poisson and (table.rows.var(axis=0) > OVERDISPERSED * table.rows.mean(axis=0)).any():
         return [family, NegativeBinomial()]
+    if isinstance(family, Product) and n * d <= MOST_ENTRIES:
+        wider = _with_negative_binomials(family, table.rows)
+        return [family] if wider == family else [family, wider]
     return [family]
+
+
+def _with_negative_binomials(family: Product, X: Array) -> Product:
+    """The same columns, with negative binomial counts where they vary more than Poisson counts."""
+    from itertools import groupby
+
+    import numpy as np
+
+    from ..families import NegativeBinomial, Poisson, Product
+
+    blocks: list[ExponentialFamily] = []
+    for block, columns in zip(family.families, np.split(X, np.cumsum(family.widths)[:-1], axis=1), strict=True):
+        if type(block) is not Poisson:
+            blocks.append(block)
+            continue
+        for varies, own in groupby(columns.var(axis=0) > OVERDISPERSED * columns.mean(axis=0)):
+            width = len(list(own))
+            blocks.append(NegativeBinomial(n_features=width) if varies else Poisson(n_features=width))
+    return Product(tuple(blocks))
 
 
 def _numbers(text: str) -> list[int]:

@@ -124,7 +124,9 @@ def _distinguished(family: ExponentialFamily) -> str:
     if isinstance(family, Product):
         return " + ".join(_distinguished(block) for block in family.families)
     given = {field.name: getattr(family, field.name) for field in fields(family)}
-    fixed = [f"{name}={value}" for name, value in given.items() if value is not None and (name, value) != ONE_COLUMN]
+    fixed = [
+        f"{name}={value}" for name, value in given.items() if value not in (None, False) and (name, value) != ONE_COLUMN
+    ]
     return f"{family.name} ({', '.join(fixed)})" if fixed else family.name
 
 

@@ -1,9 +1,9 @@
 """Columns of different kinds: independent blocks, each of its own family."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ class Product(ExponentialFamily):
     """Mixed rows: consecutive blocks of columns, independent given the component, each with a family of its own.
 
     A block without `n_features` is one column wide. Parameters carry the block's name: that of its family, numbered
-    from the second on when it repeats.
+    from the second on when it repeats. Shapes of blocks are estimated where their families do so.
 
     Parameters
     ----------
@@ -43,6 +43,14 @@ class Product(ExponentialFamily):
     families: tuple[ExponentialFamily, ...]
 
     name: ClassVar = "product"
+
+    def __new__(cls, families: Sequence[ExponentialFamily] = (), *, n_features: int | None = None) -> Self:
+        if cls is not Product or all(family.exponential for family in families):
+            return super().__new__(cls)
+        # It is made of this family.
+        from .shaped_product import ShapedProduct
+
+        return cast(Self, super().__new__(ShapedProduct))
 
     def __post_init__(self) -> None:
         if not self.families:

@@ -25,12 +25,12 @@ def family_to_dict(family: ExponentialFamily) -> dict[str, Any]:
     """
     if isinstance(family, ComponentFamilies):
         return {"name": COMPONENTS, "families": [family_to_dict(own) for own in family.families]}
+    if isinstance(family, Product):
+        return {"name": family.name, "families": [family_to_dict(block) for block in family.families]}
     if isinstance(family, CoordinateFamily) and type(_estimated(family)) is type(family):
         return {"name": family.name, "facts": family.fixed_parameters()}
     if kind_of(family.name) is not type(family):
         raise ValueError(f"{family.name} is a custom family, which cannot be written to a file")
-    if isinstance(family, Product):
-        return {"name": family.name, "families": [family_to_dict(block) for block in family.families]}
     return {"name": family.name, "facts": {field.name: getattr(family, field.name) for field in fields(family)}}
 
 

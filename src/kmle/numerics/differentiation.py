@@ -9,7 +9,7 @@ from .arrays import Array
 _OFFSETS = np.array([1, 2, 3, 4, -1, -2, -3, -4.0])
 _WEIGHTS = np.array([4 / 5, -1 / 5, 4 / 105, -1 / 280, -4 / 5, 1 / 5, -4 / 105, 1 / 280])
 # Truncation grows with the eighth power of this fraction of the natural length scale, rounding with its inverse.
-_FRACTION = 0.01
+FRACTION = 0.01
 # Second differences over one step and over four may differ by this fraction.
 _STEADY = 0.01
 
@@ -32,7 +32,7 @@ def natural_steps(function: Callable[[Array], Array], point: Array) -> Array:
             if not bad.any():
                 break
             step = np.where(bad, step / 8, step)
-        step = _FRACTION * np.minimum(length, 100 * size)
+        step = FRACTION * np.minimum(length, 100 * size)
         for _ in range(40):
             near, far = (_bend(function, point, value, factor * step) / factor**2 for factor in (1, 4))
             # Where the two differ only by rounding, a shorter step would make it worse.
