@@ -334,7 +334,7 @@ def test_a_fit_compares_them_beside_columns_of_other_kinds_too(tmp_path):
     far = rng.random(150) < 0.4
     columns = {"hours": rng.gamma(2.0, np.where(far, 9.0, 0.5)), "visits": rng.negative_binomial(2, 0.1, 150)}
     result = run("fit", written(tmp_path, columns))
-    assert "chosen: gamma + negative-binomial, the best of gamma + poisson and gamma + negative-binomial" in said(result)
+    assert "the best of gamma + poisson and gamma + negative-binomial by BIC" in said(result)
     assert "2 gamma + negative-binomial components" in result.stdout
 
 
