@@ -106,7 +106,7 @@ def summary(book: Book) -> str:
         quickest = None if hardest is None else result.quickest_to(hardest)
         if hardest is None:
             hardest, soft = result.quickest_peer(), result.ours("kmle soft")
-            quickest = None if soft is None or soft.seconds is None else (soft, soft.seconds)
+            quickest = None if hardest is None or soft is None or soft.seconds is None else (soft, soft.seconds)
         each = None if iteration is None else iteration.seconds_per_iteration
         variants = [
             result.ours("kmle k-means") or result.ours("kmle hard"),

@@ -171,6 +171,14 @@ def test_a_singular_outcome_is_not_compared():
     assert Trail([0.1], [sound], workload, X).seconds_to(-1e9) == 0.1
 
 
+def test_the_page_shows_what_was_measured(tmp_path):
+    page = tmp_path / "benchmarks.md"
+    written = command.PAGE.read_text(encoding="utf-8")
+    page.write_text(written, encoding="utf-8")
+    put_into(page, page_part([Book.read(path) for path in sorted(command.BOOKS.glob("*.json"))]))
+    assert page.read_text(encoding="utf-8") == written
+
+
 def test_a_page_keeps_what_is_around_the_markers(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(f"before {OPENING} old {CLOSING} after", encoding="utf-8")

@@ -43,7 +43,7 @@ const kmleDrawing = (() => {
 
   // Only what is a colour by its key is replaced: a column may be called "@ink".
   function coloured(value, key, content) {
-    if (Array.isArray(value)) return value.map((item) => coloured(item, "", content));
+    if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map((item) => coloured(item, "", content));
     if (value && typeof value === "object") {
       if ("shared" in value) return content.shared[value.shared];
       return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, coloured(item, name, content)]));
