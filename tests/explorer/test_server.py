@@ -147,6 +147,11 @@ def test_wrong_settings_are_one_sentence(talk, settings, words):
     assert talk.fit(n_components=2)["stage"] == "all"
 
 
+def test_the_page_has_its_own_words():
+    with running(from_array([[1.0, 2.0], [3.0, 5.0]], ["a", "b"])) as server, Talk(server.address) as talk:
+        assert talk.fit(n_components=3)["wrong"] == "k is 3 but there are only 2 rows: use fewer components"
+
+
 def test_censored_values():
     """Columns of events and of upper bounds are offered, the curve of survival is the plot, listed rows are open."""
     rng = np.random.default_rng(0)

@@ -23,7 +23,9 @@ def sentence(wrong: Exception) -> str:
     """What went wrong, for the page; a newer request is nothing wrong, and goes on to the worker."""
     if isinstance(wrong, Superseded):
         raise wrong
-    return str(wrong) if isinstance(wrong, ValueError) else f"internal error, {type(wrong).__name__}: {wrong}"
+    if not isinstance(wrong, ValueError):
+        return f"internal error, {type(wrong).__name__}: {wrong}"
+    return str(wrong).replace("n_components is", "k is").replace("n_samples = ", "")
 
 
 class Workers:

@@ -250,7 +250,9 @@ def numeric_columns(
         raise ValueError(f"{name}: {_about_text(frame, text)}")
     left = [column for column in chosen if column not in text]
     if not left:
-        raise ValueError(f"{name} has no column of numbers among {listed(chosen)}")
+        raise ValueError(
+            f"{name} has no column of numbers among {listed(chosen)}: read text as categories with --categorical"
+        )
     return left, [f"{name}: omitted the text in {listed(text)}"]
 
 
