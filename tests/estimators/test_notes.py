@@ -8,7 +8,7 @@ import pytest
 from kmle import KMLE, Batches, ExponentialFamilyMixture, select
 from kmle.algorithms import Starts
 from kmle.estimators.notes import few_agree, narrow_components
-from kmle.families import NegativeBinomial
+from kmle.families import Gamma, NegativeBinomial, Poisson, Product
 from kmle.families.resolution import Resolution
 
 POISSON = (
@@ -74,6 +74,15 @@ def test_counts_that_vary_more_than_poisson_are_noticed(kind):
         assert said(kind(k, family=NegativeBinomial(1.5), random_state=0).fit(OVERDISPERSED), "binomial") == []
     assert said(kind(2, family="poisson", random_state=0).fit(POISSON), "negative binomial") == []
     assert said(kind(1, family="poisson", random_state=0).fit(POISSON), "negative binomial") != []
+
+
+def test_of_columns_of_several_kinds_the_one_that_varies_is_named():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.poisson(5, 300), rng.gamma(2.0, size=300), rng.negative_binomial(1, 0.1, 300)])
+    model = ExponentialFamilyMixture(1, family=Product((Poisson(), Gamma(), Poisson())), random_state=0).fit(X)
+    notes = said(model, "negative binomial")
+    assert len(notes) == 1
+    assert "the counts in column 2 vary" in notes[0]
 
 
 def test_the_variance_is_that_within_components():

@@ -25,6 +25,9 @@ OPTIONS = {
     "prior_strength is not": "--prior is not",
     "ExponentialFamilyMixture removes that bias.": "A fit without --hard or --algorithm removes that bias.",
     "the negative binomial family, kmle.families.NegativeBinomial.": "--family negative-binomial.",
+    "the negative binomial family for this column, kmle.families.NegativeBinomial.": (
+        "negative-binomial for this column (--family takes one family per column, as in gamma+negative-binomial)."
+    ),
     "predict computes them batch by batch": "`kmle predict --stream` writes them",
     "cluster_share=0 takes": "--cluster-share 0 takes",
     "The sample weights": "The weights",

@@ -12,6 +12,7 @@ from ..algorithms.certificate import SOFT_ALGORITHMS
 from ..algorithms.state import ITERATION_LIMIT, NEAR_OPTIMUM, Starts
 from ..data.holes import Holes
 from ..families import Poisson
+from ..families.blocks import blocks_of
 from ..families.resolution import NARROWEST, NARROWEST_SHAPED
 from ..inspection.diagnostics import OVERLAP
 from ..numerics.arrays import Array
@@ -194,30 +195,42 @@ def _deviations(fit: Fit) -> Array | None:
 
 def overdispersion(fit: Fit, problem: LearningProblem) -> Iterator[str]:
     """Counts that vary far more within components than Poisson distributions do."""
-    if not isinstance(fit.mixture.family, Poisson):
+    family = fit.mixture.family
+    counts = [block.columns.start for block in blocks_of(family) if isinstance(block.family, Poisson)]
+    if not counts or not family.exponential:
         return
     sample: Any = problem.sample
     parameters = sample.from_mixture(fit.mixture)
     scores = sample.scores(parameters)
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares *= (1.0 if sample.rows.weights is None else sample.rows.weights[:, None]) / shares.sum(axis=1, keepdims=True)
-    ratio = _dispersion(sample.rows.filled().X, shares)
-    if ratio > OVERDISPERSED and sample.total >= ENOUGH_ROWS:
+    X = sample.rows.filled().X
+    ratios = _dispersions(X if isinstance(family, Poisson) else X[:, counts], shares)
+    if sample.total < ENOUGH_ROWS or ratios.max() <= OVERDISPERSED:
+        return
+    if isinstance(family, Poisson):
         yield (
-            f"Within components the counts vary {ratio:.1f} times as much as Poisson distributions do: try the "
+            f"Within components the counts vary {ratios.max():.1f} times as much as Poisson distributions do: try the "
             "negative binomial family, kmle.families.NegativeBinomial."
         )
+        return
+    for column, ratio in zip(counts, ratios, strict=True):
+        if ratio > OVERDISPERSED:
+            yield (
+                f"Within components the counts in column {column} vary {ratio:.1f} times as much as Poisson "
+                "distributions do: try the negative binomial family for this column, kmle.families.NegativeBinomial."
+            )
 
 
-def _dispersion(X: Any, shares: Array) -> float:
-    """The variance within components divided by the mean, of the column where that is largest."""
+def _dispersions(X: Any, shares: Array) -> Array:
+    """The variance within components divided by the mean (d,), zero where all counts are."""
     counts = shares.sum(axis=0)[:, None]
     squares = X**2 if isinstance(X, np.ndarray) else X.power(2)
     sums = np.asarray((X.T @ shares).T, dtype=float)
     total = np.asarray((squares.T @ shares).T, dtype=float).sum(axis=0)
     within = total - (sums**2 / np.maximum(counts, 1e-300)).sum(axis=0)
     mean = sums.sum(axis=0)
-    return float((within[mean > 0] / mean[mean > 0]).max(initial=0.0))
+    return np.where(mean > 0, within / np.where(mean > 0, mean, 1.0), 0.0)
 
 
 def _named(components: Any) -> str:
