@@ -13,6 +13,10 @@ CASES = {
     "header only": (b"a,b\n", "has a header but no rows"),
     "a letter in a number column": (b"a,b\n1,2\n3,x\n4,5\n", "row 1 (line 3), column 'b' holds 'x'"),
     "a letter far down": (b"a\n" + b"1\n" * 300_000 + b"oops\n", "row 300000 (line 300002), column 'a' holds 'oops'"),
+    "text and dates": (
+        b"a,kind,day\n1,tall,2024-05-01\n2,small,2024-05-02\n",
+        "column 'kind' holds text and column 'day' holds dates, not numbers: select others with --columns",
+    ),
     "text": (b"a,kind\n1,tall\n2,small\n", "column 'kind' holds text, not numbers: select others with --columns"),
     "a column without values": (b"a,b\n1,\n3,NA\n", "column 'b' has no entry, all its values are missing"),
     "too many fields": (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 fields, the first line has 2"),

@@ -258,19 +258,26 @@ def numeric_columns(
 
 def _about_text(frame: pl.DataFrame, text: list[str]) -> str:
     """What columns without numbers hold, and what can be done about it."""
-    kinds = {column: _text_kind(frame[column]) for column in text}
-    kind = kinds[text[0]]
-    same = [column for column in text if kinds[column] == kind]
-    what = f"column {listed(same)} holds" if len(same) == 1 else f"columns {listed(same)} hold"
-    if kind != "text":
-        return (
-            f"{what} {SEVERAL[kind]}, not numbers: {REMEDIES[kind]}, select others with --columns, or use --ignore-text"
-        )
-    offered = ",".join(same)
-    return (
-        f"{what} text, not numbers: select others with --columns, use --ignore-text, or read them as categories with "
-        f"--categorical {repr(offered) if ' ' in offered else offered}"
+    kinds: dict[str, list[str]] = {}
+    for column in text:
+        kinds.setdefault(_text_kind(frame[column]), []).append(column)
+    held = " and ".join(
+        f"{'column' if len(own) == 1 else 'columns'} {listed(own)} {'holds' if len(own) == 1 else 'hold'} "
+        f"{SEVERAL.get(kind, 'text')}"
+        for kind, own in kinds.items()
     )
+    own_remedies = [REMEDIES[kind] for kind in kinds if kind != "text"]
+    remedies = ["select others with --columns", "use --ignore-text"]
+    if "text" in kinds:
+        offered = ",".join(kinds["text"])
+        remedies = [*remedies, *own_remedies]
+        remedies.append(
+            f"read {'them' if len(kinds) == 1 else 'text'} as categories with --categorical "
+            f"{repr(offered) if ' ' in offered else offered}"
+        )
+    else:
+        remedies = [*own_remedies, *remedies]
+    return f"{held}, not numbers: {', '.join(remedies[:-1])}, or {remedies[-1]}"
 
 
 def _text_kind(column: pl.Series) -> str:
