@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._kernels import has_missing
 from ..data.holes import family_with_holes, holes_of
 from ..engines.statistics import ClusterStatistics
+from ..families import ComponentFamilies
 from ..families.resolution import Asked, resolution_of
 from ..families.sparse import check_sparse
 from ..families.validation import check_sample_weight, issparse
@@ -77,7 +78,7 @@ def certificate(
     'Hartigan-stable'
     """
     family = mixture.family
-    rows = check_sparse(family, X) if issparse(X) else family.check(X, missing=family.exponential)
+    rows = check_sparse(family, X) if issparse(X) else family.check(X, missing=True)
     weights = check_sample_weight(sample_weight, rows.shape[0])
     seen: slice | NDArray[np.bool_] = slice(None) if weights is None or weights.all() else weights > 0
     if not issparse(X) and has_missing(rows):
@@ -86,12 +87,13 @@ def certificate(
         family = family_with_holes(family, holes_of(rows[seen]))
     own, held = None if weights is None else weights[seen], mixture.weights if weights_held else None
     problem: Problem | ShapedProblem
-    if mixture.family.exponential:
+    by_shares = isinstance(family, ComponentFamilies) and not issparse(X) and has_missing(rows[seen])
+    if mixture.family.exponential and not by_shares:
         k = mixture.n_components
         problem = Problem(family, rows[seen], own, prior_strength, held, n_components=k, resolution=resolution)
     else:
-        known = ObservedRows.exactly(rows[seen].astype(float, copy=False))
-        steps_of_grid = resolution_of(known.X, resolution)
+        known = ObservedRows.of(rows[seen].astype(float, copy=False))
+        steps_of_grid = resolution_of(rows[seen], resolution)
         problem = ShapedProblem(mixture.family, known, own, prior_strength, held, steps_of_grid)
     parameters = problem.from_mixture(mixture)
     if algorithm in SOFT_ALGORITHMS:

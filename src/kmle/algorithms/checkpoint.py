@@ -53,10 +53,13 @@ class Checkpoint:
             algorithm.restore(problem, self.run.state.parameters, self.memory)
         rng.bit_generator.state = self.generator
         state = self.run.state
-        if problem.expects and state.partition is not None:
+        if state.partition is not None and (problem.expects or problem.needs_rows):
             # Expected statistics do not tell what other parameters are worth: the labels are needed themselves.
             partition, statistics = problem.assign(state.parameters)
             return replace(self.run, state=replace(state, partition=partition, statistics=statistics))
+        if problem.needs_rows:
+            statistics = problem.soften(state.parameters, state.n_responsibilities)
+            return replace(self.run, state=replace(state, statistics=statistics))
         return self.run
 
     def check(self, about: Mapping[str, Any], content: str, problem: LearningProblem, path: Path) -> None:
@@ -69,9 +72,10 @@ class Checkpoint:
                     "now; use the same settings, or another checkpoint"
                 )
         # A digest may not see all rows, a mean does.
-        scale = np.abs(problem.prior_moment).max() + np.abs(self.mean_statistic).max(initial=0.0)
-        same = self.content == content and self.mean_statistic.shape == problem.prior_moment.shape
-        if not same or np.abs(self.mean_statistic - problem.prior_moment).max() > SAME_DATA * scale:
+        mean = problem.data_mean
+        scale = np.abs(mean).max() + np.abs(self.mean_statistic).max(initial=0.0)
+        same = self.content == content and self.mean_statistic.shape == mean.shape
+        if not same or np.abs(self.mean_statistic - mean).max() > SAME_DATA * scale:
             raise ValueError(f"the checkpoint {path} belongs to other data: give the same data, or another checkpoint")
 
 
@@ -91,7 +95,7 @@ class CheckpointWriter:
         self._seed = seed
         self._about = about
         self._content = content
-        self._mean_statistic = problem.prior_moment
+        self._mean_statistic = problem.data_mean
         self._written = time.monotonic()
         self.best = None if checkpoint is None else checkpoint.best
 

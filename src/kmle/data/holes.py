@@ -123,6 +123,16 @@ def stand_in_row(
     return row
 
 
+def with_middles(X: Array) -> Array:
+    """Rows (n, d) in float64 with the middle one of the column's entries for each that is missing."""
+    filled = X.astype(float)
+    for column in filled.T:
+        hole = np.isnan(column)
+        if hole.any():
+            column[hole] = np.quantile(column[~hole], 0.5, method="inverted_cdf")
+    return filled
+
+
 def statistics_of_entries(
     family: ExponentialFamily, blocks: Iterable[tuple[Array, NDArray[np.bool_], Array | None]], center: Array | None
 ) -> tuple[Array, Array]:

@@ -86,6 +86,14 @@ class Intervals:
         return np.asarray(self.lower == self.upper)
 
     @property
+    def known(self) -> Array | None:
+        """The values (n, d), with NaN where nothing is known; None where some are known to lie between bounds."""
+        exact = self.exact
+        if not (exact | (np.isinf(self.lower) & np.isinf(self.upper))).all():
+            return None
+        return self.lower if exact.all() else np.where(exact, self.lower, np.nan)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.lower.shape[0], self.lower.shape[1]

@@ -66,7 +66,7 @@ class FamilyCandidate:
         if self.families:
             checked = replace(checked, family=resolve(plan.family).for_data(checked.X))
         rows: Any = checked.X if isinstance(checked.X, Intervals) else None
-        if not checked.family.exponential:
+        if not checked.family.exponential or (self.families and checked.holes):
             rows = Intervals(checked.X, checked.X) if rows is None else rows
             return prepare_known_shapes(checked.family, rows, checked.weights, checked.weight_factor, plan)
         if rows is not None:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..families import ComponentFamilies, resolve
+from ..families.parameterless import Parameterless
 from ..numerics.arrays import Array
 from .plan import Plan
 
@@ -161,13 +163,25 @@ def _classes(labels: NDArray[Any], plan: Plan) -> Classes:
     known = _distinct(labels[[not _is_unknown(value) for value in labels.tolist()]])
     if len(known) == 0:
         raise ValueError("no row has a label: leave labels out, or give component_classes")
-    each, left = divmod(plan.n_components, len(known))
+    classless = _without_parameters(plan)
+    n_components = plan.n_components - int(classless.sum())
+    each, left = divmod(n_components, len(known))
     if left or each == 0:
         raise ValueError(
-            f"labels have {len(known)} classes ({_listed(known)}) and n_components is {plan.n_components}: use a "
+            f"labels have {len(known)} classes ({_listed(known)}) and n_components is {n_components}: use a "
             "multiple of the number of classes, or say by component_classes which component is of which class"
         )
-    return Classes(np.repeat(known, each), unknown)
+    found = np.empty(plan.n_components, dtype=object)
+    found[classless], found[~classless] = unknown, np.repeat(known, each)
+    return Classes(found, unknown)
+
+
+def _without_parameters(plan: Plan) -> NDArray[np.bool_]:
+    """Which components (k,) are noise or point masses, which are of no class unless `component_classes` says so."""
+    family = resolve(plan.family)
+    if not isinstance(family, ComponentFamilies):
+        return np.zeros(plan.n_components, dtype=bool)
+    return np.array([isinstance(own, Parameterless) for own in family.families])
 
 
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:

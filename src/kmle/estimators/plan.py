@@ -181,7 +181,7 @@ class Plan:
                 f"algorithm={self.algorithm_name!r} values clusters one by one, but components of {family.name} are "
                 "estimated together: use 'k-mle', 'hard-em', 'em' or 'sparse-em'"
             )
-        if family.joint and family.exponential and self.frozen_parts is not None:
+        if family.joint and not family.has_places and self.frozen_parts is not None:
             raise ValueError(f"components of {family.name} are estimated together: none of them can be frozen")
 
     def _check_coordinates(self, family: ExponentialFamily) -> None:

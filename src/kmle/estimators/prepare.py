@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._kernels import ColumnSummary
+from .._kernels import ColumnSummary, has_missing
 from ..algorithms import Fit, Starts
 from ..data.batches import is_dask, is_streamed
 from ..data.distinct import Compressed, compressed
 from ..data.holes import Holes, family_with_holes, holes_of, with_entries
 from ..data.intervals import as_intervals
-from ..families import ExponentialFamily, resolve
+from ..families import ComponentFamilies, ExponentialFamily, resolve
 from ..families.incomplete import Incomplete
 from ..families.sparse import check_sparse
 from ..families.validation import as_rows, check_entries, check_learnable, check_sample_weight, issparse
@@ -181,7 +181,7 @@ def prepare(
     chunked = is_dask(X) or is_streamed(X)
     if chunked and (labels is not None or groups is not None):
         raise ValueError("labels and groups need the rows in memory: give an array or a table")
-    if not resolve(plan.family).exponential:
+    if not resolve(plan.family).exponential or _lacks_entries_of_several(X, plan):
         if chunked:
             return prepare_gathered(X, plan, sample_weight), generators_of(plan, rng)[0]
         shapes = prepare_shapes(X, plan, sample_weight, columns, labels, groups)
@@ -189,6 +189,8 @@ def prepare(
     if chunked:
         plan.check(sys.maxsize)
         chunks = check_chunks(X, sample_weight, plan)
+        if chunks.summary.holes and isinstance(chunks.summary.family, ComponentFamilies):
+            return prepare_gathered(X, plan, sample_weight), generators_of(plan, rng)[0]
         plan.check(chunks.n_rows)
         generators, sampling = generators_of(plan, rng)
         return prepare_chunks(chunks, plan, sampling), generators
@@ -200,6 +202,14 @@ def prepare(
     plan.check(rows.X.shape[0])
     generators, sampling = generators_of(plan, rng)
     return prepare_rows(rows, plan, sampling, n_threads), generators
+
+
+def _lacks_entries_of_several(X: Any, plan: Plan) -> bool:
+    """Whether components are of different families, and entries of rows in memory are missing."""
+    family = resolve(plan.family)
+    if not isinstance(family, ComponentFamilies) or is_dask(X) or is_streamed(X) or issparse(X):
+        return False
+    return as_intervals(X) is None and has_missing(as_rows(family, X))
 
 
 def generators_of(plan: Plan, rng: np.random.Generator) -> tuple[list[np.random.Generator], np.random.Generator]:

@@ -188,11 +188,9 @@ def checked_intervals(
     if given is None:
         if issparse(X):
             raise ValueError("labels and groups need dense rows: give X.toarray()")
-        table = np.asarray(X, dtype=float)
-        table = table[:, None] if table.ndim == 1 else table
-        # Of missing values nothing is known.
-        given = Intervals(table, table) if table.ndim == 2 and np.isnan(table).any() else None
-    if given is None:
+        table = as_rows(family, X)
+        if has_missing(table) and family.takes_missing:
+            return _with_holes(table, family, names)
         known = family.for_data(table)
         legal = known.check(table, names).astype(float, copy=False)
         return known, Intervals(legal, legal)
@@ -202,6 +200,16 @@ def checked_intervals(
     cut = within_support(known, given, names)
     known.check(stand_ins(known, cut), names)
     return known, cut
+
+
+def _with_holes(
+    table: Array, family: ExponentialFamily, names: list[str] | None
+) -> tuple[ExponentialFamily, Intervals]:
+    """The same for rows with missing entries: of these nothing is known."""
+    known = family.for_data(table)
+    rows, summary = check_rows(known, table, names, missing=True)
+    check_entries(summary, names)
+    return known, Intervals(rows, rows)
 
 
 def _for_intervals(family: ExponentialFamily, given: Intervals) -> ExponentialFamily:

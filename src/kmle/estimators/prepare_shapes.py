@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..algorithms import Fit
 from ..data.distinct import Compressed, compressed
-from ..data.holes import Holes
+from ..data.holes import Holes, holes_of, with_entries, with_middles
 from ..data.intervals import Intervals, stand_ins
 from ..families import ExponentialFamily, resolve
 from ..families.coordinates import CoordinateFamily
@@ -83,7 +83,8 @@ class PreparedShapes:
 
     def _notes(self, fit: Fit) -> list[str]:
         inexact = int((self.problem.rows.lower != self.problem.rows.upper).sum())
-        notes = [f"{inexact} values are missing or intervals; what is known counts."] if inexact else []
+        between = inexact and not self.problem.rows.has_holes
+        notes = [f"{inexact} values are missing or intervals; what is known counts."] if between else []
         notes += self.knowledge.notes()
         families = [member.family for member in fit.mixture.members if isinstance(member.family, CoordinateFamily)]
         if not np.ptp(self.problem.rows.X, axis=0).any() and any("scale" in own.parameters for own in families):
@@ -127,15 +128,21 @@ def prepare_known_shapes(
 ) -> PreparedShapes:
     """The problem of legal rows."""
     knowledge = Knowledge() if knowledge is None else knowledge
-    exact = bool(intervals.exact.all())
-    _check_intervals(known, exact)
+    exact, table = bool(intervals.exact.all()), intervals.known
+    _check_intervals(known, table is not None)
+    holes = None if table is None else holes_of(table)
     may_compress = exact and plan.may_compress and knowledge.is_empty
     few = compressed(intervals.lower, weights, plan.n_threads) if may_compress else None
     rows: Any = intervals if few is None else Intervals(few.X, few.X)
     multiplicity = weights if few is None else few.weights
     used: slice | NDArray[np.bool_] = slice(None) if multiplicity is None or multiplicity.all() else multiplicity > 0
+    if holes and table is not None and not isinstance(seen := with_entries(table), slice):
+        # A row without any entry says nothing.
+        used = seen if isinstance(used, slice) else used & seen
     own: Intervals = rows if isinstance(used, slice) else rows[used]
-    values = own.lower if exact else stand_ins(known, own)
+    values = own.lower
+    if not exact:
+        values = stand_ins(known, own) if table is None else with_middles(table[used])
     about = knowledge.take(used)
     # One column in order: medians are then found without sorting again. Rows of a group come one after the other.
     order = np.argsort(values[:, 0], kind="stable") if values.shape[1] == 1 else np.arange(len(values))
@@ -153,19 +160,22 @@ def prepare_known_shapes(
         units_of(about, own_weights),
         plan.n_components,
     )
-    return PreparedShapes(problem, order, used, few, rows if not exact else rows.lower, factor, knowledge=about)
+    data = rows.lower if exact else rows if table is None else table
+    return PreparedShapes(problem, order, used, few, data, factor, holes or None, about)
 
 
 def _resolution(family: ExponentialFamily, rows: Intervals, plan: Plan) -> Any:
     asked = plan.resolution_for(family)
+    if not rows.exact.all() and rows.known is not None:
+        return resolution_of(rows.known, asked)
     exact = np.asarray(rows.exact.all(axis=1))
     if isinstance(asked, str) and exact.sum() < 2:
         return unknown_resolution(rows.shape[1])
     return resolution_of(rows.lower[exact] if len(exact) else rows.lower, asked)
 
 
-def _check_intervals(family: ExponentialFamily, exact: bool) -> None:
-    if exact:
+def _check_intervals(family: ExponentialFamily, only_holes: bool) -> None:
+    if only_holes:
         return
     if not isinstance(family, Shaped):
         raise ValueError(f"{family.name} cannot have intervals: give exact values, or use another family")

@@ -20,6 +20,7 @@ from .outside import without_outside
 from .parameterless import Parameterless
 from .resolution import Resolution
 from .support import AnyOf, Support
+from .units import Unit
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,15 @@ class ComponentBlocks(NumericDivergences):
     @property
     def has_places(self) -> bool:
         return True
+
+    @property
+    def takes_missing(self) -> bool:
+        return all(kind.takes_missing for kind in self.kinds)
+
+    def units(self) -> tuple[Unit, ...]:
+        """Those of all kinds, which have the same columns."""
+        places = zip(self.kinds, self._places, strict=True)
+        return tuple(unit.moved(0, place.start) for kind, place in places for unit in kind.units())
 
     @cached_property
     def kinds(self) -> tuple[ExponentialFamily, ...]:
@@ -129,6 +139,10 @@ class ComponentBlocks(NumericDivergences):
             row[self._places[kind]] = theta
             row[first + kind] = 1.0
         return natural
+
+    def block(self, kind: int) -> slice:
+        """Where the parameters of a kind stand among all."""
+        return self._places[kind]
 
     # Blocks ---------------------------------------------------------------------------------------------------------
 

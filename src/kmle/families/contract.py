@@ -258,7 +258,12 @@ class FamilyContract(ABC):
     @property
     def takes_missing(self) -> bool:
         """Whether rows may have missing entries."""
-        return self.independent_columns or self.is_gaussian
+        return self.independent_columns or self.has_marginals
+
+    @property
+    def has_marginals(self) -> bool:
+        """Whether the entries of a row may be missing one by one although they depend on each other."""
+        return self.is_gaussian
 
     def units(self) -> tuple[Unit, ...]:
         """The smallest groups of columns that are independent, in order."""

@@ -24,7 +24,6 @@ class CoordinateFamily(NumericDivergences):
     """A family whose distributions are held by coordinates (k, D)."""
 
     exponential: ClassVar = False
-    takes_missing: ClassVar = False
     smooth: ClassVar[bool] = True
     """Whether log-densities have second derivatives by the coordinates; otherwise information is that of slopes."""
 
@@ -56,8 +55,8 @@ class CoordinateFamily(NumericDivergences):
         """How well the prior's observation fits distributions (k, D), where it has a summary."""
         raise NotImplementedError(f"the prior of {self.name} has no summary")
 
-    def prior_peak(self, X: Array, prior: Array) -> Array | None:
-        """The coordinates (D,) at which those fit best; None: the estimate from all rows."""
+    def prior_peak(self, summary: tuple[Array, ...] | None, X: Array) -> Array | None:
+        """The coordinates (D,) at which that observation fits best; None: the estimate from all rows (n, d)."""
         return None
 
     @property

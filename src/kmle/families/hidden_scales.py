@@ -51,9 +51,12 @@ def squared_distances(X: Array, parts: Parts) -> Array:
     return distance
 
 
-def log_density(distance: Array, parts: Parts) -> Array:
-    """Log-densities (n, k) at squared distances."""
-    d, degrees = parts.location.shape[-1], parts.degrees
+def log_density(distance: Array, parts: Parts, n_columns: int | None = None) -> Array:
+    """Log-densities (n, k) at squared distances, of rows that have that many of the columns: by default all.
+
+    Of fewer columns the determinant is still that of all.
+    """
+    d, degrees = parts.location.shape[-1] if n_columns is None else n_columns, parts.degrees
     half = 0.5 * (degrees + d)
     constant = scipy.special.gammaln(half) - scipy.special.gammaln(0.5 * degrees)
     constant = constant - 0.5 * d * np.log(np.pi * degrees) - log_diagonal(parts.factor)

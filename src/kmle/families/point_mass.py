@@ -9,6 +9,7 @@ from ..numerics.arrays import Array
 from .outside import OUTSIDE
 from .parameterless import Parameterless
 from .support import COUNTS
+from .units import Unit, by_column
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,13 @@ class PointMass(Parameterless):
     name: ClassVar = "point-mass"
     support: ClassVar = COUNTS
     fixed: ClassVar = {"value": COUNTS}
+
+    @property
+    def takes_missing(self) -> bool:
+        return True
+
+    def units(self) -> tuple[Unit, ...]:
+        return by_column(self)
 
     def log_carrier(self, X: Array) -> Array:
         return np.where(np.all(self.value == X, axis=-1), 0.0, OUTSIDE)

@@ -90,6 +90,10 @@ class StudentT(CoordinateFamily):
             object.__setattr__(self, "parameters", own)
 
     @property
+    def has_marginals(self) -> bool:
+        return True
+
+    @property
     def estimates_degrees(self) -> bool:
         """Whether degrees of freedom are not given."""
         return is_estimated(self.degrees)
@@ -211,10 +215,10 @@ class StudentT(CoordinateFamily):
         distance = (gap**2).sum(axis=1) + np.einsum("kij,jl,kil->k", whitening, covariance, whitening)
         return np.asarray(-0.5 * distance - log_diagonal(parts.factor) - 0.5 * d * np.log(2 * np.pi))
 
-    def prior_peak(self, X: Array, prior: Array) -> Array:
-        moments = weighted_moments(X, prior)
-        factor = factors_of(moments[1][None], None, largest_of(X))
-        return self.from_parts(Parts(moments[0][None], factor, np.array([FIRST_DEGREES])))[0]
+    def prior_peak(self, summary: tuple[Array, ...] | None, X: Array) -> Array:
+        assert summary is not None  # the mean and the covariance
+        factor = factors_of(summary[1][None], None, largest_of(X))
+        return self.from_parts(Parts(summary[0][None], factor, np.array([FIRST_DEGREES])))[0]
 
     def direct_entropy(self, natural: Array) -> Array:
         location, factor, degrees = self.parts(natural)
@@ -285,7 +289,8 @@ class StudentT(CoordinateFamily):
         if not self.estimates_degrees:
             return moved
         if shares.size <= FEW:
-            return moved._replace(degrees=self._likely_degrees(X, shares, moved))
+            cells = [(squared_distances(X, moved), shares, d)]
+            return moved._replace(degrees=self.likely_degrees(cells, moved))
         excess = np.einsum("nk,nk->k", shares, np.log(hidden) - hidden) / counts
         return moved._replace(degrees=self.degrees_from_scales(excess, counts, parts.degrees, d))
 
@@ -320,22 +325,26 @@ class StudentT(CoordinateFamily):
                 break
         return natural, gain
 
-    def _likely_degrees(self, X: Array, shares: Array, parts: Parts) -> Array:
+    def likely_degrees(self, cells: list[tuple[Array, Array, int]], parts: Parts) -> Array:
         """Degrees (k,) of a higher likelihood, locations and scale matrices as they are: steps of Newton's method.
 
-        Those from before where the steps do not gain.
+        Those from before where the steps do not gain. Rows come by how many columns they have: squared distances
+        (n, k), shares (n, k) and that number.
         """
-        distance, d = squared_distances(X, parts), X.shape[1]
         low, high = np.log(LEAST_DEGREES), np.log(MOST_DEGREES)
         point = np.log(parts.degrees)
         for _ in range(NEWTON_STEPS):
-            slope, bend = degree_slopes(distance, shares, np.exp(point), d)
+            slopes = [degree_slopes(distance, shares, np.exp(point), d) for distance, shares, d in cells]
+            slope, bend = (np.sum(part, axis=0) for part in zip(*slopes, strict=True))
             if self.n_shared:
                 slope, bend = (np.full(point.shape, part.sum()) for part in (slope, bend))
             step = np.where(bend < 0, -slope / np.minimum(bend, -1e-300), np.sign(slope) * LONGEST_STEP)
             point = np.clip(point + np.clip(step, -LONGEST_STEP, LONGEST_STEP), low, high)
         moved = parts._replace(degrees=np.exp(point))
-        gain = np.einsum("nk,nk->k", shares, log_density(distance, moved) - log_density(distance, parts))
+        gain = np.zeros(len(point))
+        for distance, shares, d in cells:
+            change = log_density(distance, moved, d) - log_density(distance, parts, d)
+            gain += np.einsum("nk,nk->k", shares, change)
         better = np.full(gain.shape, gain.sum() >= 0) if self.n_shared else gain >= 0
         return np.where(better, moved.degrees, parts.degrees)
 

@@ -10,6 +10,7 @@ from ..numerics.arrays import Array
 from .outside import OUTSIDE
 from .parameterless import Parameterless
 from .support import REALS
+from .units import Unit, whole
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,17 @@ class Uniform(Parameterless):
                     f"the box of uniform has no volume: column {column} goes from {low:.6g} to {high:.6g}; "
                     "drop the column or give low and high"
                 )
+
+    @property
+    def takes_missing(self) -> bool:
+        return True
+
+    def units(self) -> tuple[Unit, ...]:
+        """Of the columns that a row has the distribution is uniform, too."""
+        if self.low is None or self.high is None:
+            return whole(self)
+        boxes = zip(self.low, self.high, strict=True)
+        return tuple(Unit(Uniform((low,), (high,), self.everywhere), (c,), ()) for c, (low, high) in enumerate(boxes))
 
     def fixed_from_data(self, X: Array) -> dict[str, Any]:
         if self.low is not None:

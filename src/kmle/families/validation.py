@@ -199,7 +199,7 @@ def _with_ends(family: FamilyContract, summary: ColumnSummary) -> ColumnSummary:
 def _check_holes(family: FamilyContract, rows: Array, columns: list[str] | None, first_row: int) -> None:
     """Refuses columns that must be known together and are not."""
     for unit in family.units():
-        if len(unit.columns) == 1 or unit.family.is_gaussian:
+        if len(unit.columns) == 1 or unit.family.has_marginals:
             continue
         hole = np.isnan(rows[:, list(unit.columns)])
         broken = hole.any(axis=1) & ~hole.all(axis=1)

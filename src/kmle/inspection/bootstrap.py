@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from ..families import Uniform
 from ..families.validation import check_sample_weight
 from ..mixture import Mixture
 from ..numerics.arrays import Array
@@ -128,6 +129,10 @@ def _restarted(estimator: Any, mixture: Mixture) -> Any:
     """A fresh estimator that starts where this one ended."""
     settings: dict[str, Any] = {"init": mixture, "n_components": mixture.n_components, "n_init": 1}
     settings |= {"warm_start": False, "verbose": 0}
+    if estimator.noise:
+        # It is beside the components that are counted, unless no row was left for it.
+        settings["noise"] = any(isinstance(member.family, Uniform) for member in mixture.members)
+        settings["n_components"] -= int(settings["noise"])
     # Prescribed weights of components that left are shared out among those that stayed.
     if estimator.weights is not None and not isinstance(estimator.weights, str):
         settings["weights"] = mixture.weights

@@ -11,7 +11,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from .._kernels import has_missing
 from ..data.intervals import Intervals
+from ..engines.patterns.entries import Entries, entries_of, observed_log_densities
 from ..families import ComponentFamilies, ExponentialFamily
 from ..families.coordinates import CoordinateFamily
 from ..families.shaped import Shaped
@@ -31,6 +33,18 @@ class Scored:
     family: ExponentialFamily
     natural: Array
     rows: Array | Intervals
+
+    @cached_property
+    def _entries(self) -> Entries | None:
+        """The rows as seen from the center where entries are missing: derivatives are differences there."""
+        if isinstance(self.rows, Intervals) or isinstance(self.family, Shaped) or not has_missing(self.rows):
+            return None
+        rows = self.rows if self.center is None else self.family.centered_rows(self.rows, self.center)
+        return entries_of(self.family, rows)
+
+    @property
+    def _by_differences(self) -> bool:
+        return isinstance(self.family, CoordinateFamily) or self._entries is not None
 
     @cached_property
     def center(self) -> Array | None:
@@ -55,6 +69,10 @@ class Scored:
     def _log_density(self, natural: Array) -> Array:
         if isinstance(self.rows, Intervals):
             return interval_scores(self.family, np.ones(len(natural)), natural, self.rows)
+        if self._entries is not None:
+            return self._entries.log_densities(natural)
+        if has_missing(self.rows):
+            return observed_log_densities(self.family, self.rows, natural)
         found = self.family.direct_log_density(self.rows, natural)
         assert found is not None  # such families have no others
         return found
@@ -62,7 +80,9 @@ class Scored:
     @cached_property
     def gradients(self) -> Array:
         """By row (n, p)."""
-        if isinstance(self.family, CoordinateFamily):
+        if len(self.point) == 0:
+            return np.zeros((len(self.rows), 0))
+        if self._by_differences:
             return jacobian(lambda at: self._by_row(at), self.point, self.steps).T
         assert isinstance(self.rows, np.ndarray)
         rows = self.rows if self.center is None else self.family.centered_rows(self.rows, self.center)
@@ -77,9 +97,9 @@ class Scored:
         """Minus the second derivatives (p, p) of the weighted log-likelihood."""
         if len(self.point) == 0:
             return np.zeros((0, 0))
-        if not isinstance(self.family, CoordinateFamily):
+        if not self._by_differences:
             return float(weights.sum()) * self.family.fisher_information(self.point)[0]
-        if not self.family.smooth:
+        if isinstance(self.family, CoordinateFamily) and not self.family.smooth:
             return (self.gradients * weights[:, None]).T @ self.gradients
         return -hessian(lambda at: self._by_row(at) @ weights, self.point, self.steps)
 

@@ -120,7 +120,10 @@ def _of_information(mixture: Mixture, natural: Array, information: Array, weight
 
 def _rows_of_members(mixture: Mixture, X: ArrayLike, intervals: Intervals | None, method: str) -> Array | Intervals:
     if intervals is None:
-        return dense(legal_rows(mixture, X)).astype(float, copy=False)
+        rows = dense(legal_rows(mixture, X)).astype(float, copy=False)
+        if has_missing(rows):
+            _check_observed(method, "rows with missing entries")
+        return rows
     if not takes_intervals(mixture):
         raise ValueError(f"{mixture.family.name} cannot have intervals: give exact values")
     if method != "observed":

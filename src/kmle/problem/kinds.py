@@ -6,10 +6,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.patterns.entries import TailEntries
 from ..families import ComponentFamilies, ExponentialFamily
 from ..families.coordinates import CoordinateFamily
 from ..families.parameterless import Parameterless
 from ..families.resolution import Resolution, unknown_resolution
+from ..families.student_t import StudentT
 from ..numerics.arrays import Array
 from .observed import ObservedRows
 
@@ -37,6 +39,8 @@ class Kind:
 
     @cached_property
     def _own_rows(self) -> ObservedRows:
+        if self.rows.has_holes:
+            return self.rows.inside(self.family)[1]
         return self.rows if isinstance(self.inside, slice) else self.rows.subset(self.inside)
 
     @cached_property
@@ -53,6 +57,8 @@ class Kind:
         own, prior = shares[self.inside], strength * self.prior[self.inside] if strength > 0 else None
         if isinstance(self.family, CoordinateFamily):
             return self._own_rows.estimate(self.family, own, prior, before, self.spread)
+        if self._own_rows.has_holes:
+            return self._own_rows.entries(self.family).estimate(own, prior, before, self.spread)
         center, statistics = self._statistics
         weights = own if prior is None else own + prior[:, None]
         moments = weights.T @ statistics / weights.sum(axis=0)[:, None]
@@ -72,7 +78,7 @@ class Kind:
         """How well it fits there."""
         peak = None
         if isinstance(self.family, CoordinateFamily):
-            peak = self.family.prior_peak(self._own_rows.X, self.prior[self.inside])
+            peak = self.family.prior_peak(self.prior_summary, self._own_rows.X)
         best = self.overall if peak is None else peak
         return float(self.prior_fit(best[None], self.rows.log_densities(self.family, best[None]))[0])
 
@@ -87,6 +93,10 @@ class Kind:
         """What the family needs to know of the prior's observation, if that is all it needs."""
         if not isinstance(self.family, CoordinateFamily):
             return None
+        if self._own_rows.has_holes and isinstance(self.family, StudentT):
+            entries = self._own_rows.entries(self.family)
+            assert isinstance(entries, TailEntries)  # those of this family
+            return entries.moments(self.prior[self.inside])
         return self.family.prior_summary(self._own_rows.X, self.prior[self.inside])
 
 
@@ -99,6 +109,8 @@ def kinds_of(
     found = []
     for kind, first, last in zip(listed, ends[:-1], ends[1:], strict=True):
         outside = kind.support.outside(rows.X)
+        if rows.has_holes and outside.ndim == 2:
+            outside = outside & ~np.isnan(rows.known)
         outside = np.asarray(outside.any(axis=1) if outside.ndim == 2 else outside)
         inside: NDArray[np.intp] | slice = np.flatnonzero(~outside) if outside.any() else slice(None)
         weights = np.where(outside, 0.0, prior)

@@ -218,6 +218,9 @@ class Model:
         counts = np.where(taking_part, statistics.counts + self.prior_strength, 0.0)
         moments = statistics.moments(self.prior_strength, self.prior_moment)
         proposed = self.estimates(counts, moments, natural)
+        if self.frozen is not None:
+            # Only components of different families get here, which do not depend on each other.
+            proposed = np.where(self.frozen.natural[:, None], natural, proposed)
         proposed_normalizer = self.family.log_normalizer(proposed)
         with np.errstate(invalid="ignore"):
             after = np.einsum("kd,kd->k", moments, proposed) - proposed_normalizer

@@ -117,6 +117,16 @@ class LearningProblem(Model, ABC):
         return False
 
     @property
+    def needs_rows(self) -> bool:
+        """Whether steps follow from the rows and their shares: then sums of statistics do not tell where to go on."""
+        return False
+
+    @property
+    def data_mean(self) -> Array:
+        """A mean over the rows, which tells their data from other data."""
+        return self.prior_moment
+
+    @property
     def updates_fully(self) -> bool:
         """Whether one update finds the best parameters for given labels."""
         return not self.expects

@@ -7,7 +7,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..families import ExponentialFamily
+from ..data.holes import with_middles
+from ..engines.patterns.entries import Entries, entries_of, rows_inside
+from ..families import ComponentFamilies, ExponentialFamily
 from ..families.coordinates import CoordinateFamily
 from ..families.shaped import Shaped
 from ..numerics.arrays import Array
@@ -60,9 +62,17 @@ class ObservedRows:
         """Rows of exact values."""
         return cls(X, X, X, n_threads)
 
+    @classmethod
+    def of(cls, X: Array, n_threads: int = 1) -> "ObservedRows":
+        """Rows with NaN where nothing is known."""
+        hole = np.isnan(X)
+        if not hole.any():
+            return cls.exactly(X, n_threads)
+        return cls(with_middles(X), np.where(hole, -np.inf, X), np.where(hole, np.inf, X), n_threads)
+
     def raw(self, places: NDArray[np.intp]) -> Array:
-        """The values of some rows."""
-        return self.X[places]
+        """The values of some rows, with NaN where nothing is known."""
+        return self.known[places] if self.has_holes else self.X[places]
 
     @cached_property
     def _columns(self) -> "list[Column]":
@@ -73,6 +83,40 @@ class ObservedRows:
         """Whether no value is an interval."""
         return bool((self.lower == self.upper).all())
 
+    @cached_property
+    def has_holes(self) -> bool:
+        """Whether values are missing, and none lies in an interval."""
+        return not self.all_exact and bool(
+            (np.isinf(self.lower) & np.isinf(self.upper))[self.lower != self.upper].all()
+        )
+
+    @cached_property
+    def known(self) -> Array:
+        """The rows with NaN for what is not exact."""
+        return np.where(self.lower == self.upper, self.X, np.nan)
+
+    def entries(self, family: ExponentialFamily) -> Entries:
+        """The rows as one family sees them where values are missing."""
+        if family not in self._entries:
+            self._entries[family] = entries_of(family, self.known, self.n_threads)
+        return self._entries[family]
+
+    @cached_property
+    def _entries(self) -> dict[ExponentialFamily, Entries]:
+        return {}
+
+    def inside(self, family: ExponentialFamily) -> "tuple[NDArray[np.intp] | slice, ObservedRows]":
+        """The rows in the support of a family."""
+        if family not in self._inside:
+            places = rows_inside(family, self.known)
+            whole = len(places) == len(self)
+            self._inside[family] = (slice(None), self) if whole else (places, self.subset(places))
+        return self._inside[family]
+
+    @cached_property
+    def _inside(self) -> "dict[ExponentialFamily, tuple[NDArray[np.intp] | slice, ObservedRows]]":
+        return {}
+
     def subset(self, places: NDArray[np.intp]) -> "ObservedRows":
         """Some of the rows."""
         return ObservedRows(self.X[places], self.lower[places], self.upper[places], self.n_threads)
@@ -80,6 +124,10 @@ class ObservedRows:
     def log_densities(self, family: ExponentialFamily, natural: Array) -> Array:
         """log p_j or log P_j (n, k) of all rows, each component in one piece."""
         density = np.empty((len(natural), len(self))).T
+        if isinstance(family, ComponentFamilies) and self.has_holes:
+            return self._of_kinds(family, natural)
+        if self.has_holes and not isinstance(family, Shaped):
+            return self.entries(family).log_densities(natural)
         if not self.all_exact:
             assert isinstance(family, Shaped)  # others refuse intervals
             density[...] = 0.0
@@ -94,6 +142,18 @@ class ObservedRows:
             density[rows] = np.where(np.isnan(found), -np.inf, found)
 
         for_each(score, blocks_of_rows(len(self)), self.n_threads, 1)
+        return density
+
+    def _of_kinds(self, family: ComponentFamilies, natural: Array) -> Array:
+        """The same of components of different families."""
+        density = np.full((len(natural), len(self)), -np.inf).T
+        kinds = family.kind_of(natural)
+        for place, kind in enumerate(family.kinds):
+            own, (inside, rows) = np.flatnonzero(kinds == place), self.inside(kind)
+            if len(own) and len(rows):
+                found = rows.log_densities(kind, natural[own][:, family.block(place)])
+                for column, values in zip(own, found.T, strict=True):
+                    density[inside, column] = values
         return density
 
     def column_scores(self, family: Shaped, column: int, natural: Array) -> Array:
@@ -117,6 +177,8 @@ class ObservedRows:
         """Coordinates (k, D) for shares (n, k) of the rows; see `CoordinateFamily.weighted_estimate`."""
         if self.all_exact:
             return family.weighted_estimate(self.X, shares, prior, before, spread)
+        if self.has_holes and not isinstance(family, Shaped):
+            return self.entries(family).estimate(shares, prior, before, spread)
         assert isinstance(family, Shaped)
         natural = family.weighted_estimate(self.X, shares, prior, None, spread) if before is None else before.copy()
         own = shares if prior is None else shares + prior[:, None]

@@ -105,8 +105,16 @@ class ShapedProblem(LearningProblem):
         raise NotImplementedError("starts are sought with another family")
 
     @property
+    def needs_rows(self) -> bool:
+        return True
+
+    @property
+    def data_mean(self) -> Array:
+        return np.asarray(self.row_weights @ self.rows.X / self.row_weights.sum())
+
+    @property
     def updates_fully(self) -> bool:
-        return not any(isinstance(kind.family, StudentT) for kind in self.kinds)
+        return not (self.rows.has_holes or any(isinstance(kind.family, StudentT) for kind in self.kinds))
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         raise NotImplementedError("these rows have no statistics")

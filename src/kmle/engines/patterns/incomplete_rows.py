@@ -21,7 +21,7 @@ class IncompleteRows:
 
     is_exact = False
 
-    def __init__(self, rows: Rows, starts: NDArray[np.intp]) -> None:
+    def __init__(self, rows: Rows, starts: NDArray[np.intp] | None) -> None:
         self.n_rows, self._family = len(rows), rows.family
         self.cuts = cuts_between(self.n_rows, starts, ROWS_AT_ONCE)
         self._units = [unit_rows(rows, np.arange(own.start, own.stop)) for own in self.slices()]

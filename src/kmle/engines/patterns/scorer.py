@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 from ..._kernels import RowScores
 from ...data.table import Rows
+from ...families import ComponentFamilies
 from ...numerics.arrays import Array
 from ..scorer import Check, DenseScorer
 from .engine import PatternsEngine
+from .entries import observed_log_densities
 
 # Rows that are scored at a time.
 ROWS_A_BLOCK = 1 << 14
@@ -33,6 +35,8 @@ class PatternsScorer(DenseScorer):
         out.put(slice(0, len(X)), self._scores(X))
 
     def _scores(self, X: Array) -> Array:
+        if isinstance(self.family, ComponentFamilies) or not self.family.exponential:
+            return observed_log_densities(self.family, X, self.given, self._n_threads) + self.log_weights
         rows = Rows(self.family, X, None, self.center, self._n_threads)
         scores = PatternsEngine(rows).scores(self.natural, self.bias)
         return scores + rows.log_carrier(slice(None))[:, None]

@@ -36,6 +36,8 @@ class Scored:
     """Scores (n, k); for Gaussians also rows completed by conditional means, less the means (k, n, d)."""
 
     scores: Array
+    squares: Array | None = None
+    """Squared Mahalanobis distances (n, k) of the observed entries."""
     deltas: Array | None = None
     covariances: tuple[Array, ...] = ()
     """Those of missing entries given the others (k, p, m, m), for each number of missing entries."""
@@ -88,11 +90,16 @@ class GaussianRows(UnitRows):
         columns = list(unit.columns)
         seen = X[:, columns] if center is None else unit.family.centered_rows(X[:, columns], center[columns])
         self._X, self._observed = seen, (~hole).astype(float)
+        self.n_columns = (~hole).sum(axis=1)
         self._groups = grouped(hole)
 
     def scored(self, components: Components) -> Scored:
         form = components.form(self.unit)
         assert form is not None  # a Gaussian unit
+        return self.completed_by(form)
+
+    def completed_by(self, form: GaussianForm) -> Scored:
+        """The same for Gaussians of this form."""
         deltas = (self._X - form.mean[:, None, :]) * self._observed
         gradient = deltas @ form.precision
         lacking = np.zeros(deltas.shape[:2])
@@ -103,34 +110,52 @@ class GaussianRows(UnitRows):
         whitened = deltas @ form.factor
         quadratic = np.einsum("knd,knd->kn", whitened, whitened)
         scores = np.asarray((form.constant[:, None] + lacking - 0.5 * quadratic).T)
-        return Scored(scores, deltas, tuple(covariances))
+        return Scored(scores, quadratic.T, deltas, tuple(covariances))
 
     def sums(self, components: Components, shares: Array, scored: Scored) -> Array:
-        form, deltas = components.form(self.unit), scored.deltas
+        form = components.form(self.unit)
         assert form is not None
+        sums, scatter = self.sums_around(scored, shares, shares)
+        return expected(self.unit, form.mean, shares.sum(axis=0), sums, scatter)
+
+    def sums_around(self, scored: Scored, weights: Array, shares: Array) -> tuple[Array, Array]:
+        """Sums (k, d) and products (k, d, d) of completed rows less the means, by weights (n, k).
+
+        What is missing adds its covariance by the shares (n, k).
+        """
+        deltas = scored.deltas
         assert deltas is not None
-        weighted = deltas * shares.T[:, :, None]
+        weighted = deltas * weights.T[:, :, None]
         scatter = np.swapaxes(deltas, 1, 2) @ weighted
         for group, covariance in zip(self._groups, scored.covariances, strict=True):
             scatter += _spread(covariance, group, shares, deltas.shape[2])
-        return expected(self.unit, form.mean, shares.sum(axis=0), weighted.sum(axis=1), scatter)
+        return weighted.sum(axis=1), scatter
 
-    def mean(self, components: Components, shares: Array) -> Array:
+    def mean(self, form: GaussianForm, shares: Array) -> Array:
         """Rows (n, d) completed by their means given what they have, with posteriors (n, k)."""
-        form, deltas = components.form(self.unit), self.scored(components).deltas
-        assert form is not None
+        deltas = self.completed_by(form).deltas
         assert deltas is not None
         return np.einsum("nk,knd->nd", shares, deltas + form.mean[:, None, :])
 
-    def draw(self, components: Components, chosen: NDArray[np.intp], rng: np.random.Generator) -> Array:
-        """Rows (n, d) with draws for missing entries given the others, each from its component (n,)."""
-        form, scored = components.form(self.unit), self.scored(components)
-        assert form is not None
+    def draw(
+        self, form: GaussianForm, chosen: NDArray[np.intp], rng: np.random.Generator, degrees: Array | None = None
+    ) -> Array:
+        """Rows (n, d) with draws for missing entries given the others, each from its component (n,).
+
+        With `degrees` (k,) of freedom the components are t distributions, and the form has their scale matrices.
+        """
+        scored = self.completed_by(form)
         assert scored.deltas is not None
+        assert scored.squares is not None
+        widths = np.ones(len(chosen))
+        if degrees is not None:
+            own = degrees[chosen]
+            given = own + scored.squares[np.arange(len(chosen)), chosen]
+            widths = np.sqrt(given / np.maximum(rng.chisquare(own + self.n_columns), 1e-300))
         rows = scored.deltas[chosen, np.arange(len(chosen))] + form.mean[chosen]
         for group, covariance in zip(self._groups, scored.covariances, strict=True):
             factors = np.linalg.cholesky(covariance[chosen[group.rows], group.pattern])
-            noise = (factors @ rng.standard_normal((*factors.shape[:2], 1)))[..., 0]
+            noise = (factors @ rng.standard_normal((*factors.shape[:2], 1)))[..., 0] * widths[group.rows, None]
             rows[group.rows[:, None], group.missing[group.pattern]] += noise
         return rows
 
