@@ -80,6 +80,7 @@ def learn(
         check_no_checkpoint(checkpoint)
         plan.check(sys.maxsize)
         return learn_once(X, plan)[0]
+    plan = plan.with_held_families()
     saved, rng = _opened(plan, checkpoint, resume)
     seed = None if checkpoint is None else seed_of(rng)
     prepared, generators = prepare(X, plan, sample_weight, columns, rng, labels, groups)

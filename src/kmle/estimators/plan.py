@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..algorithms import Algorithm, Exact, HardEM, Hartigan, KMLELloyd, Online, SoftEM, Swap
 from ..engines.choose import ENGINES
 from ..families import ComponentFamilies, ExponentialFamily, resolve
+from ..families.component_lists import component_families
+from ..families.parameterless import Parameterless
 from ..families.registry import FamilyLike, families_of_components
 from ..families.resolution import Asked
 from ..mixture import Mixture
@@ -274,6 +276,20 @@ class Plan:
         if held.any() and not held.all() and not weights[held].sum() < 1:
             raise ValueError("frozen_weights leave nothing for the other components: their weights sum to one")
         return Frozen(natural, weights)
+
+    def with_held_families(self) -> "Plan":
+        """The plan with frozen components without parameters as the start has them: noise keeps its box."""
+        start, family, frozen = self.init if self.start is None else self.start, resolve(self.family), self.frozen_parts
+        if frozen is None or not isinstance(start, Mixture) or not isinstance(family, ComponentFamilies):
+            return self
+        members = start.members
+        families = [
+            members[j].family if held and j < len(members) and isinstance(own, Parameterless) else own
+            for j, (own, held) in enumerate(zip(family.families, frozen.natural, strict=True))
+        ]
+        if any(type(own) is not type(before) for own, before in zip(families, family.families, strict=True)):
+            return self
+        return replace(self, family=component_families(families))
 
     def _chosen(self, name: str, indices: ArrayLike | None) -> NDArray[np.bool_]:
         """Which components (k,) a list of indices names."""

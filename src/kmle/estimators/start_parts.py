@@ -14,6 +14,8 @@ from ..algorithms.loop import after_steps
 from ..data.intervals import Intervals, stand_ins
 from ..data.table import Rows
 from ..engines.statistics import ClusterStatistics
+from ..families import ComponentFamilies
+from ..families.parameterless import Parameterless
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..problem.composite import CompositeProblem
@@ -28,6 +30,8 @@ from .prepare_parts import PreparedParts
 
 # Tables of stand-ins, and random partitions of groups, that starts are sought in.
 TABLES, PARTITIONS = 3, 8
+# Starts from labels where components are of different families, and the share of the rows that noise begins with.
+RANDOM, NOISE = 4, 0.1
 # Steps of the fit after which starts are compared.
 STEPS = 12
 STAND_INS, GROUPS, LABELS = "stand-ins", "random groups", "labels"
@@ -44,6 +48,9 @@ def start_of_parts(prepared: PreparedParts, plan: Plan, rng: np.random.Generator
         return Found(labels, Starts({"given": 1}, agreeing=1))
     codes = component_codes(prepared.knowledge)
     if codes is not None and (codes >= 0).any():
+        if isinstance(problem.family, ComponentFamilies):
+            starts = [(LABELS, _by_place(problem, prepared.knowledge, codes, rng)) for _ in range(RANDOM)]
+            return _best(problem, starts, plan, rng)
         return Found(_by_class(problem, prepared.knowledge, codes, plan, rng), Starts({LABELS: 1}, agreeing=1))
     return _best(problem, _candidates(prepared, plan, rng, restart), plan, rng)
 
@@ -81,6 +88,44 @@ def _by_class(
         natural[free], shares = _mixture_of(part, len(free), plan, rng)
         weights[free] = weights.sum() * len(free) / max(1, k - len(free)) * shares
     return problem.within_model(Parameters(natural, problem.log_weights(weights / weights.sum())))
+
+
+def _by_place(
+    problem: CompositeProblem, knowledge: Knowledge, codes: NDArray[np.intp], rng: np.random.Generator
+) -> Parameters:
+    """Components of different families, each from rows that may belong to it; noise begins with a small weight."""
+    assert knowledge.patterns is not None
+    assert isinstance(problem.family, ComponentFamilies)
+    all_rows = problem.all_rows
+    assert isinstance(all_rows.rows, Rows)  # sparse rows are refused
+    known = allowed_components(knowledge.patterns, codes)
+    bare = np.array([isinstance(own, Parameterless) for own in problem.family.families])
+    known[~known[:, ~bare].any(axis=1)] = True
+    labels = of_nearest(all_rows.rows.X.astype(float, copy=False), known & ~bare, rng)
+    statistics = all_rows.gather(labels.astype(np.int32), len(bare))
+    parameters, weights = all_rows.first_parameters(statistics), statistics.weights()
+    weights[bare] = NOISE / max(1, bare.sum())
+    return Parameters(parameters.natural, problem.log_weights(weights / weights.sum()))
+
+
+def allowed_components(patterns: Array, codes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which components (n, k) each row may begin in: unlabelled rows in those that no label names, if there are any."""
+    allowed = np.where((codes >= 0)[:, None], patterns[codes] == 0, False)
+    named = allowed.any(axis=0)
+    allowed[codes < 0] = ~named if not named.all() else True
+    return allowed
+
+
+def of_nearest(X: Array, allowed: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.intp]:
+    """For each row (n, d) the component among those allowed (n, k) whose random row is closest."""
+    places = [rng.choice(np.flatnonzero(own)) if own.any() else rng.integers(len(X)) for own in allowed.T]
+    return np.asarray(np.where(allowed, distances(X, X[np.array(places)]), np.inf).argmin(axis=1))
+
+
+def distances(X: Array, seeds: Array) -> Array:
+    """Squared distances (n, m), columns in units of their deviation."""
+    scale = np.maximum(X.std(axis=0), 1e-300)
+    return np.stack([(((X - seed) / scale) ** 2).sum(axis=1) for seed in seeds], axis=1)
 
 
 def _places_of_classes(patterns: Array, codes: NDArray[np.intp]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:

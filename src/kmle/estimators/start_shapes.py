@@ -26,16 +26,23 @@ from ..search.search import FEW_ROWS, FEW_ROWS_PENALTY
 from .plan import Plan
 from .prepare import checked_labels, from_mixture
 from .prepare_shapes import PreparedShapes
-from .start_parts import GROUPS, LABELS, component_codes
+from .start_parts import (
+    GROUPS,
+    LABELS,
+    NOISE,
+    RANDOM,
+    allowed_components,
+    component_codes,
+    distances,
+    of_nearest,
+)
 
 # Rows of the sample in which starts are compared, and by how much it grows until it is everything.
 SAMPLE_ROWS, GROWTH = 2000, 10
-# Random partitions, orders of clusters among different families, and steps: of all starts, of the best, of refining.
-RANDOM, ORDERS = 4, 4
+# Orders of clusters among different families, and steps: of all starts, of the best, of refining.
+ORDERS = 4
 STEPS, MORE_STEPS, REFINING_STEPS = 8, 30, 60
 BEST = 3
-# The share of the rows that components without parameters begin with.
-NOISE = 0.1
 STAND_IN, QUANTILES, SHELLS, ROWS = "similar families", "quantiles", "shells", "random rows"
 
 
@@ -126,7 +133,7 @@ def _candidates(problem: ShapedProblem, k: int, plan: Plan, rng: np.random.Gener
     if X.shape[1] == 1:
         ranks = np.cumsum(problem.row_weights[np.argsort(X[:, 0], kind="stable")])[_ranks(X[:, 0])]
         found += [(QUANTILES, each) for each in _from_labels(problem, _cut(ranks, n_free), k, rng)]
-    away = _distances(X, np.median(X, axis=0)[None])[:, 0]
+    away = distances(X, np.median(X, axis=0)[None])[:, 0]
     found += [(SHELLS, each) for each in _from_labels(problem, _cut(_ranks(away) + 1.0, n_free), k, rng)]
     return found + [(ROWS, _random_start(problem, k, rng)) for _ in range(RANDOM)]
 
@@ -135,7 +142,7 @@ def _random_start(problem: ShapedProblem, k: int, rng: np.random.Generator) -> P
     """Components from the rows that are closest to random ones."""
     X, n_free = problem.rows.X, k - _n_parameterless(problem.family)
     seeds = X[rng.choice(len(X), n_free, replace=len(X) < n_free, p=problem.row_weights / problem.row_weights.sum())]
-    return _from_labels(problem, _distances(X, seeds).argmin(axis=1), k, rng)[0]
+    return _from_labels(problem, distances(X, seeds).argmin(axis=1), k, rng)[0]
 
 
 def _n_parameterless(family: ExponentialFamily) -> int:
@@ -152,12 +159,6 @@ def _ranks(values: Array) -> NDArray[np.intp]:
 def _cut(ranks: Array, k: int) -> NDArray[np.intp]:
     """Labels of k groups of about the same size."""
     return np.minimum((k * (ranks - 0.5 * ranks.min()) / ranks.max()).astype(np.intp), k - 1)
-
-
-def _distances(X: Array, seeds: Array) -> Array:
-    """Squared distances (n, m), columns in units of their deviation."""
-    scale = np.maximum(X.std(axis=0), 1e-300)
-    return np.stack([(((X - seed) / scale) ** 2).sum(axis=1) for seed in seeds], axis=1)
 
 
 def _from_labels(
@@ -193,8 +194,7 @@ def _informed(prepared: PreparedShapes, k: int, plan: Plan, rng: np.random.Gener
     problem, knowledge = prepared.problem, prepared.knowledge
     codes = component_codes(knowledge)
     if codes is not None and (codes >= 0).any() and knowledge.patterns is not None:
-        allowed = np.where((codes >= 0)[:, None], knowledge.patterns[codes] == 0, False)
-        allowed[codes < 0] = ~allowed.any(axis=0) if not allowed.any(axis=0).all() else True
+        allowed = allowed_components(knowledge.patterns, codes)
         return [(LABELS, _of_labels(problem, allowed, rng)) for _ in range(RANDOM)]
     sample = _smaller(problem.without_knowledge(), SAMPLE_ROWS, rng)
     found = _candidates(sample, k, plan, rng)
@@ -208,8 +208,7 @@ def _informed(prepared: PreparedShapes, k: int, plan: Plan, rng: np.random.Gener
 def _of_labels(problem: ShapedProblem, allowed: NDArray[np.bool_], rng: np.random.Generator) -> Parameters:
     """Components from the rows that may belong to them (n, k), each row in the one whose random row is closest."""
     X, k = problem.rows.X, allowed.shape[1]
-    seeds = np.array([rng.choice(np.flatnonzero(own)) if own.any() else rng.integers(len(X)) for own in allowed.T])
-    labels = np.where(allowed, _distances(X, X[seeds]), np.inf).argmin(axis=1)
+    labels = of_nearest(X, allowed, rng)
     shares = np.zeros((k, len(X))).T
     shares[np.arange(len(X)), labels] = problem.row_weights
     return problem.first_parameters(problem.of_shares(shares))

@@ -133,12 +133,19 @@ class ComponentBlocks(NumericDivergences):
         natural = np.zeros((len(members), self.n_statistics))
         first = natural.shape[1] - len(self.kinds)
         for row, (family, theta) in zip(natural, members, strict=True):
-            if family not in self.kinds:
-                raise ValueError(f"{self.name} has no component of the family {family}")
-            kind = self.kinds.index(family)
+            kind = self._kind_like(family)
             row[self._places[kind]] = theta
             row[first + kind] = 1.0
         return natural
+
+    def _kind_like(self, family: ExponentialFamily) -> int:
+        """The kind that a family is, or the one without parameters of its type: noise over another box."""
+        if family in self.kinds:
+            return self.kinds.index(family)
+        alike = [place for place, kind in enumerate(self.kinds) if type(kind) is type(family)]
+        if len(alike) != 1 or not isinstance(family, Parameterless):
+            raise ValueError(f"{self.name} has no component of the family {family}")
+        return alike[0]
 
     def block(self, kind: int) -> slice:
         """Where the parameters of a kind stand among all."""
