@@ -230,3 +230,21 @@ def test_a_class_of_tied_covariances_may_have_a_singular_one():
     assert np.isfinite(model.mixture_.natural).all()
     # The covariance becomes singular on the way, so objectives have fewer digits.
     assert np.diff(model.history_).min() > -1e-6
+
+
+@pytest.mark.parametrize("family", ["gaussian", "diagonal-gaussian", "gaussian-eee"])
+@pytest.mark.parametrize("estimator", [KMLE, ExponentialFamilyMixture])
+def test_many_prior_probabilities_with_missing_entries(family, estimator, monkeypatch):
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 120)
+    X = rng.normal(size=(120, 3)) + 4.0 * group[:, None]
+    X[rng.random(X.shape) < 0.2] = np.nan
+    shares = np.where(group[:, None] == [0, 1], 0.8, 0.2) * rng.uniform(0.5, 1.5, (120, 2))
+    model = estimator(2, family=family, random_state=0).fit(X, labels=shares / shares.sum(axis=1, keepdims=True))
+    assert np.diff(model.history_).min(initial=0.0) >= -1e-9 * abs(model.objective_)
+    # Rows of a few different probabilities go by these, of many row by row: with the same outcome.
+    rounded = np.round(shares / shares.sum(axis=1, keepdims=True), 1)
+    by_pattern = estimator(2, family=family, random_state=0).fit(X, labels=rounded).objective_
+    monkeypatch.setattr("kmle.estimators.prepare_parts.MOST_PATTERNS", 1)
+    by_row = estimator(2, family=family, random_state=0).fit(X, labels=rounded).objective_
+    np.testing.assert_allclose(by_row, by_pattern, rtol=1e-12)

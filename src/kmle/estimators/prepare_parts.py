@@ -29,7 +29,7 @@ from .plan import Plan
 
 # Algorithms that learn from rows of several kinds.
 ALGORITHMS = ("k-mle", "hard-em", "em", "sparse-em")
-# Exact rows with more different prior probabilities than this are scored row by row.
+# Rows with more different prior probabilities than this are scored row by row.
 MOST_PATTERNS = 32
 
 
@@ -160,10 +160,9 @@ def _kinds_by_pattern(all_rows: Problem, knowledge: Knowledge, plan: Plan) -> li
     kinds: list[RowKind] = []
     codes = np.unique(knowledge.codes)
     if len(codes) > MOST_PATTERNS:
-        raise ValueError(
-            f"labels have {len(codes)} different rows of probabilities, and entries are missing: use at most "
-            f"{MOST_PATTERNS}, or fill in values first"
-        )
+        assert isinstance(all_rows.rows, Rows)  # sparse rows have no missing entries
+        units = Units(None, all_rows.rows.weights, knowledge.patterns, knowledge.codes)
+        return [ScoredRows(IncompleteRows(all_rows.rows, None), units, np.arange(len(knowledge.codes)))]
     for code in codes:
         places = np.flatnonzero(knowledge.codes == code)
         offsets = None if code < 0 else knowledge.patterns[code]
