@@ -237,3 +237,19 @@ def test_families_that_cannot_lack_entries_say_so():
         ExponentialFamilyMixture(2, family="dirichlet").fit(X)
     family = component_families([f.Gaussian(), f.StudentT()])
     assert family.takes_missing
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_products_with_estimated_shapes(estimator):
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 200)
+    X = np.column_stack([rng.negative_binomial(3, 0.3, 200) + 9 * group, rng.normal(5 * group[:, None], 1.0, (200, 2))])
+    X[rng.random(X.shape) < 0.2] = np.nan
+    family = f.Product((f.NegativeBinomial(), f.StudentT(n_features=2)))
+    model = estimator(2, family=family, random_state=0).fit(X)
+    assert np.diff(model.history_).min(initial=0.0) >= -1e-9 * abs(model.objective_)
+    mixture = model.mixture_
+    counts, places = mixture.marginal([0]), mixture.marginal([1, 2])
+    joint = counts.log_joint(X[:, [0]]) + places.log_joint(X[:, 1:]) - np.log(mixture.weights)
+    np.testing.assert_allclose(mixture.log_joint(X), joint, rtol=1e-10)
+    assert np.isfinite(mixture.impute(X, sample=True, random_state=0)).all()

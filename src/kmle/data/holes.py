@@ -84,7 +84,7 @@ def family_with_holes(family: ExponentialFamily, holes: Holes) -> ExponentialFam
     Independent columns are learned from extended statistics. Where some columns of a Gaussian are missing the family
     stays what it is: its rows are passed over by pattern.
     """
-    if not holes or family.joint:
+    if not holes or family.joint or not family.exponential:
         return family
     units = family.units()
     places = []

@@ -30,10 +30,6 @@ class ShapedProduct(CoordinateFamily, Product):
         super().__post_init__()
 
     @property
-    def takes_missing(self) -> bool:  # type: ignore[override]
-        return False
-
-    @property
     def smooth(self) -> bool:  # type: ignore[override]
         """Whether log-densities have second derivatives by the coordinates."""
         return all(family.smooth for family in self.families if isinstance(family, CoordinateFamily))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._kernels import has_missing
 from ..data.intervals import Intervals
-from ..engines.patterns.entries import Entries, entries_of, observed_log_densities
+from ..engines.patterns.entries import Entries, entries_of
 from ..families import ComponentFamilies, ExponentialFamily
 from ..families.coordinates import CoordinateFamily
 from ..families.shaped import Shaped
@@ -37,7 +37,7 @@ class Scored:
     @cached_property
     def _entries(self) -> Entries | None:
         """The rows as seen from the center where entries are missing: derivatives are differences there."""
-        if isinstance(self.rows, Intervals) or isinstance(self.family, Shaped) or not has_missing(self.rows):
+        if isinstance(self.rows, Intervals) or not has_missing(self.rows):
             return None
         rows = self.rows if self.center is None else self.family.centered_rows(self.rows, self.center)
         return entries_of(self.family, rows)
@@ -71,8 +71,6 @@ class Scored:
             return interval_scores(self.family, np.ones(len(natural)), natural, self.rows)
         if self._entries is not None:
             return self._entries.log_densities(natural)
-        if has_missing(self.rows):
-            return observed_log_densities(self.family, self.rows, natural)
         found = self.family.direct_log_density(self.rows, natural)
         assert found is not None  # such families have no others
         return found

@@ -126,7 +126,7 @@ class ObservedRows:
         density = np.empty((len(natural), len(self))).T
         if isinstance(family, ComponentFamilies) and self.has_holes:
             return self._of_kinds(family, natural)
-        if self.has_holes and not isinstance(family, Shaped):
+        if self.has_holes:
             return self.entries(family).log_densities(natural)
         if not self.all_exact:
             assert isinstance(family, Shaped)  # others refuse intervals
@@ -177,7 +177,7 @@ class ObservedRows:
         """Coordinates (k, D) for shares (n, k) of the rows; see `CoordinateFamily.weighted_estimate`."""
         if self.all_exact:
             return family.weighted_estimate(self.X, shares, prior, before, spread)
-        if self.has_holes and not isinstance(family, Shaped):
+        if self.has_holes:
             return self.entries(family).estimate(shares, prior, before, spread)
         assert isinstance(family, Shaped)
         natural = family.weighted_estimate(self.X, shares, prior, None, spread) if before is None else before.copy()

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from ...data.holes import statistics_of_entries
 from ...data.table import Rows
 from ...families import ComponentFamilies, ExponentialFamily, Gaussian
+from ...families.blocks import blocks_of
+from ...families.coordinates import CoordinateFamily
 from ...families.hidden_scales import Parts, Prior, factors_of, log_density, log_diagonal
 from ...families.laplace import weighted_medians
 from ...families.outside import as_infinite
-from ...families.shaped import Shaped
 from ...families.student_t import FIRST_DEGREES, StudentT
 from ...families.units import whole
 from ...numerics.arrays import Array
@@ -50,6 +51,10 @@ def entries_of(family: ExponentialFamily, X: Array, n_threads: int = 1) -> Entri
     """The rows (n, d) as a family with parameters sees them."""
     if isinstance(family, StudentT):
         return TailEntries(family, X, n_threads)
+    if isinstance(family, CoordinateFamily) and X.shape[1] == 1:
+        return ColumnEntries(family, X)
+    if not family.exponential:
+        return BlockEntries(family, X, n_threads)
     return UnitEntries(family, X, n_threads)
 
 
@@ -64,8 +69,6 @@ def observed_log_densities(family: ExponentialFamily, X: Array, natural: Array, 
                 theta = natural[own][:, family.block(place)]
                 density[np.ix_(inside, own)] = observed_log_densities(kind, X[inside], theta, n_threads)
         return density
-    if isinstance(family, Shaped):
-        return _by_column(family, X, natural)
     return entries_of(family, X, n_threads).log_densities(natural)
 
 
@@ -76,12 +79,45 @@ def rows_inside(family: ExponentialFamily, X: Array) -> NDArray[np.intp]:
     return np.flatnonzero(~np.asarray(outside.any(axis=1) if outside.ndim == 2 else outside))
 
 
-def _by_column(family: Shaped, X: Array, natural: Array) -> Array:
-    density = np.zeros((len(X), len(natural)))
-    for column, x in enumerate(X.T):
-        seen = ~np.isnan(x)
-        density[seen] += family.column_log_density(x[seen], family.column_values(natural, column))
-    return np.where(np.isnan(density), -np.inf, density)
+class ColumnEntries(Entries):
+    """One column of a family that is no exponential family."""
+
+    def __init__(self, family: CoordinateFamily, X: Array) -> None:
+        self._family, self._seen = family, ~np.isnan(X[:, 0])
+        self._x = X[self._seen]
+
+    def log_densities(self, natural: Array) -> Array:
+        density = np.zeros((len(self._seen), len(natural)))
+        found = self._family.direct_log_density(self._x, natural)
+        density[self._seen] = np.where(np.isnan(found), -np.inf, found)
+        return density
+
+    def estimate(self, shares: Array, prior: Array | None, before: Array | None, spread: Array | None) -> Array:
+        own, known = shares[self._seen], None if prior is None else prior[self._seen]
+        # A component without an entry keeps its own parameters, and begins as all rows.
+        there = own.sum(axis=0) > 0
+        found = self._family.weighted_estimate(self._x, np.where(there, own, 1.0), known, before, spread)
+        return found if before is None else np.where(there[:, None], found, before)
+
+
+class BlockEntries(Entries):
+    """Rows of a family by its independent blocks of columns."""
+
+    def __init__(self, family: ExponentialFamily, X: Array, n_threads: int) -> None:
+        self._family, self._blocks = family, blocks_of(family)
+        self._entries = [entries_of(block.family, X[:, block.columns], n_threads) for block in self._blocks]
+
+    def log_densities(self, natural: Array) -> Array:
+        parts = zip(self._entries, self._blocks, strict=True)
+        return np.asarray(sum(own.log_densities(natural[:, block.statistics]) for own, block in parts))
+
+    def estimate(self, shares: Array, prior: Array | None, before: Array | None, spread: Array | None) -> Array:
+        natural = np.empty((shares.shape[1], self._family.n_statistics))
+        for own, block in zip(self._entries, self._blocks, strict=True):
+            start = None if before is None else before[:, block.statistics]
+            narrow = None if spread is None else spread[block.columns]
+            natural[:, block.statistics] = own.estimate(shares, prior, start, narrow)
+        return natural
 
 
 class UnitEntries(Entries):
