@@ -89,8 +89,8 @@ def test_members_by_name():
 @pytest.mark.parametrize(
     ("place", "value", "sentence"),
     [
-        ((1, 0), -2.0, "row 1, column 0 holds -2; product accepts whole numbers 0, 1, 2, ... in columns 0 to 0"),
-        ((2, 1), 0.0, "row 2, column 1 holds 0; product accepts .*numbers above 0 in columns 1 to 1"),
+        ((1, 0), -2.0, "row 1, column 0 holds -2; product accepts whole numbers 0, 1, 2, ... in column 0"),
+        ((2, 1), 0.0, "row 2, column 1 holds 0; product accepts .*numbers above 0 in column 1"),
         ((0, 3), np.nan, r"row 0, column 3 is missing \(NaN\)"),
     ],
 )

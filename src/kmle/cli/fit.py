@@ -13,7 +13,7 @@ from . import options as o
 from .app import FAILED, Command, app, examples
 from .knowing import Knowing, Known
 from .learning import FitOptions, Outcome, learn, resolved_family, with_number
-from .naming import names_categorical, words_from_family
+from .naming import names_categorical
 from .outputs import PLOT_FORMATS, check_checkpoint, check_files, check_table_output, page_name, plot_name
 from .pages import Title, write_fit_report
 from .streaming import check_streamed
@@ -189,8 +189,8 @@ def _selected(
     _, outcome = choose(terminal, table, families, tried, criterion, options, only_best=True, known=known)
     k, most = outcome.plan.n_components, min(MOST_COMPONENTS, len(table))
     if len(families) > 1:
-        chosen = words_from_family(outcome.mixture.family)
-        names = " and ".join(words_from_family(own) for own in families)
+        chosen = outcome.mixture.family.full_name
+        names = " and ".join(own.full_name for own in families)
         which = names if len(families) == 2 else f"{len(families)} covariance models"
         terminal.note(f"chosen: {chosen}, the best of {which} by {criterion.upper()}")
     details = f"k: {k}, the best from 1 to {most} by {criterion.upper()} (-k sets another)"
@@ -327,7 +327,7 @@ def show_fit(
     mixture = outcome.mixture
     named = ", ".join(table.columns[:6]) + (", ..." if len(table.columns) > 6 else "")
     plural = "component" if mixture.n_components == 1 else "components"
-    family = words_from_family(mixture.family)
+    family = mixture.family.full_name
     title = f"{mixture.n_components} {family} {plural}, {counted(outcome.n_rows, 'row')} of {printable(named)}"
     errors = standard_errors_of(terminal, outcome, table)
     sheet = widest_table(terminal.out, mixture, table.columns, outcome.sizes(), errors)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .interruption import Interruption
-from .naming import family_from_words, repeated_words, words_from_family
+from .naming import family_from_words, repeated_words
 from .options import SOFT, AlgorithmName, InitName
 from .streaming import ReportedPasses, report_dropped
 from .tables import counted
@@ -124,7 +124,7 @@ def resolved_family(terminal: Terminal, words: str | None, table: Data) -> Expon
         return named
     guess = guess_family(first.rows, first.columns, first.categories)
     where = "" if first.first_row is None else f" in the first {counted(len(first), 'row')}"
-    terminal.note(f"family: {words_from_family(guess.family)}, as {guess.reason}{where} (--family sets another)")
+    terminal.note(f"family: {guess.family.full_name}, as {guess.reason}{where} (--family sets another)")
     return guess.family
 
 

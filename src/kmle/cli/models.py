@@ -60,12 +60,11 @@ def show(model: o.ModelPath, json: o.Json = False) -> None:
 
 
 def _title(mixture: Any, columns: tuple[str, ...] | None) -> str:
-    from .naming import words_from_family
 
     plural = "component" if mixture.n_components == 1 else "components"
     width = mixture.family.n_features
     named = counted(width, "column") if columns is None or width > 6 else printable(", ".join(columns))
-    return f"{mixture.n_components} {words_from_family(mixture.family)} {plural} of {named}"
+    return f"{mixture.n_components} {mixture.family.full_name} {plural} of {named}"
 
 
 def _described(value: Any) -> str:

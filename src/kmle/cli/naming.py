@@ -120,17 +120,3 @@ def _value(words: str, text: str) -> int | float | str:
     except ValueError:
         raise ValueError(f"--family {words}: {text!r} is not a number") from None
     return int(value) if value.is_integer() else value
-
-
-def words_from_family(family: ExponentialFamily) -> str:
-    """How a family is named on the command line, without the fixed parameters the data settles.
-
-    >>> from kmle.families import Gamma, Poisson, Product
-    >>> words_from_family(Product((Poisson(), Gamma(n_features=2))))
-    'poisson + gamma'
-    """
-    from ..families import Product
-
-    if isinstance(family, Product):
-        return " + ".join(words_from_family(block) for block in family.families)
-    return family.name

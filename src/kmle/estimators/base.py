@@ -93,7 +93,7 @@ class MixtureEstimator(FittedMixture):
         if chunked:
             self._know_columns(fit.mixture.family, getattr(X, "columns", None))
         if self._guess is not None:
-            note = f"The family is {self._guess.family.name}, as {self._guess.reason}: family= sets another."
+            note = f"The family is {self._guess.family.full_name}, as {self._guess.reason}: family= sets another."
             fit = replace(fit, notes=(note, *fit.notes))
         self._take(fit)
         if fit.stop_reason == ITERATION_LIMIT:

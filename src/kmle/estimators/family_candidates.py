@@ -105,7 +105,7 @@ def families_of(families: Families | None, X: ArrayLike) -> dict[str, Exponentia
         if family in resolved[:place]:
             raise ValueError(f"families names {family.name} twice: name each once")
     check_comparable(resolved, complete=False)
-    names = [family.name for family in resolved]
+    names = [family.full_name for family in resolved]
     return {
         name if names.count(name) == 1 else _distinguished(family): family
         for name, family in zip(names, resolved, strict=True)

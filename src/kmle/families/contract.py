@@ -59,6 +59,11 @@ class FamilyContract(ABC):
         """Short name: lower case with hyphens."""
 
     @property
+    def full_name(self) -> str:
+        """The name; of columns of different kinds the names of their families."""
+        return self.name
+
+    @property
     @abstractmethod
     def support(self) -> Support:
         """Where the data may lie."""

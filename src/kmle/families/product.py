@@ -69,6 +69,10 @@ class Product(ExponentialFamily):
         return tuple(family.n_features or 1 for family in self.families)
 
     @property
+    def full_name(self) -> str:
+        return " + ".join(family.full_name for family in self.families)
+
+    @property
     def block_names(self) -> tuple[str, ...]:
         """The name of each block, as it prefixes its parameters."""
         names: list[str] = []

@@ -246,7 +246,7 @@ class Blocks(Support):
     def description(self) -> str:
         stops = np.cumsum(self.widths)
         return "; ".join(
-            f"{support.description} in columns {stop - width} to {stop - 1}"
+            f"{support.description} in column{f' {stop - 1}' if width == 1 else f's {stop - width} to {stop - 1}'}"
             for support, width, stop in zip(self.supports, self.widths, stops, strict=True)
         )
 
