@@ -5,8 +5,9 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 
-from kmle import KMLE, ExponentialFamilyMixture, Mixture, inspection, select
+from kmle import KMLE, ExponentialFamilyMixture, Intervals, Mixture, inspection, select
 from kmle.families import (
     Gamma,
     Gaussian,
@@ -128,3 +129,47 @@ def test_the_truth_is_found_by_name_of_the_columns():
 def test_tied_covariances_are_refused():
     with pytest.raises(ValueError, match="gaussian-eee ties the covariances of components"):
         Product((Gaussian(structure="EEE", n_features=2), Weibull()))
+
+
+def censored_table(n, seed):
+    """Hours that are censored, counts of which some are missing, and scores of which some are rounded."""
+    rng = np.random.default_rng(seed)
+    far = rng.random(n) < 0.4
+    times, limits = rng.weibull(2, n) * np.where(far, 6, 1), rng.exponential(6, n)
+    counts = rng.negative_binomial(2, np.where(far, 0.1, 0.5)).astype(float)
+    lower = np.column_stack([np.minimum(times, limits), counts, rng.normal(np.where(far, 3, 0), 1)])
+    upper = lower.copy()
+    upper[times > limits, 0] = np.inf
+    upper[: n // 10, 2] += 0.5
+    lower[-n // 10 :, 1] = upper[-n // 10 :, 1] = np.nan
+    return Intervals(lower, upper)
+
+
+@pytest.mark.parametrize("estimator", [KMLE, ExponentialFamilyMixture])
+def test_censored_missing_and_rounded_values_have_their_likelihood(estimator):
+    rows = censored_table(200, 6)
+    family = Product((Weibull(), NegativeBinomial(), Gaussian()))
+    model = estimator(2, family=family, prior_strength=0, tol=1e-8, random_state=0).fit(rows)
+    assert (np.diff(model.result_.objectives) >= -1e-9 * abs(model.result_.objective)).all()
+    source, scores = {name: value.reshape(2) for name, value in model.mixture_.source.items()}, np.zeros((200, 2))
+    for j in range(2):
+        scale, shape = source["weibull_scale"][j], source["weibull_shape"][j]
+        hours = scipy.stats.weibull_min(shape, scale=scale)
+        mean, size = source["negative_binomial_mean"][j], source["negative_binomial_size"][j]
+        visits = scipy.stats.nbinom(size, size / (size + mean))
+        score = scipy.stats.norm(source["gaussian_mean"][j], np.sqrt(source["gaussian_covariance"][j]))
+        for i, (low, high) in enumerate(zip(rows.lower, rows.upper, strict=True)):
+            scores[i, j] = hours.logsf(low[0]) if np.isinf(high[0]) else hours.logpdf(low[0])
+            scores[i, j] += 0 if np.isinf(high[1]) else visits.logpmf(low[1])
+            scores[i, j] += (
+                score.logpdf(low[2]) if low[2] == high[2] else np.log(score.cdf(high[2]) - score.cdf(low[2]))
+            )
+    log_joint = scores + np.log(model.mixture_.weights)
+    np.testing.assert_allclose(model.score_samples(rows), scipy.special.logsumexp(log_joint, axis=1), rtol=1e-9)
+    np.testing.assert_array_equal(model.predict(rows), log_joint.argmax(axis=1))
+    assert model.result_.log_likelihood == pytest.approx(scipy.special.logsumexp(log_joint, axis=1).sum(), rel=1e-10)
+
+
+def test_intervals_beside_a_t_distribution_are_refused():
+    with pytest.raises(ValueError, match="student-t cannot have intervals"):
+        KMLE(2, family=Product((StudentT(), Weibull()))).fit(Intervals([[0.0, 1.0]] * 9, [[0.0, np.inf]] * 9))

@@ -15,6 +15,7 @@ from ..families import ExponentialFamily, resolve
 from ..families.coordinates import CoordinateFamily
 from ..families.resolution import resolution_of, unknown_resolution
 from ..families.shaped import Shaped
+from ..families.shaped_product import ShapedProduct
 from ..families.validation import check_sample_weight, issparse
 from ..numerics.arrays import Array
 from ..numerics.digest import digest
@@ -177,7 +178,8 @@ def _resolution(family: ExponentialFamily, rows: Intervals, plan: Plan) -> Any:
 def _check_intervals(family: ExponentialFamily, only_holes: bool) -> None:
     if only_holes:
         return
-    if not isinstance(family, Shaped):
-        raise ValueError(f"{family.name} cannot have intervals: give exact values, or use another family")
-    if family.shared:
-        raise ValueError(f"components of {family.name} that share a shape cannot have intervals: leave 'shared' out")
+    for own in family.families if isinstance(family, ShapedProduct) else (family,):
+        if not isinstance(own, Shaped) and not (own.exponential and isinstance(family, ShapedProduct)):
+            raise ValueError(f"{own.name} cannot have intervals: give exact values, or use another family")
+        if isinstance(own, Shaped) and own.shared:
+            raise ValueError(f"components of {own.name} that share a shape cannot have intervals: leave 'shared' out")

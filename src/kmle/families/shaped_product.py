@@ -66,7 +66,7 @@ class ShapedProduct(CoordinateFamily, Product):
             if isinstance(family, CoordinateFamily):
                 parts.append(family.weighted_estimate(x, shares, prior, start, narrow))
             else:
-                parts.append(_estimate(family, x, shares if prior is None else shares + prior[:, None], narrow))
+                parts.append(estimate_of_rows(family, x, shares if prior is None else shares + prior[:, None], narrow))
         return np.concatenate(parts, axis=1)
 
     def bounds_reached(self, natural: Array) -> list[str]:
@@ -113,7 +113,7 @@ class ShapedProduct(CoordinateFamily, Product):
         return np.asarray(np.all(held, axis=0))
 
 
-def _estimate(family: ExponentialFamily, X: Array, weights: Array, spread: Array | None) -> Array:
+def estimate_of_rows(family: ExponentialFamily, X: Array, weights: Array, spread: Array | None) -> Array:
     """Natural parameters (k, D) of an exponential family for weights (n, k) of the rows (n, d)."""
     center = family.data_center(X)
     statistics = family.sufficient_statistic(X if center is None else family.centered_rows(X, center))

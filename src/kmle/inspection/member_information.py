@@ -17,6 +17,7 @@ from ..engines.patterns.entries import Entries, entries_of
 from ..families import ComponentFamilies, ExponentialFamily
 from ..families.coordinates import CoordinateFamily
 from ..families.shaped import Shaped
+from ..families.shaped_product import ShapedProduct
 from ..mixture import Mixture
 from ..mixture.intervals import interval_scores
 from ..numerics.arrays import Array
@@ -203,4 +204,4 @@ def by_members(mixture: Mixture) -> bool:
 
 def takes_intervals(mixture: Mixture) -> bool:
     """Whether such a mixture may have intervals."""
-    return isinstance(mixture.family, Shaped)
+    return isinstance(mixture.family, Shaped | ShapedProduct)

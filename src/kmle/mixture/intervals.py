@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from ..data.intervals import Intervals, within_support
 from ..data.partly_known import PartlyKnownRows
 from ..families import ExponentialFamily
+from ..families.blocks import blocks_of
 from ..families.shaped import Shaped
+from ..families.shaped_product import ShapedProduct
 from ..numerics.arrays import Array
 
 
@@ -20,6 +22,18 @@ def interval_scores(
     if X.shape[1] != family.n_features:
         raise ValueError(f"X has {X.shape[1]} columns, but the mixture has {family.n_features}")
     rows = within_support(family, X, columns)
+    if isinstance(family, ShapedProduct):
+        blocks = blocks_of(family)
+        parts = [Intervals(rows.lower[:, block.columns], rows.upper[:, block.columns]) for block in blocks]
+        none = np.ones(len(weights))
+        scores = np.asarray(
+            sum(
+                interval_scores(block.family, none, natural[:, block.statistics], part)
+                for block, part in zip(blocks, parts, strict=True)
+            )
+        )
+        with np.errstate(divide="ignore"):
+            return scores + np.log(weights)
     exact = rows.exact.all(axis=1)
     scores = np.empty((len(rows), len(weights)))
     if exact.any():

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.holes import with_middles
+from ..data.partly_known import PartlyKnownRows
 from ..engines.patterns.entries import Entries, entries_of, rows_inside
 from ..families import ComponentFamilies, ExponentialFamily
+from ..families.blocks import Block, blocks_of
 from ..families.coordinates import CoordinateFamily
 from ..families.shaped import Shaped
+from ..families.shaped_product import estimate_of_rows
 from ..numerics.arrays import Array
 from ..numerics.ascent import ascend
 from ..numerics.threads import for_each
@@ -128,12 +131,13 @@ class ObservedRows:
             return self._of_kinds(family, natural)
         if self.has_holes:
             return self.entries(family).log_densities(natural)
-        if not self.all_exact:
-            assert isinstance(family, Shaped)  # others refuse intervals
+        if not self.all_exact and isinstance(family, Shaped):
             density[...] = 0.0
             for column in range(self.X.shape[1]):
                 density += self.column_scores(family, column, natural)
             return density
+        if not self.all_exact:
+            return self._between(family, natural) if family.exponential else self._of_blocks(family, natural)
 
         def score(rows: slice) -> None:
             found = family.direct_log_density(self.X[rows], natural)
@@ -155,6 +159,78 @@ class ObservedRows:
                 for column, values in zip(own, found.T, strict=True):
                     density[inside, column] = values
         return density
+
+    # Columns of different kinds, of which some have intervals --------------------------------------------------------
+
+    def blocks(self, family: ExponentialFamily) -> "list[tuple[Block, ObservedRows]]":
+        """The rows by independent blocks of columns of a family."""
+        if family not in self._blocks:
+            self._blocks[family] = [(block, self._of_columns(block.columns)) for block in blocks_of(family)]
+        return self._blocks[family]
+
+    @cached_property
+    def _blocks(self) -> "dict[ExponentialFamily, list[tuple[Block, ObservedRows]]]":
+        return {}
+
+    def _of_columns(self, columns: slice) -> "ObservedRows":
+        return ObservedRows(self.X[:, columns], self.lower[:, columns], self.upper[:, columns], self.n_threads)
+
+    def _of_blocks(self, family: ExponentialFamily, natural: Array) -> Array:
+        parts = (rows.log_densities(block.family, natural[:, block.statistics]) for block, rows in self.blocks(family))
+        return np.asarray(sum(parts))
+
+    @cached_property
+    def _partly_known(self) -> dict[ExponentialFamily, tuple[Array | None, PartlyKnownRows]]:
+        return {}
+
+    def _known_by(self, family: ExponentialFamily, natural: Array) -> tuple[Array, Array | None, PartlyKnownRows]:
+        """Natural parameters of an exponential family seen from a center, that center, and the rows seen from there."""
+        if family not in self._partly_known:
+            center = family.data_center(self.X)
+            self._partly_known[family] = center, PartlyKnownRows(family, self.lower, self.upper, center)
+        center, rows = self._partly_known[family]
+        return natural if center is None else family.natural_at_center(natural, -center), center, rows
+
+    def _between(self, family: ExponentialFamily, natural: Array) -> Array:
+        """log p_j or log P_j (n, k) of rows of an exponential family."""
+        seen, _, rows = self._known_by(family, natural)
+        density = np.concatenate([rows.scored(place, seen)[0] for place in range(len(rows.cuts) - 1)])
+        exact = (self.lower == self.upper).all(axis=1)
+        density[exact] += family.log_carrier(self.lower[exact])[:, None]
+        return np.where(np.isnan(density), -np.inf, density)
+
+    def _estimate_between(
+        self, family: ExponentialFamily, shares: Array, before: Array | None, spread: Array | None
+    ) -> Array:
+        """A step of EM from `before` (k, D) for an exponential family; a first estimate takes the stand-ins."""
+        if before is None or self.all_exact:
+            return estimate_of_rows(family, self.X, shares, spread)
+        seen, center, rows = self._known_by(family, before)
+        sums = np.zeros(before.shape)
+        for place, own in enumerate(rows.slices()):
+            rows.add_sums(sums, shares[own], rows.scored(place, seen)[1])
+        moments = sums / shares.sum(axis=0)[:, None]
+        natural = family.natural_from_moment(moments) if spread is None else family.natural_with_spread(moments, spread)
+        return natural if center is None else family.natural_at_center(natural, center)
+
+    def _estimate_blocks(
+        self, family: CoordinateFamily, shares: Array, prior: Array | None, before: Array | None, spread: Array | None
+    ) -> Array:
+        natural = np.empty((shares.shape[1], family.n_statistics))
+        for block, rows in self.blocks(family):
+            start = None if before is None else before[:, block.statistics]
+            narrow = None if spread is None or not spread[block.columns].any() else spread[block.columns]
+            if isinstance(block.family, CoordinateFamily):
+                found = rows.estimate(block.family, shares, prior, start, narrow)
+            elif rows.has_holes:
+                found = rows.entries(block.family).estimate(shares, prior, start, narrow)
+            else:
+                own = shares if prior is None else shares + prior[:, None]
+                found = rows._estimate_between(block.family, own, start, narrow)
+            natural[:, block.statistics] = found
+        return natural
+
+    # Columns of one kind ----------------------------------------------------------------------------------------------
 
     def column_scores(self, family: Shaped, column: int, natural: Array) -> Array:
         """log p_j or log P_j (n, k) of one column."""
@@ -179,7 +255,8 @@ class ObservedRows:
             return family.weighted_estimate(self.X, shares, prior, before, spread)
         if self.has_holes:
             return self.entries(family).estimate(shares, prior, before, spread)
-        assert isinstance(family, Shaped)
+        if not isinstance(family, Shaped):
+            return self._estimate_blocks(family, shares, prior, before, spread)
         natural = family.weighted_estimate(self.X, shares, prior, None, spread) if before is None else before.copy()
         own = shares if prior is None else shares + prior[:, None]
         for column in range(self.X.shape[1]):
