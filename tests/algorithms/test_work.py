@@ -17,6 +17,7 @@ from kmle.engines import apart, direct
 from kmle.engines.apart import ApartEngine, split_rows
 from kmle.engines.direct import DirectEngine
 from kmle.families import FixedCovarianceGaussian, Gamma, Gaussian, NegativeBinomial, Poisson, Product
+from kmle.problem.objective import PreciseProblem
 
 FAMILIES = ["gaussian", "diagonal-gaussian", "spherical-gaussian", "fixed-covariance-gaussian"]
 
@@ -28,18 +29,25 @@ pytestmark = pytest.mark.skipif(backend() == "numpy", reason="the kernels were n
 
 @pytest.fixture
 def watched(monkeypatch):
-    """What NumPy is asked to score or add up row by row, but for Hartigan's moves on the sample of a search."""
+    """What NumPy is asked to score or add up row by row.
+
+    Hartigan's moves on the sample of a search may ask, and so may the likelihood that a fit of few rows reports.
+    """
     asked, moving = [], []
-    search = importlib.import_module("kmle.search.search")
-    moves = search._without_gainful_moves
 
-    def moved(*arguments):
-        moving.append(True)
-        found = moves(*arguments)
-        moving.pop()
-        return found
+    def may_ask(owner, name):
+        plain = getattr(owner, name)
 
-    monkeypatch.setattr(search, "_without_gainful_moves", moved)
+        def asking(*arguments):
+            moving.append(True)
+            found = plain(*arguments)
+            moving.pop()
+            return found
+
+        monkeypatch.setattr(owner, name, asking)
+
+    may_ask(importlib.import_module("kmle.search.search"), "_without_gainful_moves")
+    may_ask(PreciseProblem, "reported_likelihoods")
 
     def refuse(owner, name, is_many):
         plain = getattr(owner, name)

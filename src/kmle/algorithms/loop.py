@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -186,6 +186,9 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         soft = problem.soft_summary_in(parameters, state.statistics)
     else:
         soft = problem.log_likelihood(parameters)
+    reported = problem.reported_likelihoods(parameters)
+    if reported is not None:
+        soft, complete = replace(soft, log_likelihood=reported[0]), reported[1]
     objective = state.objective
     if lifted:
         objective = problem.penalty(parameters) + (complete if state.partition is not None else soft.log_likelihood)

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import CompressedRows, RowScores
+from ..data.sparse import SparseRows
+from ..data.table import Rows
 from ..families import ExponentialFamily
 from ..families.low_rank_gaussian import LowRankGaussian
 from ..families.validation import issparse
@@ -38,6 +40,13 @@ def scorer_of(
     if uses_panels(family, X.shape[1]):
         kind = LowRankScorer if isinstance(family, LowRankGaussian) else PanelsScorer
     return kind(family, natural, log_weights, X, n_threads)
+
+
+def likelihoods_of(rows: Rows | SparseRows, first: int, components: tuple[ExponentialFamily, Array, Array]) -> Array:
+    """The sums of the log-densities of rows and of their best joint ones (2,); it does not matter where rows begin."""
+    found = scorer_of(*components, rows.X, rows.n_threads).scores(rows.X, "log_sums", "tops")
+    each = np.array([found.log_sums, found.tops])
+    return each.sum(axis=1) if rows.weights is None else each @ rows.weights
 
 
 class DirectScorer(Scorer):

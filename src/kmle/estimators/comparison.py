@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import Fit
+from ..families import ExponentialFamily, Poisson, resolve
 from ..families.structured_gaussian import structure_of
 from ..selection.candidates import Candidate, Selection, best_of
 from ..selection.criteria import CRITERIA
@@ -24,6 +25,7 @@ from .notes import notes_on
 from .plan import Plan
 from .prepare import generators_of
 
+NEGATIVE_BINOMIAL = "negative-binomial"
 HARD, SOFT = ("k-mle", "hard-em", "hartigan", "swap"), ("em", "sparse-em")
 
 Progress = Callable[[int, int, Candidate], Any]
@@ -75,7 +77,8 @@ def compared(
         raise ValueError(f"{criterion} is infinite for every candidate, because there are too few rows: use 'bic'")
     places = {name: place for place, name in enumerate(asked)}
     everyone = sorted([*fitted, *untried, *refused], key=lambda candidate: places[candidate.name])
-    selection = Selection(tuple(everyone), best, None, criterion, left_out)
+    other = _overdispersed(best, asked, family_candidates, criterion, threads, seed)
+    selection = Selection(tuple(everyone), best, None, criterion, left_out, other)
     winner = next(family_candidate for family_candidate in admitted_to_all if family_candidate.name == best.name)
     assert best.n_components is not None  # the best has been fitted
     won = winner.plan_for(best.n_components)
@@ -83,6 +86,31 @@ def compared(
     assert fit is not None  # the best has been fitted
     notes = (*notes_on(fit, won, columns, winner.checked.weight_factor, winner.checked.holes), *selection.notes)
     return Comparison(selection, won, replace(fit, notes=notes))
+
+
+def _overdispersed(
+    best: Candidate,
+    asked: Mapping[str, ExponentialFamily],
+    family_candidates: list[FamilyCandidate],
+    criterion: str,
+    n_threads: int,
+    seed: Any,
+) -> Candidate | None:
+    """One negative binomial component, where it is better than the best candidate, which is Poisson, and not asked for.
+
+    Poisson components follow any counts that vary more than they should, given enough of them.
+    """
+    family = resolve(NEGATIVE_BINOMIAL)
+    if not isinstance(best.family, Poisson) or any(isinstance(other, type(family)) for other in asked.values()):
+        return None
+    own = next(candidate for candidate in family_candidates if candidate.name == best.name)
+    if not isinstance(own.checked.X, np.ndarray):
+        return None
+    report = Report(None, 0, criterion, 1)
+    checked = replace(own.checked, family=family.for_data(own.checked.X))
+    alternative = replace(own, name=family.name, plan=replace(own.plan, family=family), checked=checked)
+    (found,) = _fitted(alternative, [1], criterion, n_threads, seed, report)
+    return found if found.value(criterion) < best.value(criterion) else None
 
 
 def _all_fitted(

@@ -12,10 +12,15 @@ from numpy.typing import NDArray
 
 from .._kernels import Meter, backend
 from ..engines.direct import SCORE_ERROR, score_error, worst_of
+from ..engines.packed_scorer import ROW_SCORE_ERROR
 from ..engines.partition import Partition, Remembered
+from ..engines.precision import centered_form
+from ..engines.score import likelihoods_of
 from ..engines.statistics import ClusterStatistics
 from ..families import ExponentialFamily
+from ..families.incomplete import Incomplete
 from ..families.resolution import Resolution
+from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
 from .model import Model, Parameters
@@ -27,7 +32,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-
+# Up to this many rows times components, families that the kernels do not score by differences report their own densities.
+FEW_PAIRS = 1e6
 # Gaussians of 32 columns have more: matrices of that size are where BLAS begins to use threads.
 MANY_STATISTICS = 512
 
@@ -137,6 +143,13 @@ class LearningProblem(Model, ABC):
         """The log-likelihood, and how much uncertain labels are."""
         return self.soft_summary_in(parameters, self.soften(parameters))
 
+    def reported_likelihoods(self, parameters: Parameters) -> tuple[float, float] | None:
+        """The log-likelihood and the complete one, by the scores that the mixture itself gives rows.
+
+        None where those of passes are as good.
+        """
+        return None
+
     def worst_statistic(self, parameters: Parameters) -> Array:
         """t(x) of the row with the lowest best log-density: the one these components explain worst."""
         return self.over_rows(partial(worst_of, natural=parameters.natural, bias=self.bias(parameters))).statistic
@@ -224,9 +237,9 @@ class PreciseProblem(LearningProblem):
     def row_log_likelihood(self, parameters: Parameters) -> tuple[float, float] | None:
         """Sums over rows of log sum_j exp(score_j) and of posterior entropies; None where only a soft pass has them."""
 
-    def _loses_digits(self, parameters: Parameters, bias: Array) -> bool:
-        """Whether packed scores are not good enough, and the family has better ones."""
-        return self.has_direct and not score_error(self.largest_statistic, parameters.natural, bias) <= SCORE_ERROR
+    def _loses_digits(self, parameters: Parameters, bias: Array, most: float = SCORE_ERROR) -> bool:
+        """Whether packed scores may be off by more than that, and the family has better ones."""
+        return self.has_direct and not score_error(self.largest_statistic, parameters.natural, bias) <= most
 
     def log_likelihood(self, parameters: Parameters) -> SoftSummary:
         found = self.row_log_likelihood(parameters)
@@ -234,6 +247,26 @@ class PreciseProblem(LearningProblem):
             return super().log_likelihood(parameters)
         score, entropy = found
         return SoftSummary(score + self.sum_log_carrier, entropy / self.total)
+
+    def reported_likelihoods(self, parameters: Parameters) -> tuple[float, float] | None:
+        mixture = self.to_mixture(parameters)
+        near = not self._loses_digits(parameters, self.bias(parameters), ROW_SCORE_ERROR) and not self._is_far(mixture)
+        if near or self.expects or isinstance(self.family, Incomplete):
+            return None
+        given = mixture.family, mixture.natural, np.log(mixture.weights)
+        if self.total * len(mixture.weights) > FEW_PAIRS and centered_form(*given) is None:
+            return None
+        log_likelihood, complete = self.over_rows(partial(likelihoods_of, components=given)).tolist()
+        return log_likelihood, complete
+
+    def _is_far(self, mixture: Mixture) -> bool:
+        """Whether the data's own coordinates round what is seen from the center by more than that."""
+        if self.center is None or mixture.family != self.family:
+            return False
+        with np.errstate(all="ignore"):
+            there = np.abs(self.family.sufficient_statistic(self.center[None])[0])
+            error = score_error(there, mixture.natural, self.family.log_normalizer(mixture.natural))
+        return not error <= ROW_SCORE_ERROR
 
     def soft_summary_in(self, parameters: Parameters, softened: ClusterStatistics) -> SoftSummary:
         if self.expects or self._loses_digits(parameters, self.bias(parameters)):

@@ -19,6 +19,7 @@ from ..engines.panels.engine import PanelsEngine
 from ..engines.partition import Partition
 from ..engines.patterns.engine import PatternsEngine
 from ..engines.precise import PreciseEngine
+from ..engines.precision import SCORE_ERROR
 from ..engines.statistics import ClusterStatistics
 from ..families import ExponentialFamily
 from ..families.resolution import Asked, Reach, Resolution, resolution_of, unknown_resolution
@@ -145,8 +146,9 @@ class Problem(PreciseProblem):
 
     # Passes -----------------------------------------------------------------------------------------------------------
 
-    def _loses_digits(self, parameters: Parameters, bias: Array) -> bool:
-        return not isinstance(self.engine, PanelsEngine | PatternsEngine) and super()._loses_digits(parameters, bias)
+    def _loses_digits(self, parameters: Parameters, bias: Array, most: float = SCORE_ERROR) -> bool:
+        good = isinstance(self.engine, PanelsEngine | PatternsEngine)
+        return not good and super()._loses_digits(parameters, bias, most)
 
     @cached_property
     def _precise(self) -> PreciseEngine:

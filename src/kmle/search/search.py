@@ -50,16 +50,16 @@ SHORT_STEPS = 2
 DIGITS = 6
 # Two mixtures whose objectives differ by less, in nats, have reached the same optimum.
 SAME = 0.5
-# Trials of a round of moves, and the rounds of their steps.
-TRIALS = 24
+# Trials of a round of moves, and how many rounds in a row may bring nothing, by whether learning is hard: hard optima
+# are many. Then the same where steps are cheap, and the rounds of the steps of trials.
+EFFORT = {False: (24, 2), True: (24, 4)}
+CHEAP_EFFORT = {False: (48, 2), True: (72, 3)}
 # Soft steps that hard learning begins with: they pass by many poor partitions.
 SOFT_STEPS = 5
 TRIAL_ROUNDS: Rounds = ((3, 12), (3, 8), (12, 2), (100, 1))
 CHEAP_TRIAL_ROUNDS: Rounds = ((3, 14), (6, 8), (20, 3), (100, 1))
 # Steps that a trial costs, on average; with fewer trials than this a round of moves is not worth its preparation.
 TRIAL_STEPS, FEWEST_TRIALS = 8, 4
-# Rounds in a row that may bring nothing: hard optima are many.
-FAILURES, HARD_FAILURES = 2, 4
 # Steps of one mixture that take fewer products than this are cheap.
 CHEAP = 2.5e5
 # Shares of agreeing starts from which one round is enough, and none is needed.
@@ -187,6 +187,11 @@ class Search:
         return self.learner.cost(self.k) < CHEAP
 
     @property
+    def _effort(self) -> tuple[int, int]:
+        """Trials of a round of moves, and how many rounds in a row may bring nothing."""
+        return (CHEAP_EFFORT if self._cheap else EFFORT)[self.learner.hard]
+
+    @property
     def _ascent(self) -> tuple[float, ...]:
         """The best objectives so far, per row."""
         total = self.learner.problem.total
@@ -240,7 +245,7 @@ class Search:
         Where many of the starts agree one round is enough, and where most do none is needed. Where no two do the
         optima are many, and the second best mixture may lead higher than the best.
         """
-        most = HARD_FAILURES if self.learner.hard else FAILURES
+        most = self._effort[1]
         if agreeing >= CLEAR * count:
             most = 1 if agreeing < CERTAIN * count else 0
         if self.learner.problem.family.has_places:
@@ -264,7 +269,7 @@ class Search:
             if left < FEWEST_TRIALS:
                 break
             moves = moves or Moves(self.learner, table, best.parameters(0), self.rng)
-            trials = moves.next(int(min(TRIALS, left)))
+            trials = moves.next(int(min(self._effort[0], left)))
             if trials is None:
                 moves, failures = None, failures + 1
                 continue

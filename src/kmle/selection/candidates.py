@@ -59,6 +59,8 @@ class Selection:
     criterion: str
     left_out: tuple[str, ...] = ()
     """Columns that took no part in the comparison: constant ones, and exact combinations of others."""
+    alternative: Candidate | None = None
+    """A fit of another family that explains the data better than the best candidate, where it is known to be common."""
 
     @property
     def ranking(self) -> tuple[Candidate, ...]:

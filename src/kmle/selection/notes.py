@@ -45,6 +45,13 @@ def notes_on(selection: "Selection") -> Iterator[str]:
             f"The best candidate has {criteria.n_parameters} free parameters for {criteria.n:g} rows: "
             "the comparison says little."
         )
+    other = selection.alternative
+    if other is not None:
+        gain = selection.best.value(selection.criterion) - other.value(selection.criterion)
+        yield (
+            f"The counts vary far more than Poisson distributions do: one component of the negative binomial family is "
+            f"better by {gain:.2f} of {selection.criterion}; add it to the families."
+        )
     for name, likelihoods in families.items():
         for fewer, more in pairwise(sorted(likelihoods)):
             if likelihoods[more] < likelihoods[fewer] - FALL:
