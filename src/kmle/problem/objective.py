@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Up to this many rows times components, families that the kernels do not score by differences report their own densities.
+# Up to this many rows times components, families without scores by differences report their own densities.
 FEW_PAIRS = 1e6
 # Gaussians of 32 columns have more: matrices of that size are where BLAS begins to use threads.
 MANY_STATISTICS = 512
