@@ -11,6 +11,7 @@ from kmle import KMLE, ExponentialFamilyMixture, Intervals, Mixture, inspection,
 from kmle.families import (
     Gamma,
     Gaussian,
+    LogNormal,
     NegativeBinomial,
     Poisson,
     Product,
@@ -173,3 +174,22 @@ def test_censored_missing_and_rounded_values_have_their_likelihood(estimator):
 def test_intervals_beside_a_t_distribution_are_refused():
     with pytest.raises(ValueError, match="student-t cannot have intervals"):
         KMLE(2, family=Product((StudentT(), Weibull()))).fit(Intervals([[0.0, 1.0]] * 9, [[0.0, np.inf]] * 9))
+
+
+SALES = np.round(np.exp(np.random.default_rng(0).normal([[3], [5]], [[0.3], [0.4]], (2, 60)).ravel()))[:, None]
+HOURS = np.round(np.random.default_rng(1).weibull(2, (120, 1)) * 50 + 1)
+
+
+@pytest.mark.parametrize(
+    ("family", "X", "k"),
+    [
+        (Product((Weibull(), LogNormal())), np.hstack([HOURS, SALES]), 2),
+        (Product((Weibull(), LogNormal())), np.hstack([HOURS, np.where(SALES % 10 == 0, np.nan, SALES)]), 2),
+        (["log-normal", "weibull"], SALES, 2),
+    ],
+    ids=["product", "product with holes", "several families"],
+)
+def test_the_units_of_rounded_columns_do_not_matter(family, X, k):
+    fits = [ExponentialFamilyMixture(k, family=family, random_state=0).fit(X * unit).result_ for unit in (1.0, 1e3)]
+    n_entries = np.isfinite(X).sum()
+    assert fits[0].log_likelihood == pytest.approx(fits[1].log_likelihood + n_entries * np.log(1e3), rel=1e-8)

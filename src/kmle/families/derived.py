@@ -133,8 +133,20 @@ class ExponentialFamily(Divergences):
             return Member(family, family._estimated_alone(rows.astype(float, copy=False), weights))
         center = family.data_center(rows, weights, summary)
         moment = family.mean_statistic(rows, weights, center)
-        natural = family.natural_from_moment(moment[None])
-        return Member(family, natural if center is None else family.natural_at_center(natural, center))
+        return Member(family, family.natural_from_centered(moment[None], center, None))
+
+    @final
+    def natural_from_centered(self, moment: Array, center: Array | None, spread: Array | None) -> Array:
+        """Natural parameters (k, D) for the moments of `centered_rows(X, center)`.
+
+        They have at least the spread (d,), which is that of the data's own columns.
+        """
+        if spread is None or not spread.any():
+            natural = self.natural_from_moment(moment)
+        else:
+            narrow = spread if center is None else self.centered_spread(spread, center)
+            natural = self.natural_with_spread(moment, narrow)
+        return natural if center is None else self.natural_at_center(natural, center)
 
     def _estimated_alone(self, rows: Array, weights: Array | None) -> Array:
         """The most likely distribution (1, D) of legal rows, for families that are no exponential families."""

@@ -221,6 +221,9 @@ class Incomplete(ExponentialFamily):
     def centered_rows(self, X: Array, center: Array) -> Array:
         return self.complete.centered_rows(X, center)
 
+    def centered_spread(self, spread: Array, center: Array) -> Array:
+        return self.complete.centered_spread(spread, center)
+
     def resolvable(self, natural: Array, center: Array) -> Array:
         plain = self._split(natural)[0]
         wide = self.complete.resolvable(plain, center)

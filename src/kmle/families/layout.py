@@ -54,6 +54,10 @@ class Layout(FamilyContract):
         """Natural parameters in the data's own coordinates, from those fitted to `centered_rows(X, center)`."""
         return natural
 
+    def centered_spread(self, spread: Array, center: Array) -> Array:
+        """The spread (d,) of the data's own columns as `centered_rows(X, center)` have it: the same, after a shift."""
+        return spread
+
     def log_volume(self, center: Array) -> Array:
         """log |dx/dy| for y = `centered_rows(x, center)`, (...): zero, unless that is more than a shift."""
         return np.zeros(center.shape[:-1])

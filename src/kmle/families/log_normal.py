@@ -90,10 +90,12 @@ class LogNormal(ScaledColumns):
     def natural_at_center(self, natural: Array, center: Array) -> Array:
         return _LOGARITHM.natural_at_center(natural, center)
 
+    def centered_spread(self, spread: Array, center: Array) -> Array:
+        return spread / np.exp(center)
+
     def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array:
-        # Rows are seen divided by exp(center), and so is their spread.
         spread = resolution.shaped_spread
-        return spread if center is None else spread / np.exp(center)
+        return spread if center is None else self.centered_spread(spread, center)
 
     def column_spread(self, natural: Array) -> Array:
         source = _LOGARITHM.source_from_natural(natural)

@@ -197,6 +197,10 @@ class Product(ExponentialFamily):
         blocks = zip(self.families, self._slices(natural), self._columns(center), strict=True)
         return np.concatenate([family.natural_at_center(p, o) for family, p, o in blocks], axis=-1)
 
+    def centered_spread(self, spread: Array, center: Array) -> Array:
+        blocks = zip(self.families, self._columns(spread), self._columns(center), strict=True)
+        return np.concatenate([family.centered_spread(own, o) for family, own, o in blocks])
+
     def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array | None:
         """Zeros for blocks that have no scale."""
         centers = [None] * len(self.families) if center is None else self._columns(center)

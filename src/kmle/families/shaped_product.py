@@ -118,8 +118,4 @@ def estimate_of_rows(family: ExponentialFamily, X: Array, weights: Array, spread
     center = family.data_center(X)
     statistics = family.sufficient_statistic(X if center is None else family.centered_rows(X, center))
     moments = weights.T @ statistics / weights.sum(axis=0)[:, None]
-    if spread is None or not spread.any():
-        natural = family.natural_from_moment(moments)
-    else:
-        natural = family.natural_with_spread(moments, spread)
-    return natural if center is None else family.natural_at_center(natural, center)
+    return family.natural_from_centered(moments, center, spread)

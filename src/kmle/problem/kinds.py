@@ -62,11 +62,7 @@ class Kind:
         center, statistics = self._statistics
         weights = own if prior is None else own + prior[:, None]
         moments = weights.T @ statistics / weights.sum(axis=0)[:, None]
-        if self.spread is None:
-            natural = self.family.natural_from_moment(moments)
-        else:
-            natural = self.family.natural_with_spread(moments, self.spread)
-        return natural if center is None else self.family.natural_at_center(natural, center)
+        return self.family.natural_from_centered(moments, center, self.spread)
 
     @cached_property
     def overall(self) -> Array:

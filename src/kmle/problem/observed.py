@@ -210,8 +210,7 @@ class ObservedRows:
         for place, own in enumerate(rows.slices()):
             rows.add_sums(sums, shares[own], rows.scored(place, seen)[1])
         moments = sums / shares.sum(axis=0)[:, None]
-        natural = family.natural_from_moment(moments) if spread is None else family.natural_with_spread(moments, spread)
-        return natural if center is None else family.natural_at_center(natural, center)
+        return family.natural_from_centered(moments, center, spread)
 
     def _estimate_blocks(
         self, family: CoordinateFamily, shares: Array, prior: Array | None, before: Array | None, spread: Array | None

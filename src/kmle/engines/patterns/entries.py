@@ -151,9 +151,7 @@ class UnitEntries(Entries):
             for place, rows in enumerate(self._rows.slices()):
                 self._rows.add_sums(sums, shares[rows], self._rows.scored(place, seen)[1])
             moments = sums / counts[:, None]
-        natural = family.natural_from_moment(moments) if spread is None else family.natural_with_spread(moments, spread)
-        center = self._table.center
-        return natural if center is None else family.natural_at_center(natural, center)
+        return family.natural_from_centered(moments, self._table.center, spread)
 
     def _mean_statistic(self, weights: Array) -> Array:
         slices = self._rows.slices()
