@@ -21,6 +21,9 @@ from .tables import SELECTING, Asked, read
 from .terminal import Terminal
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..families import ExponentialFamily, Product
     from ..io import Table
     from ..numerics.arrays import Array
@@ -163,16 +166,23 @@ def relatives(family: ExponentialFamily, table: Table, options: FitOptions) -> l
     n, d = table.rows.shape
     small = d <= MOST_COLUMNS and n <= MOST_ROWS and n * d * d <= MOST_PRODUCTS
     usual = options.algorithm == o.AlgorithmName.EM and options.init is None and options.restarts == "auto"
-    if not small or not usual or not np.isfinite(table.rows).all():
+    if not small or not usual:
         return [family]
-    if type(family) is Gaussian and d >= 2:
+    if type(family) is Gaussian and d >= 2 and np.isfinite(table.rows).all():
         return [structured(name) for name in MODELS]
-    if type(family) is Poisson and (table.rows.var(axis=0) > OVERDISPERSED * table.rows.mean(axis=0)).any():
+    if type(family) is Poisson and _overdispersed(table.rows).any():
         return [family, NegativeBinomial()]
     if isinstance(family, Product) and n * d <= MOST_ENTRIES:
         wider = _with_negative_binomials(family, table.rows)
         return [family] if wider == family else [family, wider]
     return [family]
+
+
+def _overdispersed(X: Array) -> NDArray[np.bool_]:
+    """Which columns of counts (d,) vary more than Poisson counts; missing entries do not count."""
+    import numpy as np
+
+    return np.asarray(np.nanvar(X, axis=0) > OVERDISPERSED * np.nanmean(X, axis=0))
 
 
 def _with_negative_binomials(family: Product, X: Array) -> Product:
@@ -188,7 +198,7 @@ def _with_negative_binomials(family: Product, X: Array) -> Product:
         if type(block) is not Poisson:
             blocks.append(block)
             continue
-        for varies, own in groupby(columns.var(axis=0) > OVERDISPERSED * columns.mean(axis=0)):
+        for varies, own in groupby(_overdispersed(columns)):
             width = len(list(own))
             blocks.append(NegativeBinomial(n_features=width) if varies else Poisson(n_features=width))
     return Product(tuple(blocks))
