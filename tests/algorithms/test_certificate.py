@@ -62,6 +62,14 @@ def test_a_lloyd_optimum_that_hartigan_improves_says_so():
     assert kinds == {"Lloyd-stable", "Hartigan-stable"}
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_components_on_copies_of_few_rows_are_stable(seed):
+    """Their parameters are so large that a solver leaves some rounding, which is no gain."""
+    values = np.random.default_rng(seed).choice([0.06496694, 0.45318776, 0.48574372, 0.49847419], 6)
+    X = np.repeat(np.append(values, 0.06496694), 10)[:, None]
+    assert KMLE(3, family="beta", random_state=1, n_init=3).fit(X).certify(X).stable
+
+
 def test_a_perturbed_fit_is_not_stable():
     model = KMLE(2, random_state=0).fit(POINTS)
     source = model.mixture_.source

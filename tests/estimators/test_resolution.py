@@ -173,3 +173,16 @@ def test_an_extreme_value_outside_of_the_sample_widens_no_component(chunked, mon
         model = ExponentialFamilyMixture(3, init=start, prior_strength=1.0, random_state=0).fit(data)
         near = model.mixture_.source["mean"].ravel() < 100
         assert np.sqrt(model.mixture_.source["covariance"].ravel()[near]).max() < 1.0
+
+
+@pytest.mark.parametrize("kind", [KMLE, ExponentialFamilyMixture])
+@pytest.mark.parametrize("family", ["poisson", "geometric", "gamma", "gaussian"])
+def test_a_value_that_is_extreme_is_so_with_copies_and_with_weights(kind, family):
+    """Copies are fitted as one row with a weight; what the prior stands at must not change with that."""
+    values = np.array([1.0, 2.0, 3.0, 4.0, 11.0, 1e6])
+    counts = np.array([30, 14, 9, 5, 1, 1])
+    copies = kind(2, family=family, random_state=1).fit(np.repeat(values, counts)[:, None])
+    weighted = kind(2, family=family, random_state=1).fit(values[:, None], sample_weight=counts)
+    assert copies.objective_ == pytest.approx(weighted.objective_, rel=1e-9)
+    assert copies.certify(np.repeat(values, counts)[:, None]).stable
+    assert weighted.certify(values[:, None], counts).stable

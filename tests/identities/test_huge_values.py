@@ -39,6 +39,16 @@ def test_poisson_densities(rate, deviations):
     close(ours, exact(x) * theta - mpmath.exp(theta) - mpmath.loggamma(exact(x) + 1))
 
 
+@pytest.mark.parametrize("deviations", [-6, -1, 0, 0.5, 3])
+@pytest.mark.parametrize("rate", SIZES)
+def test_zero_truncated_poisson_densities(rate, deviations):
+    """There is no chance of a zero that doubles could hold."""
+    x = np.round(rate + deviations * np.sqrt(rate))
+    natural, ours = log_density(f.ZeroTruncatedPoisson(n_features=1), {"rate": rate}, x)
+    theta = exact(natural.item())
+    close(ours, exact(x) * theta - mpmath.exp(theta) - mpmath.loggamma(exact(x) + 1))
+
+
 def test_a_row_does_not_depend_on_its_neighbours():
     family = f.Poisson(n_features=2)
     natural = family.natural_from_source(rate=np.array([[1e12, 3.0], [5.0, 1e9]]))

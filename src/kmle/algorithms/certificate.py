@@ -32,6 +32,8 @@ SOFT_ALGORITHMS = ("em", "sparse-em")
 # Differences of objectives below this share of them are rounding, and so are those of single rows' scores.
 ROUNDING = 1e-11
 ROW_ROUNDING = 1e-9
+# Solvers of estimating equations, as for beta distributions, leave less than this, in nats.
+SOLVED_GAIN = 1e-7
 # Estimates of shapes end where they gain less than this, in nats.
 SHAPED_GAIN = 1e-6
 # Relative rounding error of a sum of a few products.
@@ -130,7 +132,8 @@ def _stability(problem: Problem | ShapedProblem, parameters: Parameters, optimum
     again, after = problem.assign(updated)
     moving = _moving(problem, updated, partition.labels, again.labels)
     details = {"rows_moving": float(moving), "parameter_gain": max(0.0, gain), "objective": objective}
-    if moving or gain > max(ROUNDING * max(1.0, abs(objective)), _error_bound(problem, updated, statistics)):
+    noise = max(SOLVED_GAIN, ROUNDING * abs(objective), _error_bound(problem, updated, statistics))
+    if moving or gain > noise:
         message = (
             f"Not stable: {_rows(moving)} would change component and the parameters gain {max(0.0, gain):.1e} nats."
         )

@@ -31,6 +31,8 @@ CENTRAL = (0.1, 0.9)
 ENOUGH = 512
 # Values further from the median than this many times the span of the central ones are extreme.
 REACH = 50.0
+# Rounding of a sum of weights.
+ROUNDING = 1e-12
 # What that share of a Gaussian sample spans, in standard deviations.
 CENTRAL_SPAN = 2.5631
 
@@ -129,11 +131,11 @@ class Reach:
     reach: Array
 
     @staticmethod
-    def of(X: Array) -> "Reach":
-        """The reach of the columns of some rows (n, d); missing entries do not count."""
-        some = X[:: max(1, len(X) // ENOUGH)].astype(float, copy=False)
-        quantile = np.nanquantile if np.isnan(some).any() else np.quantile
-        low, middle, high = quantile(some, (CENTRAL[0], 0.5, CENTRAL[1]), axis=0, method="inverted_cdf")
+    def of(X: Array, weights: Array | None = None) -> "Reach":
+        """The reach of the columns of some rows (n, d); missing entries do not count, a weight of two counts twice."""
+        stride = max(1, len(X) // ENOUGH)
+        some, own = X[::stride].astype(float, copy=False), None if weights is None else weights[::stride]
+        low, middle, high = _quantiles(some, (CENTRAL[0], 0.5, CENTRAL[1]), own)
         return Reach(middle, np.where(high > low, REACH * (high - low), np.inf))
 
     def holds(self, X: Array) -> NDArray[np.bool_]:
@@ -143,6 +145,15 @@ class Reach:
     def may_hold(self, largest: Array) -> bool:
         """Whether all values may be typical where the largest of each column have this size (d,)."""
         return bool((largest <= np.abs(self.middle) + self.reach).all())
+
+
+def _quantiles(X: Array, shares: tuple[float, ...], weights: Array | None) -> list[Array]:
+    """The least entries (d,) that these shares of a column do not exceed, by weight; missing entries do not count."""
+    order = np.argsort(X, axis=0)  # what is missing is last
+    entries = np.take_along_axis(X, order, axis=0)
+    counted = np.where(np.isnan(entries), 0.0, 1.0 if weights is None else weights[order]).cumsum(axis=0)
+    needed = counted[-1] * (1 - ROUNDING)
+    return [np.take_along_axis(entries, (counted >= q * needed).argmax(axis=0)[None], axis=0)[0] for q in shares]
 
 
 def distinct_of(values: Array) -> Array:

@@ -7,9 +7,10 @@ import numpy as np
 import scipy
 
 from ..numerics.arrays import Array
+from ..numerics.saddle_point import LARGE, log_poisson
 from .derived import ExponentialFamily
 from .poisson import draw_counts
-from .shapes import as_columns
+from .shapes import as_columns, over_columns
 from .support import POSITIVE, Integers
 
 # A mean of one (all counts one) stands for a rate of this: finite in every product.
@@ -50,9 +51,7 @@ class ZeroTruncatedPoisson(ExponentialFamily):
 
     def log_normalizer(self, natural: Array) -> Array:
         rate = np.exp(natural)
-        small = natural < SMALL_LOG_RATE
-        log_chance = np.where(small, natural - rate / 2, np.log(-np.expm1(-np.where(small, 1.0, rate))))
-        return (rate + log_chance).sum(axis=-1)
+        return (rate + _log_chance(natural)).sum(axis=-1)
 
     def moment_from_natural(self, natural: Array) -> Array:
         rate = np.exp(natural)
@@ -71,11 +70,27 @@ class ZeroTruncatedPoisson(ExponentialFamily):
     def mean_log_carrier(self, natural: Array) -> Array:
         return self.integrate_log_carrier(natural)
 
+    def direct_log_density(self, X: Array, natural: Array) -> Array:
+        """Packed statistics, but for rows with counts so large that these would cancel."""
+        density = self.packed_log_density(X, natural)
+        large = (X > LARGE).any(axis=-1)
+        if large.any():
+            rate = np.exp(natural.astype(np.longdouble))
+            density[large] = over_columns(log_poisson, X[large], rate) - _log_chance(natural).sum(axis=-1)
+        return density
+
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
         """The first event of a Poisson process is drawn given that it happens in time, the others after it."""
         rate = np.broadcast_to(np.exp(natural), (size, natural.size))
         first = -np.log1p(rng.random(rate.shape) * np.expm1(-rate))
         return 1.0 + draw_counts(np.maximum(rate - first, 0.0), rng)
+
+
+def _log_chance(natural: Array) -> Array:
+    """The log-probability of at least one event, log(1 - exp(-rate))."""
+    small = natural < SMALL_LOG_RATE
+    rate = np.exp(natural)
+    return np.where(small, natural - rate / 2, np.log(-np.expm1(-np.where(small, 1.0, rate))))
 
 
 def _rate(mean: Array) -> Array:

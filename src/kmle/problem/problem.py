@@ -263,7 +263,7 @@ def without_extremes(summary: DataSummary, rows: Rows) -> DataSummary:
     Values are extreme as the family sees them: large ones are not where it takes their logarithms.
     """
     columns = rows.X if rows.by_pattern else rows.kernel_columns(slice(None))[0]
-    reach = Reach.of(columns)
+    reach = Reach.of(columns, rows.weights)
     typical = reach.holds(columns)
     # An extreme value may be none of the sample.
     none = typical.all() and (rows.by_pattern or reach.may_hold(summary.largest_statistic[: columns.shape[1]]))

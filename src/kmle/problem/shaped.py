@@ -90,7 +90,7 @@ class ShapedProblem(LearningProblem):
         self.center, self.frozen, self.sum_log_carrier = None, None, 0.0
         self.n_statistics, self.meter = family.n_statistics, Meter()
         self.spread = smallest_spread(family, resolution, None)
-        typical = Reach.of(rows.X).holds(rows.X)
+        typical = Reach.of(rows.X, row_weights).holds(rows.X)
         prior = self.row_weights * typical if typical.any() else self.row_weights
         self.kinds = kinds_of(family, rows, prior, resolution)
         self._latest: list[Scored] = []
