@@ -10,6 +10,7 @@ import kmle.families as f
 from kmle import ExponentialFamilyMixture, Mixture, select
 from kmle.estimators.learn import learn
 from kmle.estimators.plan import Plan
+from kmle.families import student_t
 from kmle.families.serialization import family_from_dict, family_to_dict
 from kmle.inspection import standard_errors
 from kmle.problem import tailed
@@ -157,3 +158,12 @@ def test_wrong_degrees_are_refused():
     for wrong, message in ((-1.0, "degrees is -1.0"), ("free", "degrees is 'free'")):
         with pytest.raises(ValueError, match=message):
             f.StudentT(wrong)
+
+
+@pytest.mark.parametrize("degrees", [1.2, 60.0])
+def test_maxima_of_many_values_are_those_of_few(monkeypatch, degrees):
+    X = stats.t.rvs(degrees, loc=3, scale=2, size=4000, random_state=0)[:, None]
+    best = f.StudentT().mle(X).log_density(X).sum()
+    monkeypatch.setattr(student_t, "FEW", 1000)
+    monkeypatch.setattr(student_t, "SAMPLE", 500)
+    assert f.StudentT().mle(X).log_density(X).sum() == pytest.approx(best, abs=1e-3)

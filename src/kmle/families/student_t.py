@@ -46,8 +46,10 @@ LEAST_DEGREES, MOST_DEGREES = 0.5, 1000.0
 FIRST_DEGREES = 8.0
 # Rows times components up to which degrees follow from the likelihood itself.
 FEW = 400_000
-# Steps of a first estimate of one distribution and of several, and the gain per row at which they end.
-FIRST_STEPS, FEW_STEPS, ENOUGH = 400, 6, 1e-13
+# Rows of a component that its first estimate begins with, where rows are many.
+SAMPLE = 20_000
+# Steps of a first estimate of one distribution and of several, and the gain per row at which they end: few rows, many.
+FIRST_STEPS, FEW_STEPS, ENOUGH, ENOUGH_OF_MANY = 400, 6, 1e-13, 1e-9
 # Newton steps for the degrees of freedom, and the longest one in their logarithm.
 NEWTON_STEPS, LONGEST_STEP = 2, 1.0
 
@@ -241,12 +243,35 @@ class StudentT(CoordinateFamily):
         known = None if prior is None else Prior(float(prior.sum()), *weighted_moments(X, prior))
         if before is not None:
             return self.from_parts(self._step(X, shares, known, self.parts(before), spread))
+        alone = shares.shape[1] == 1
+        if shares.size <= FEW:
+            return self.from_parts(self._first(X, shares, known, spread, FIRST_STEPS if alone else FEW_STEPS))
+        parts = self._first_of_samples(X, shares, known, spread)
+        if alone:
+            parts = self._converged(X, shares, known, parts, spread, FIRST_STEPS, ENOUGH_OF_MANY)[0]
+        return self.from_parts(parts)
+
+    def _first(self, X: Array, shares: Array, prior: Prior | None, spread: Array | None, n_steps: int) -> Parts:
+        """The better end of steps from moments, and from medians."""
         starts = [self._start(X, shares, spread, robust) for robust in (False, True)]
-        ends = [self._converged(X, shares, known, start, spread) for start in starts]
-        values = np.array([fits_of(X, shares, end) for end in ends])
+        ends = [self._converged(X, shares, prior, start, spread, n_steps, ENOUGH) for start in starts]
+        values = np.array([fits for _, fits in ends])
         best = values.argmax(axis=0) if not self.n_shared else np.full(len(values[0]), values.sum(axis=1).argmax())
-        each = np.stack([self.from_parts(end) for end in ends])
-        return each[best, np.arange(len(best))]
+        place = np.arange(len(best))
+        return Parts(*(np.stack(each)[best, place] for each in zip(*(parts for parts, _ in ends), strict=True)))
+
+    def _first_of_samples(self, X: Array, shares: Array, prior: Prior | None, spread: Array | None) -> Parts:
+        """The same from some of the rows of each component."""
+        found, n_steps = [], FIRST_STEPS if shares.shape[1] == 1 else FEW_STEPS
+        for own in shares.T:
+            places = np.flatnonzero(own > 0)
+            places = places[:: -(-len(places) // SAMPLE)]
+            weights = own[places, None] * (own.sum() / own[places].sum())
+            found.append(self._first(X[places], weights, prior, spread, n_steps))
+        location, factor, degrees = (np.concatenate(each) for each in zip(*found, strict=True))
+        if self.n_shared:
+            degrees = np.full(len(degrees), np.exp(np.average(np.log(degrees), weights=shares.sum(axis=0))))
+        return Parts(location, factor, degrees)
 
     def _start(self, X: Array, shares: Array, spread: Array | None, robust: bool) -> Parts:
         """Means and covariances, or medians and mean absolute deviations."""
@@ -260,16 +285,25 @@ class StudentT(CoordinateFamily):
         first = FIRST_DEGREES if self.estimates_degrees else float(self.degrees)  # type: ignore[arg-type]
         return Parts(location, factors_of(scale, spread, largest_of(X)), np.full(len(location), first))
 
-    def _converged(self, X: Array, shares: Array, prior: Prior | None, parts: Parts, spread: Array | None) -> Parts:
-        value, total = -np.inf, float(shares.sum())
-        alone = shares.shape[1] == 1 and X.size <= FEW
-        for _ in range(FIRST_STEPS if alone else FEW_STEPS):
+    def _converged(
+        self,
+        X: Array,
+        shares: Array,
+        prior: Prior | None,
+        parts: Parts,
+        spread: Array | None,
+        n_steps: int,
+        enough: float,
+    ) -> tuple[Parts, Array]:
+        """What steps end with, and its log-likelihood by component (k,)."""
+        fits, total = np.full(shares.shape[1], -np.inf), float(shares.sum())
+        for _ in range(n_steps):
             parts = self._step(X, shares, prior, parts, spread)
-            following = float(fits_of(X, shares, parts).sum())
-            if following - value <= ENOUGH * total:
+            following = fits_of(X, shares, parts)
+            gain, fits = float(following.sum() - fits.sum()), following
+            if gain <= enough * total:
                 break
-            value = following
-        return parts
+        return parts, fits
 
     def _step(self, X: Array, shares: Array, prior: Prior | None, parts: Parts, spread: Array | None) -> Parts:
         """One step of EM: rows weighted by their expected hidden scales, then the degrees of freedom."""
@@ -288,7 +322,7 @@ class StudentT(CoordinateFamily):
         moved = Parts(location, factors_of(scale, spread, largest_of(X)), parts.degrees)
         if not self.estimates_degrees:
             return moved
-        if shares.size <= FEW:
+        if shares.size <= FEW or shares.shape[1] == 1:
             cells = [(squared_distances(X, moved), shares, d)]
             return moved._replace(degrees=self.likely_degrees(cells, moved))
         excess = np.einsum("nk,nk->k", shares, np.log(hidden) - hidden) / counts
