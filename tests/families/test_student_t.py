@@ -1,5 +1,3 @@
-"""Student t distributions and their mixtures: SciPy, R's MASS, limits, robustness and ascent."""
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -89,6 +87,36 @@ def test_many_rows_are_fitted_as_few_are(monkeypatch, degrees, algorithm, noise,
     X = np.concatenate([rng.standard_t(3, (150, 2)), rng.standard_t(5, (100, 2)) + 12, rng.uniform(-60, 60, (20, 2))])
     weights = rng.exponential(size=len(X))
     plan = Plan(2, family=f.StudentT(degrees), algorithm=algorithm, noise=noise, prior_strength=prior, random_state=0)
+    few = learn(X, plan, sample_weight=weights)
+    monkeypatch.setattr(tailed, "MANY", 0)
+    many = learn(X, plan, sample_weight=weights)
+    assert (few.engine, many.engine) == ("scored rows", "heavy tails")
+    objectives = np.array([step.objective for step in many.history])
+    assert (np.diff(objectives) >= -1e-9 * np.abs(objectives[:-1])).all()
+    assert many.objective == pytest.approx(few.objective, abs=0.1)
+    assert many.log_likelihood == pytest.approx(many.mixture.log_density(X) @ weights / weights.mean(), rel=1e-10)
+    np.testing.assert_array_equal(many.labels, many.mixture.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("beside", "algorithm", "noise", "prior"),
+    [
+        ("gaussian", "em", False, 0.0),
+        ("gaussian", "hard-em", False, 0.1),
+        ("diagonal-gaussian", "em", True, 0.1),
+        ("spherical-gaussian", "sparse-em", True, 0.0),
+        (f.FixedCovarianceGaussian(np.eye(2)), "em", False, 0.1),
+    ],
+)
+def test_gaussians_beside_many_heavy_tails_are_fitted_as_few_are(monkeypatch, beside, algorithm, noise, prior):
+    rng = np.random.default_rng(3)
+    X = np.concatenate(
+        [rng.standard_t(2, (150, 2)), rng.normal(0, [1, 2], (100, 2)) + 12, rng.uniform(-40, 40, (9, 2))]
+    )
+    X += 1e4  # far from zero
+    weights = rng.exponential(size=len(X))
+    weights /= weights.mean()
+    plan = Plan(2, family=["student-t", beside], algorithm=algorithm, noise=noise, prior_strength=prior, random_state=0)
     few = learn(X, plan, sample_weight=weights)
     monkeypatch.setattr(tailed, "MANY", 0)
     many = learn(X, plan, sample_weight=weights)

@@ -96,6 +96,15 @@ def fits_of(X: Array, shares: Array, parts: Parts) -> Array:
     return np.einsum("nk,nk->k", shares, log_density(squared_distances(X, parts), parts))
 
 
+def gaussian_fit(moments: tuple[Array, ...], parts: Parts) -> Array:
+    """The mean log-densities (k,), under Gaussians, of rows with this mean (d,) and covariance (d, d)."""
+    (mean, covariance), d = moments, parts.location.shape[1]
+    whitening = np.linalg.inv(parts.factor)
+    gap = np.einsum("kij,kj->ki", whitening, mean - parts.location)
+    distance = (gap**2).sum(axis=1) + np.einsum("kij,jl,kil->k", whitening, covariance, whitening)
+    return np.asarray(-0.5 * distance - log_diagonal(parts.factor) - 0.5 * d * np.log(2 * np.pi))
+
+
 def weighted_moments(X: Array, weights: Array) -> tuple[Array, Array]:
     """Mean (d,) and covariance (d, d)."""
     total = float(weights.sum())
@@ -197,15 +206,21 @@ class ScaleSums:
         d, before = self.first.shape[1], self.before
         half = 0.5 * (before.degrees + d)
         log_scales = self.counts * (scipy.special.digamma(half) - np.log(half)) + self.log_hidden
-        whitening = np.linalg.inv(after.factor)
-        turned = whitening @ before.factor
-        gap = np.einsum("kij,kj->ki", whitening, after.location - before.location)
-        squares = np.einsum("kij,kjl,kil->k", turned, self.second, turned)
-        squares += self.hidden * (gap**2).sum(axis=1) - 2 * np.einsum("ki,kij,kj->k", gap, turned, self.first)
+        squares = self.squares(after)
         mean = (after.degrees * self.hidden + squares) / (self.counts * (after.degrees + d))
         there = self._expected(after, squares, mean, log_scales)
         here = self._expected(before, np.trace(self.second, axis1=1, axis2=2), np.ones(len(mean)), log_scales)
         return np.asarray(there - here)
+
+    def squares(self, after: Parts) -> Array:
+        """Sums (k,) of shares times hidden scales times squared distances to other components."""
+        whitening = np.linalg.inv(after.factor)
+        turned = whitening @ self.before.factor
+        gap = np.einsum("kij,kj->ki", whitening, after.location - self.before.location)
+        squares = np.einsum("kij,kjl,kil->k", turned, self.second, turned)
+        return np.asarray(
+            squares + self.hidden * (gap**2).sum(axis=1) - 2 * np.einsum("ki,kij,kj->k", gap, turned, self.first)
+        )
 
     def _expected(self, parts: Parts, squares: Array, mean: Array, log_scales: Array) -> Array:
         """The expected complete log-likelihood (k,) of components in the expanded model, up to a constant."""

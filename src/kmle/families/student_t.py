@@ -28,6 +28,7 @@ from .hidden_scales import (
     degree_slopes,
     factors_of,
     fits_of,
+    gaussian_fit,
     largest_of,
     log_density,
     log_diagonal,
@@ -211,11 +212,7 @@ class StudentT(CoordinateFamily):
 
     def prior_fit(self, summary: tuple[Array, ...], natural: Array) -> Array:
         """That of Gaussians with the same locations and scale matrices: heavy tails would bound no scale."""
-        (mean, covariance), parts = summary, self.parts(natural)
-        whitening, d = np.linalg.inv(parts.factor), len(mean)
-        gap = np.einsum("kij,kj->ki", whitening, mean - parts.location)
-        distance = (gap**2).sum(axis=1) + np.einsum("kij,jl,kil->k", whitening, covariance, whitening)
-        return np.asarray(-0.5 * distance - log_diagonal(parts.factor) - 0.5 * d * np.log(2 * np.pi))
+        return gaussian_fit(summary, self.parts(natural))
 
     def prior_peak(self, summary: tuple[Array, ...] | None, X: Array) -> Array:
         assert summary is not None  # the mean and the covariance

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..engines.patterns.entries import TailEntries
 from ..families import ComponentFamilies, ExponentialFamily
 from ..families.coordinates import CoordinateFamily
+from ..families.hidden_scales import weighted_moments
 from ..families.parameterless import Parameterless
 from ..families.resolution import Resolution, unknown_resolution
 from ..families.student_t import StudentT
@@ -83,6 +84,11 @@ class Kind:
         if isinstance(self.family, CoordinateFamily) and self.prior_summary is not None:
             return self.family.prior_fit(self.prior_summary, natural)
         return self.prior[self.inside] @ np.maximum(density[self.inside], np.finfo(float).min / 1e10)
+
+    @cached_property
+    def prior_moments(self) -> tuple[Array, ...]:
+        """The mean and the covariance of the prior's observation."""
+        return weighted_moments(self._own_rows.X, self.prior[self.inside])
 
     @cached_property
     def prior_summary(self) -> tuple[Array, ...] | None:

@@ -1,4 +1,4 @@
-"""The learning problem of many rows with heavy-tailed components: Student t distributions, and noise beside them.
+"""The learning problem of many rows with heavy-tailed components: Student t, and Gaussians or noise beside them.
 
 Passes are compiled. They leave behind sums of the rows and of their expected hidden scales, never a table of rows and
 components. Steps follow from these sums, and are made where they surely gain (EM; see `families.hidden_scales`).
@@ -13,8 +13,8 @@ from .._kernels import Tailed, TailedRows
 from ..engines.partition import Labelled, Partition
 from ..engines.statistics import ClusterStatistics
 from ..families import ComponentFamilies, ExponentialFamily
-from ..families.hidden_scales import Prior, ScaleSums, largest_of, tailed
-from ..families.parameterless import Parameterless
+from ..families.hidden_scales import Parts, Prior, ScaleSums, gaussian_fit, largest_of, tailed
+from ..families.light_tails import gaussian_estimate, gaussian_gain, gaussian_parts, has_light_tails, light_tailed
 from ..families.resolution import Resolution
 from ..families.student_t import StudentT
 from ..families.uniform import Uniform
@@ -39,7 +39,7 @@ class TailedStatistics(ClusterStatistics):
 
 
 class TailedProblem(ShapedProblem):
-    """Maximise the likelihood of exact rows in memory under Student t distributions, with or without noise."""
+    """Maximise the likelihood of exact rows in memory under Student t distributions, Gaussians and noise."""
 
     def __init__(
         self,
@@ -68,8 +68,9 @@ class TailedProblem(ShapedProblem):
         kinds = self.kind_of(natural)
         for place, kind in enumerate(self.kinds):
             own = np.flatnonzero((kinds == place) & np.isfinite(log_weights))
-            if isinstance(kind.family, StudentT):
-                found = tailed(kind.family.parts(natural[own][:, kind.block]), log_weights[own])
+            if _moves(kind.family):
+                form = tailed if isinstance(kind.family, StudentT) else light_tailed
+                found = form(_parts(kind.family, natural[own][:, kind.block]), log_weights[own])
                 for name in ("location", "whitening", "degrees", "constant"):
                     getattr(parts, name)[own] = getattr(found, name)
             elif len(own):
@@ -102,8 +103,10 @@ class TailedProblem(ShapedProblem):
         fits, kinds = np.zeros(len(natural)), self.kind_of(natural)
         for place, kind in enumerate(self.kinds):
             own = np.flatnonzero(kinds == place)
-            if len(own) and not isinstance(kind.family, Parameterless):
-                fits[own] = kind.prior_fit(natural[own][:, kind.block], np.empty((0, len(own)))) - kind.top
+            if len(own) and _moves(kind.family):
+                fits[own] = (
+                    gaussian_fit(kind.prior_moments, _parts(kind.family, natural[own][:, kind.block])) - kind.top
+                )
         return fits
 
     def complete_objective(
@@ -135,9 +138,9 @@ class TailedProblem(ShapedProblem):
         active = before.active & after.active & (statistics.counts > 0)
         gain = statistics.counts[active] @ (after.log_weights[active] - before.log_weights[active])
         for kind, own in self._moving(statistics, active):
-            theta = after.natural[own][:, kind.block]
-            assert isinstance(kind.family, StudentT)
-            gain += float(self._sums(kind, statistics, own).gain(kind.family.parts(theta)).sum())
+            moved, sums = _parts(kind.family, after.natural[own][:, kind.block]), self._sums(kind, statistics, own)
+            heavy = isinstance(kind.family, StudentT)
+            gain += float((sums.gain(moved) if heavy else gaussian_gain(sums, moved)).sum())
         return max(0.0, float(gain) + self.penalty(after) - self.penalty(before))
 
     # Estimates --------------------------------------------------------------------------------------------------------
@@ -147,13 +150,12 @@ class TailedProblem(ShapedProblem):
         assert statistics.parameters is not None
         kinds = self.kind_of(statistics.parameters.natural)
         found = [(kind, np.flatnonzero((kinds == place) & chosen)) for place, kind in enumerate(self.kinds)]
-        return [(kind, own) for kind, own in found if len(own) and isinstance(kind.family, StudentT)]
+        return [(kind, own) for kind, own in found if len(own) and _moves(kind.family)]
 
     def _sums(self, kind: Kind, statistics: TailedStatistics, own: NDArray[np.intp]) -> ScaleSums:
         assert statistics.cells is not None
         assert statistics.parameters is not None
-        assert isinstance(kind.family, StudentT)
-        before = kind.family.parts(statistics.parameters.natural[own][:, kind.block])
+        before = _parts(kind.family, statistics.parameters.natural[own][:, kind.block])
         return ScaleSums.of(before, statistics.cells[own])
 
     def updated_natural(
@@ -173,18 +175,35 @@ class TailedProblem(ShapedProblem):
             occupied &= ~self.frozen.natural
         natural = parameters.natural.copy()
         for kind, own in self._moving(statistics, occupied):
-            assert isinstance(kind.family, StudentT)
-            natural[own, kind.block] = kind.family.estimate_from_sums(
-                self._sums(kind, statistics, own), self._prior_of(kind), kind.spread, self._sizes
-            )[0]
+            natural[own, kind.block] = self._estimated(
+                kind, natural[own][:, kind.block], self._sums(kind, statistics, own)
+            )
         if self.weights is not None:
             empty = statistics.counts == 0
             natural[empty] = self.overall(len(natural), self.kind_of(natural))[empty]
         return natural
 
-    def _prior_of(self, kind: Kind) -> Prior | None:
-        summary = kind.prior_summary
-        return None if self.prior_strength == 0 or summary is None else Prior(self.prior_strength, *summary)
+    def _estimated(self, kind: Kind, before: Array, sums: ScaleSums) -> Array:
+        """Components (m, D) of one kind after a step: those from before where it does not gain."""
+        prior = Prior(self.prior_strength, *kind.prior_moments) if self.prior_strength > 0 else None
+        if isinstance(kind.family, StudentT):
+            return kind.family.estimate_from_sums(sums, prior, kind.spread, self._sizes)[0]
+        found = gaussian_estimate(kind.family, sums, prior, kind.spread)
+        after = _parts(kind.family, found)
+        gain = gaussian_gain(sums, after)
+        if prior is not None:
+            moments = kind.prior_moments
+            gain = gain + prior.strength * (gaussian_fit(moments, after) - gaussian_fit(moments, sums.before))
+        return np.where((gain >= 0)[:, None], found, before)
+
+
+def _moves(family: ExponentialFamily) -> bool:
+    """Whether passes know its components, and these have parameters."""
+    return isinstance(family, StudentT) or has_light_tails(family)
+
+
+def _parts(family: ExponentialFamily, natural: Array) -> Parts:
+    return family.parts(natural) if isinstance(family, StudentT) else gaussian_parts(family, natural)
 
 
 def problem_of_shapes(
@@ -211,7 +230,7 @@ def has_passes(family: ExponentialFamily, X: Array) -> bool:
     noise = [kind for kind in listed if isinstance(kind, Uniform)]
     if not any(isinstance(kind, StudentT) for kind in listed):
         return False
-    if not all(isinstance(kind, StudentT | Uniform) for kind in listed):
+    if not all(isinstance(kind, Uniform) or _moves(kind) for kind in listed):
         return False
     corners = np.stack([X.min(axis=0), X.max(axis=0)])
     return all(np.ptp(kind.log_carrier(corners)) == 0 for kind in noise)
