@@ -90,3 +90,23 @@ def test_units_do_not_matter(family, scale):
     near, far = (fitted(KMLE, family, rows) for rows in (X, X * scale))
     np.testing.assert_array_equal(near.labels_, far.labels_)
     assert far.score(X * scale) == pytest.approx(near.score(X) - 2 * np.log(scale), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "family", [f.DiagonalGaussian(), f.Gamma(), f.Laplace(None), f.Weibull()], ids=lambda family: family.name
+)
+def test_tiny_differences_are_refused_or_right(family):
+    X = np.random.default_rng(0).gamma(2.0, 1.0, (60, 2))
+    expected = fitted(ExponentialFamilyMixture, family, X).result_.log_likelihood
+    scaled = fitted(ExponentialFamilyMixture, family, X * 2.0**-230).result_.log_likelihood
+    assert scaled - X.size * 230 * np.log(2) == pytest.approx(expected, abs=1e-3)
+    with pytest.raises(
+        ValueError, match=r"^values in column 0 differ by at most .*e-100: .* underflow in .*; rescale the column$"
+    ):
+        fitted(ExponentialFamilyMixture, family, X * 1e-100)
+
+
+def test_large_values_are_refused_for_estimated_shapes_too():
+    X = np.random.default_rng(0).gamma(2.0, 1e140, (60, 1))
+    with pytest.raises(ValueError, match=r"column 0 holds .*; rescale the column"):
+        fitted(ExponentialFamilyMixture, f.Weibull(), X)

@@ -17,7 +17,14 @@ from ..engines.choose import choose
 from ..engines.patterns.incomplete_rows import IncompleteRows
 from ..families import ExponentialFamily, resolve
 from ..families.resolution import Asked, resolution_of, unknown_resolution
-from ..families.validation import as_rows, check_entries, check_rows, check_sample_weight, issparse
+from ..families.validation import (
+    as_rows,
+    check_entries,
+    check_learnable,
+    check_rows,
+    check_sample_weight,
+    issparse,
+)
 from ..numerics.arrays import Array
 from ..problem.composite import CompositeProblem
 from ..problem.problem import Problem
@@ -133,6 +140,7 @@ def _prepare_incomplete(
     names = None if columns is None else list(columns)
     rows, summary = check_rows(resolve(plan.family).for_data(X), X, names, missing=True)
     check_entries(summary, names)
+    check_learnable(resolve(plan.family).for_data(X), summary, names)
     n_rows = len(rows)
     plan.check(n_rows)
     given = weights_of(sample_weight, n_rows)
@@ -191,13 +199,15 @@ def checked_intervals(
         if has_missing(table) and family.takes_missing:
             return _with_holes(table, family, names)
         known = family.for_data(table)
-        legal = known.check(table, names).astype(float, copy=False)
+        rows, summary = check_rows(known, table, names)
+        check_learnable(known, summary, names)
+        legal = rows.astype(float, copy=False)
         return known, Intervals(legal, legal)
     if len(given) == 0:
         raise ValueError("there are no rows: at least one is needed")
     known = _for_intervals(family, given)
     cut = within_support(known, given, names)
-    known.check(stand_ins(known, cut), names)
+    check_learnable(known, check_rows(known, stand_ins(known, cut), names)[1], names)
     return known, cut
 
 
@@ -208,6 +218,7 @@ def _with_holes(
     known = family.for_data(table)
     rows, summary = check_rows(known, table, names, missing=True)
     check_entries(summary, names)
+    check_learnable(known, summary, names)
     return known, Intervals(rows, rows)
 
 

@@ -19,6 +19,8 @@ from .support import PositiveDefinite, Support
 LARGEST_STATISTIC = 1e150
 # The largest absolute values of x and t(x) that are learned from: products of three, and sums of many, are finite.
 LARGEST_LEARNED, LARGEST_LEARNED_STATISTIC = 1e75, 1e95
+# The least difference within a column that is learned from: products of three are no zeros.
+SMALLEST_SPREAD = 1e-75
 # Weights whose sum falls short of the number of rows by less than this share count rows: it is rounding.
 RELATIVE = 1e-9
 
@@ -224,8 +226,17 @@ def no_entry(column: int, columns: list[str] | None) -> str:
 
 
 def check_learnable(family: FamilyContract, summary: ColumnSummary, columns: list[str] | None = None) -> None:
-    """Refuses legal rows that cannot be learned from: products of a few values or statistics would overflow."""
+    """Refuses legal rows that cannot be learned from: products of a few values or statistics would overflow, or
+    those of their differences underflow."""
     _check_size(family, summary, columns, LARGEST_LEARNED, LARGEST_LEARNED_STATISTIC)
+    spread = np.subtract(summary.highest, summary.lowest, dtype=float)
+    narrow = (spread > 0) & (spread < SMALLEST_SPREAD)
+    if narrow.any():
+        column = int(np.argmax(narrow))
+        raise ValueError(
+            f"values in column {_column(column, columns)} differ by at most {spread[column]:.3g}: products of such "
+            f"numbers underflow in {family.name}; rescale the column"
+        )
 
 
 def _check_size(
