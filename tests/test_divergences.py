@@ -186,3 +186,54 @@ def test_bad_input_gets_one_sentence(function, other, options, words):
     p = Mixture.from_source("gamma", [1.0], shape=[2.0], scale=[1.0])
     with pytest.raises(ValueError, match=words):
         function(p, other, **options)
+
+
+# Tails that make a divergence infinite -------------------------------------------------------------------------------
+
+BELL = f.DiagonalGaussian().member(mean=[0.0], variance=[1.0])
+GAUSSIAN = f.Gaussian().member(mean=[[0.0]], covariance=[[[1.0]]])
+
+
+def heavy(degrees):
+    return f.StudentT().member(location=[[0.0]], scale=[[[1.0]]], degrees=[degrees])
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "infinite"),
+    [
+        ([heavy(1.9)], [GAUSSIAN], True),
+        ([heavy(2.1)], [GAUSSIAN], False),
+        ([GAUSSIAN, heavy(1.0)], [BELL, GAUSSIAN], True),
+        ([heavy(1.0)], [GAUSSIAN, heavy(30.0)], False),
+        ([heavy(1.5)], [f.Laplace(location=0.0).member(scale=[1.0])], False),
+        ([heavy(0.9)], [f.Laplace(location=0.0).member(scale=[1.0])], True),
+        ([f.StudentT(1.5).member(location=[[0.0]], scale=[[[1.0]]])], [GAUSSIAN], True),
+        ([f.InverseGamma().member(shape=[0.8], scale=[1.0])], [f.Exponential().member(rate=[1.0])], True),
+        ([f.InverseGamma().member(shape=[0.8], scale=[1.0])], [f.Weibull().member(scale=[1.0], shape=[0.5])], False),
+        ([f.Exponential().member(rate=[1.0])], [f.InverseGamma().member(shape=[3.0], scale=[1.0])], True),
+        ([f.Gamma().member(shape=[1.5], scale=[1.0])], [f.InverseGamma().member(shape=[3.0], scale=[1.0])], False),
+        ([f.Weibull().member(scale=[1.0], shape=[0.7])], [f.InverseGaussian().member(mean=[1.0], shape=[1.0])], True),
+    ],
+)
+def test_kl_is_infinite_where_tails_are_too_heavy(p, q, infinite):
+    first, second = (Mixture.from_members(np.full(len(each), 1 / len(each)), each) for each in (p, q))
+    found = kl(first, second, 2000, random_state=0)
+    assert np.isinf(found.value) == infinite
+    assert infinite == (found.standard_error == 0)
+    assert np.isinf(jeffreys(first, second, 100, random_state=0).value) >= infinite
+    assert jensen_shannon(first, second, 100, random_state=0).value <= np.log(2)
+
+
+def test_components_of_one_mixture_have_infinite_divergences():
+    mixture = Mixture.from_members([0.5, 0.5], [heavy(1.5), GAUSSIAN])
+    theta = mixture.natural
+    between = mixture.family.kl(theta[:, None], theta[None])
+    assert np.isinf(between).tolist() == [[False, True], [False, False]]
+    two = Mixture.from_members(
+        [0.5, 0.5],
+        [
+            f.StudentT(n_features=2).member(location=[[0, 0]], scale=[np.eye(2)], degrees=[2.0]),
+            f.Gaussian(n_features=2).member(mean=[[0, 0]], covariance=[np.eye(2)]),
+        ],
+    )
+    assert np.isinf(two.family.kl(two.natural[[0]], two.natural[[1]])[0])

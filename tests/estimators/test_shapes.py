@@ -196,3 +196,14 @@ def test_bounds_are_noted():
     counts = np.random.default_rng(0).binomial(10, 0.5, (200, 1)).astype(float)
     fit = learn(counts, Plan(1, family="negative-binomial"))
     assert any("size 1e+07" in note for note in fit.notes)
+
+
+def test_counts_that_are_poisson_in_effect_are_noted():
+    rng = np.random.default_rng(0)
+    poisson = rng.negative_binomial(200.0, 200 / 204, (400, 1)).astype(float)
+    fit = learn(poisson, Plan(1, family="negative-binomial"))
+    size = fit.mixture.source["size"].item()
+    assert 40 < size < 1e6
+    assert f"Component 0 has size {size:.3g}: in effect Poisson." in fit.notes
+    overdispersed = rng.negative_binomial(3.0, 3 / 7, (400, 1)).astype(float)
+    assert not learn(overdispersed, Plan(1, family="negative-binomial")).notes

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from .shared import check_spaces, exact_kl
+from .shared import check_spaces, exact_kl, tails_too_heavy
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ def kl(p: Mixture, q: Mixture, n_samples: int = 100_000, random_state: Any = Non
     """Estimates the Kullback-Leibler divergence KL(p : q): the mean of log p - log q over samples of p.
 
     It is exact for equal mixtures and for single distributions of one family. The families may differ if their rows are
-    of the same kind, for example both whole numbers or both positive reals.
+    of the same kind, for example both whole numbers or both positive reals. It is infinite where p has tails so heavy
+    that q rules out rows of p all but completely: Student t with 2 degrees of freedom or fewer against Gaussians.
 
     Parameters
     ----------
@@ -51,6 +52,8 @@ def kl(p: Mixture, q: Mixture, n_samples: int = 100_000, random_state: Any = Non
     exact = exact_kl(p, q)
     if exact is not None:
         return Estimate(exact, 0.0)
+    if tails_too_heavy(p, q):
+        return Estimate(np.inf, 0.0)
     return _mean(_log_ratio(p, q, _drawn(p, n_samples, np.random.default_rng(random_state))))
 
 

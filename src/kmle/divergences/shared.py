@@ -7,6 +7,7 @@ import numpy as np
 from ..families import ExponentialFamily
 from ..families.layout import BLOCK_NUMBERS
 from ..families.support import Angles, Integers, Interval, Support
+from ..families.tails import growth_of, kl_is_infinite, tails_of
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 
@@ -18,6 +19,13 @@ def exact_kl(p: Mixture, q: Mixture) -> float | None:
     if p.family == q.family and p.n_components == q.n_components == 1:
         return float(p.family.kl(p.natural, q.natural)[0])
     return None
+
+
+def tails_too_heavy(p: Mixture, q: Mixture) -> bool:
+    """Whether KL(p : q) is surely infinite because of tails of p."""
+    own, other = active_part(p).members, active_part(q).members
+    tails = np.stack([tails_of(member.family, member.natural[0]) for member in own])
+    return kl_is_infinite(tails, np.stack([growth_of(member.family, member.natural[0]) for member in other]))
 
 
 def pairwise_kl(family: ExponentialFamily, natural: Array, other: Array) -> Array:

@@ -94,6 +94,8 @@ class PreparedShapes:
             if isinstance(member.family, CoordinateFamily):
                 reached = member.family.bounds_reached(member.natural)
                 notes += [f"Component {j} has {found}, the bound of what is estimated." for found in reached]
+                n_rows = float(fit.mixture.weights[j]) * self.problem.total
+                notes += [f"Component {j} has {found}." for found in member.family.limits_met(member.natural, n_rows)]
         return notes
 
 

@@ -124,8 +124,11 @@ class ComponentBlocks(NumericDivergences):
         places = self._places
         return [(self.kinds[g], theta[places[g]]) for g, theta in zip(self.kind_of(natural), natural, strict=True)]
 
+    def member_of(self, natural: Array) -> tuple[ExponentialFamily, Array]:
+        return self.members(natural[None])[0]
+
     def family_of(self, natural: Array) -> tuple[ExponentialFamily, Array]:
-        family, theta = self.members(natural[None])[0]
+        family, theta = self.member_of(natural)
         return family.family_of(theta) if isinstance(family, NumericDivergences) else (family, theta)
 
     def natural_of(self, members: Sequence[tuple[ExponentialFamily, Array]]) -> Array:

@@ -72,6 +72,10 @@ class CoordinateFamily(NumericDivergences):
         """The parameters of distributions (k, D) that stand on a bound, in words."""
         return []
 
+    def limits_met(self, natural: Array, n_rows: float) -> list[str]:
+        """The parameters (k, D) that make others of distributions, as far as this number of rows can tell, in words."""
+        return []
+
     @property
     def n_shared(self) -> int:
         """How many coordinates all components share."""

@@ -18,6 +18,10 @@ from ..numerics.special import trigamma
 from .gaussian import lifted_covariances
 from .resolution import COLLINEAR
 
+# Below the least degrees tails are so heavy that a component holds everything; above the most it is a Gaussian.
+LEAST_DEGREES, MOST_DEGREES = 0.5, 1000.0
+# Degrees from which a t distribution may be called a Gaussian, if its likelihood gains no more than this, in nats.
+LIGHT_DEGREES, NO_GAIN = 30.0, 0.5
 # Rows that are whitened at a time: they stay in the cache.
 ROWS_AT_ONCE = 1 << 12
 # The least scale of a column whose rows are all equal, as a share of their size.
@@ -30,6 +34,25 @@ class Parts(NamedTuple):
     location: Array
     factor: Array
     degrees: Array
+
+
+def bounds_of_degrees(degrees: Array, close: float) -> list[str]:
+    """The bounds that degrees of freedom (k,) stand on, up to this difference of logarithms."""
+    ends = {LEAST_DEGREES: "the heaviest tails", MOST_DEGREES: "in effect a Gaussian"}
+    near = {end: bool((np.abs(np.log(degrees / end)) < close).any()) for end in ends}
+    return [f"{end:g} degrees of freedom ({meaning})" for end, meaning in ends.items() if near[end]]
+
+
+def nearly_gaussian(parts: Parts, n_rows: float, close: float) -> list[str]:
+    """The degrees of freedom below the bound that this number of rows does not tell from a Gaussian.
+
+    With many degrees a row tells them apart by d (d + 2) / (4 degrees^2) nats, the first term of an Edgeworth
+    expansion of the divergence.
+    """
+    d, degrees = parts.location.shape[1], parts.degrees
+    gain = n_rows * d * (d + 2) / (4 * degrees**2)
+    light = (degrees >= LIGHT_DEGREES) & (gain < NO_GAIN) & (np.log(MOST_DEGREES / degrees) >= close)
+    return [f"{own:.3g} degrees of freedom: in effect a Gaussian" for own in degrees[light]]
 
 
 def squared_distances(X: Array, parts: Parts) -> Array:

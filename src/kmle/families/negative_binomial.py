@@ -15,7 +15,7 @@ from ..numerics.special import trigamma
 from .derived import ExponentialFamily
 from .poisson import draw_counts
 from .resolution import Resolution
-from .shaped import Shaped, Values, is_estimated, shares_shape
+from .shaped import CLOSE, Shaped, Values, is_estimated, shares_shape
 from .shapes import as_columns, over_columns
 from .sparse import row_sums
 from .support import COUNTS, POSITIVE, Interval
@@ -125,6 +125,8 @@ class NegativeBinomial(ExponentialFamily):
 
 # Beyond the largest size counts are Poisson to seven digits of the variance, unless means are large too.
 SMALLEST_SIZE, LARGEST_SIZE = 1e-4, 1e7
+# Sizes of at least this many means may be called Poisson, if the likelihood gains no more than this, in nats.
+LARGE_SIZE, NO_GAIN = 10.0, 0.5
 # The size with which starts are sought.
 SIZE_OF_STARTS = 4.0
 # Counts up to this are summed one by one.
@@ -157,6 +159,15 @@ class ShapedNegativeBinomial(Shaped):
 
     def smallest_spread(self, resolution: Resolution, center: Array | None) -> None:
         return None
+
+    def limits_met(self, natural: Array, n_rows: float) -> list[str]:
+        source, found = self.source_from_natural(natural), []
+        for mean, size in zip(source["mean"].flat, source["size"].flat, strict=True):
+            # The information on 1 / size at the Poisson limit is mean^2 / 2 a row.
+            gain = n_rows * (mean / size) ** 2 / 4
+            if gain < NO_GAIN and size >= LARGE_SIZE * mean and np.log(LARGEST_SIZE / size) >= CLOSE:
+                found.append(f"size {size:.3g}: in effect Poisson")
+        return found
 
     def column_log_density(self, x: Array, values: Values) -> Array:
         most = float(x.max(initial=0.0))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .derived import ExponentialFamily
+from .tails import growth_of, kl_is_infinite, tails_of
 
 DRAWS = 8192
 # Exponents at which the Chernoff coefficient is computed to find the least.
@@ -24,6 +25,10 @@ class NumericDivergences(ExponentialFamily):
     @abstractmethod
     def family_of(self, natural: Array) -> tuple[ExponentialFamily, Array]:
         """The exponential family and natural parameter (D',) of one distribution; itself where there is none."""
+
+    def member_of(self, natural: Array) -> tuple[ExponentialFamily, Array]:
+        """The family of one distribution, with its parameters (D',): of components of different families, its own."""
+        return self, natural
 
     def _points(self, natural: Array) -> tuple[Array, Array]:
         """Rows (m, d) and weights (m,) such that the weighted sum of a function of the rows is its expectation."""
@@ -46,6 +51,9 @@ class NumericDivergences(ExponentialFamily):
         first, second, shape = self._pairs(natural, other)
         values = np.empty(len(first))
         for place, (there, here) in enumerate(zip(first, second, strict=True)):
+            if kl_is_infinite(tails_of(*self.member_of(here))[None], growth_of(*self.member_of(there))[None]):
+                values[place] = np.inf
+                continue
             rows, weights = self._points(here)
             with np.errstate(invalid="ignore"):
                 density = _log_density(self, rows, np.stack([here, there]))

@@ -1,5 +1,6 @@
 """Columns of different kinds of which some have shapes that are estimated."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,12 +71,19 @@ class ShapedProduct(CoordinateFamily, Product):
         return np.concatenate(parts, axis=1)
 
     def bounds_reached(self, natural: Array) -> list[str]:
+        return self._of_blocks(natural, lambda family, part: family.bounds_reached(part))
+
+    def limits_met(self, natural: Array, n_rows: float) -> list[str]:
+        return self._of_blocks(natural, lambda family, part: family.limits_met(part, n_rows))
+
+    def _of_blocks(self, natural: Array, words: Callable[[CoordinateFamily, Array], list[str]]) -> list[str]:
+        """What is said of the blocks that have estimated shapes, with their names."""
         blocks = zip(self.block_names, self.families, self._slices(natural), strict=True)
         return [
             f"{name} {found}"
             for name, family, part in blocks
             if isinstance(family, CoordinateFamily)
-            for found in family.bounds_reached(part)
+            for found in words(family, part)
         ]
 
     @property

@@ -22,9 +22,12 @@ from .coordinates import LARGEST_LOGARITHM, CoordinateFamily
 from .derived import ExponentialFamily
 from .gaussian import Gaussian
 from .hidden_scales import (
+    LEAST_DEGREES,
+    MOST_DEGREES,
     Parts,
     Prior,
     ScaleSums,
+    bounds_of_degrees,
     degree_slopes,
     factors_of,
     fits_of,
@@ -32,6 +35,7 @@ from .hidden_scales import (
     largest_of,
     log_density,
     log_diagonal,
+    nearly_gaussian,
     scatter_around,
     squared_distances,
     weighted_moments,
@@ -42,8 +46,6 @@ from .shaped import CLOSE, SHARED, is_estimated, shares_shape
 from .shapes import as_matrices, as_scalars
 from .support import POSITIVE, REALS, PositiveDefinite, Support
 
-# Below the least degrees tails are so heavy that a component holds everything; above the most it is a Gaussian.
-LEAST_DEGREES, MOST_DEGREES = 0.5, 1000.0
 FIRST_DEGREES = 8.0
 # Rows times components up to which degrees follow from the likelihood itself.
 FEW = 400_000
@@ -196,10 +198,10 @@ class StudentT(CoordinateFamily):
     def bounds_reached(self, natural: Array) -> list[str]:
         if not self.estimates_degrees:
             return []
-        degrees = self.parts(natural).degrees
-        ends = {LEAST_DEGREES: "the heaviest tails", MOST_DEGREES: "in effect a Gaussian"}
-        near = {end: bool((np.abs(np.log(degrees / end)) < CLOSE).any()) for end in ends}
-        return [f"{end:g} degrees of freedom ({meaning})" for end, meaning in ends.items() if near[end]]
+        return bounds_of_degrees(self.parts(natural).degrees, CLOSE)
+
+    def limits_met(self, natural: Array, n_rows: float) -> list[str]:
+        return nearly_gaussian(self.parts(natural), n_rows, CLOSE) if self.estimates_degrees else []
 
     # Densities --------------------------------------------------------------------------------------------------------
 
