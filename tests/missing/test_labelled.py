@@ -9,6 +9,7 @@ from kmle import KMLE
 from kmle.data.holes import statistics_of_entries
 from kmle.families import Gaussian
 from kmle.families.gaussian import legal_covariances
+from kmle.families.hidden_scales import factors_of
 
 
 def few_rows(seed):
@@ -51,3 +52,14 @@ def test_fits_of_few_labelled_rows_with_many_holes_never_fall(family, seed):
     assert np.isfinite(model.mixture_.natural).all()
     history = np.array(model.history_)
     assert np.diff(history).min() >= -1e-9 * np.abs(history).max()
+
+
+# Moments of far-away values leave a variance just below zero in a component that has one entry of a column.
+def test_student_t_begins_from_variances_that_rounding_leaves_below_zero():
+    X = np.full((8, 2), np.nan)
+    X[:, 0] = [0.3, -0.3, 1.0, 0.5, -0.1, 0.7, -0.6, 0.2]
+    X[[2, 3, 5], 1] = [58.0838239, -120.389565, 56.3257336]
+    model = KMLE(2, family="student-t", prior_strength=0, resolution=None, random_state=0)
+    model.fit(X, labels=[0, 1, 0, 1, 0, 0, 1, 0])
+    assert np.isfinite(model.score_samples(X)).all()
+    assert np.isfinite(factors_of(np.array([[[1.0, 0.0], [0.0, -1e-13]]]), None, np.ones(2))).all()

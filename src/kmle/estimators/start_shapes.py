@@ -6,6 +6,7 @@ larger samples.
 """
 
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,7 @@ def start_of_shapes(prepared: PreparedShapes, plan: Plan, rng: np.random.Generat
     found = _best(sample, _candidates(sample, k, plan, rng), plan, rng)
     size = SAMPLE_ROWS * GROWTH
     while 2 * size <= len(problem.rows):
-        parameters = _after(_smaller(problem, size, rng), found.parameters, plan, rng, REFINING_STEPS)[1]
+        parameters = _after(_smaller(problem, size, rng), found.parameters, plan, rng, REFINING_STEPS).parameters
         found, size = Found(parameters, found.starts), size * GROWTH
         if problem.rows.X.shape[1] == 1:
             break  # neighbours that are taken together say nearly as much as all rows
@@ -98,27 +99,38 @@ def _best(
     """The start that leads furthest: all make a few steps, the best of them more."""
     kinds = dict(Counter(kind for kind, _ in candidates))
     ends = [_after(problem, parameters, plan, rng, STEPS) for _, parameters in candidates]
-    order = np.argsort([-objective for objective, _ in ends], kind="stable")
-    finals = [_after(problem, ends[place][1], plan, rng, MORE_STEPS) for place in order[:BEST]]
-    best = int(np.argmax([objective for objective, _ in finals]))
-    top = finals[best][0]
-    agreeing = sum(objective > top - SAME for objective, _ in [*finals, *(ends[place] for place in order[BEST:])])
-    return Found(finals[best][1], Starts(kinds, agreeing))
+    ends.sort(key=lambda end: -end.objective)
+    finals: list[End] = []
+    for end in ends[:BEST]:
+        # Steps gain less and less, so that a start far behind cannot catch up.
+        if not finals or end.objective + MORE_STEPS * end.gain > max(own.objective for own in finals):
+            finals.append(_after(problem, end.parameters, plan, rng, MORE_STEPS))
+    best = max(finals, key=lambda end: end.objective)
+    agreeing = sum(end.objective > best.objective - SAME for end in [*finals, *ends[BEST:]])
+    return Found(best.parameters, Starts(kinds, agreeing))
 
 
-def _after(
-    problem: ShapedProblem, parameters: Parameters, plan: Plan, rng: np.random.Generator, steps: int
-) -> tuple[float, Parameters]:
-    """The objective and the parameters after some steps; hard fits begin with soft steps."""
+class End(NamedTuple):
+    """Where some steps lead: the objective, what the last step gained, and the parameters."""
+
+    objective: float
+    gain: float
+    parameters: Parameters
+
+
+def _after(problem: ShapedProblem, parameters: Parameters, plan: Plan, rng: np.random.Generator, steps: int) -> End:
+    """Where some steps lead; hard fits begin with soft steps."""
     parameters = problem.with_prescribed(parameters)
     if plan.hard:
         soft = SoftEM()
         parameters = after_steps(soft, problem, soft.init(problem, parameters), steps // 2).parameters
     algorithm = plan.make_algorithm(rng)
-    state = after_steps(algorithm, problem, algorithm.init(problem, parameters), steps)
+    earlier = after_steps(algorithm, problem, algorithm.init(problem, parameters), steps - 1)
+    state = after_steps(algorithm, problem, earlier, 1)
     # Components of very few rows fit noise, as in other searches.
     few = state.parameters.active & (state.statistics.counts < FEW_ROWS)
-    return state.objective - FEW_ROWS_PENALTY * int(few.sum()), state.parameters
+    objective = state.objective - FEW_ROWS_PENALTY * int(few.sum())
+    return End(objective, max(0.0, state.objective - earlier.objective), state.parameters)
 
 
 # Candidates -----------------------------------------------------------------------------------------------------------

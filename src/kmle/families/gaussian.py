@@ -315,7 +315,7 @@ def legal_covariances(moment: Array) -> tuple[Array, Array]:
 
 def lifted_covariances(covariance: Array, spread: Array) -> Array:
     """Covariances (..., d, d) whose eigenvalues in units of the spread are at least one."""
-    deviations = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    deviations = np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
     return floor_eigenvalues(covariance, np.where(spread > 0, spread, COLLINEAR * deviations), 1.0)
 
 

@@ -146,7 +146,8 @@ def factors_of(scale: Array, spread: Array | None, sizes: Array) -> Array:
 
     `sizes` (d,) are the largest |x| of the columns.
     """
-    deviations = np.sqrt(np.diagonal(scale, axis1=-2, axis2=-1))
+    # Rounding may leave variances below zero.
+    deviations = np.sqrt(np.maximum(np.diagonal(scale, axis1=-2, axis2=-1), 0.0))
     least = SMALLEST * np.maximum(sizes, 1e-100)
     floor = np.maximum(COLLINEAR * deviations, least) if spread is None else np.maximum(spread, least)
     lifted = scale

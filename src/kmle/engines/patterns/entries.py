@@ -7,6 +7,7 @@ Gaussian, with the covariance of a Gaussian divided by u (Liu and Rubin, 1995, w
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ def entries_of(family: ExponentialFamily, X: Array, n_threads: int = 1) -> Entri
     """The rows (n, d) as a family with parameters sees them."""
     if isinstance(family, StudentT):
         return TailEntries(family, X, n_threads)
-    if isinstance(family, CoordinateFamily) and X.shape[1] == 1:
+    if X.shape[1] == 1 and not family.joint:
         return ColumnEntries(family, X)
     if not family.exponential:
         return BlockEntries(family, X, n_threads)
@@ -80,15 +81,17 @@ def rows_inside(family: ExponentialFamily, X: Array) -> NDArray[np.intp]:
 
 
 class ColumnEntries(Entries):
-    """One column of a family that is no exponential family."""
+    """One column: rows that have no entry there say nothing of it."""
 
-    def __init__(self, family: CoordinateFamily, X: Array) -> None:
+    def __init__(self, family: ExponentialFamily, X: Array) -> None:
         self._family, self._seen = family, ~np.isnan(X[:, 0])
         self._x = X[self._seen]
 
     def log_densities(self, natural: Array) -> Array:
         density = np.zeros((len(self._seen), len(natural)))
         found = self._family.direct_log_density(self._x, natural)
+        if found is None:
+            found = self._family.packed_log_density(self._x, natural)
         density[self._seen] = np.where(np.isnan(found), -np.inf, found)
         return density
 
@@ -96,8 +99,22 @@ class ColumnEntries(Entries):
         own, known = shares[self._seen], None if prior is None else prior[self._seen]
         # A component without an entry keeps its own parameters, and begins as all rows.
         there = own.sum(axis=0) > 0
-        found = self._family.weighted_estimate(self._x, np.where(there, own, 1.0), known, before, spread)
+        found = self._estimate(np.where(there, own, 1.0), known, before, spread)
         return found if before is None else np.where(there[:, None], found, before)
+
+    def _estimate(self, shares: Array, prior: Array | None, before: Array | None, spread: Array | None) -> Array:
+        if isinstance(self._family, CoordinateFamily):
+            return self._family.weighted_estimate(self._x, shares, prior, before, spread)
+        center, statistics = self._statistics
+        weights = shares if prior is None else shares + prior[:, None]
+        return self._family.natural_from_centered(weights.T @ statistics / weights.sum(axis=0)[:, None], center, spread)
+
+    @cached_property
+    def _statistics(self) -> tuple[Array | None, Array]:
+        """The center of the entries and their statistics seen from there, for exponential families."""
+        center = self._family.data_center(self._x)
+        seen = self._x if center is None else self._family.centered_rows(self._x, center)
+        return center, self._family.sufficient_statistic(seen)
 
 
 class BlockEntries(Entries):
