@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
+from kmle import KMLE, Mixture
 from kmle._kernels import PackedRows, RowScores, backend, score_table, summarize_columns
 
 NAMES = ["log_sums", "tops", "shares", "scores"]
@@ -123,3 +124,24 @@ def test_rows_that_do_not_lie_together_are_left_to_others():
     x, labels = np.ones((6, 40)), np.empty(6, np.int32)
     assert score_table(x.T.copy().T, np.zeros(40), np.ones((1, 40)), np.zeros(1), labels) is None
     assert score_table(x.astype(int), np.zeros(40), np.ones((1, 40)), np.zeros(1), labels) is None
+
+
+def test_lengths_of_rows_are_seen():
+    skip_without_compiler()
+    x = np.random.default_rng(2).normal(size=(301, 41))
+    seen = score_table(x, np.zeros(41), np.ones((2, 41)), np.zeros(2), np.empty(301, np.int32))
+    lengths = (x**2).sum(axis=1)
+    np.testing.assert_allclose(seen.square_lengths, [lengths.min(), lengths.max()], rtol=1e-14)
+
+
+@pytest.mark.parametrize("method", ["predict", "score_samples"])
+def test_rows_of_another_length_are_refused(method):
+    mixture = Mixture.from_source("von-mises-fisher", [1.0], direction=np.eye(40)[:1], concentration=[3.0])
+    model = KMLE(1, family=mixture.family, init=mixture).fit(np.eye(40))
+    X = np.repeat(np.eye(40), 2, axis=0)
+    getattr(model, method)(X)
+    for row, factor in ((7, 1 + 3e-6), (79, 1 - 3e-6)):
+        far = X.copy()
+        far[row] *= factor
+        with pytest.raises(ValueError, match=f"row {row} "):
+            getattr(model, method)(far)

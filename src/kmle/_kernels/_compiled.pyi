@@ -451,7 +451,7 @@ def score_table32(
     lowest: NDArray[float64],
     highest: NDArray[float64],
     threads: int,
-) -> tuple[bool, bool]: ...
+) -> tuple[bool, bool, float, float]: ...
 def score_table64(
     table: NDArray[float64],
     shift: NDArray[float64],
@@ -462,7 +462,7 @@ def score_table64(
     lowest: NDArray[float64],
     highest: NDArray[float64],
     threads: int,
-) -> tuple[bool, bool]: ...
+) -> tuple[bool, bool, float, float]: ...
 def structured_natural(
     models: NDArray[int32],
     counts: NDArray[float64],

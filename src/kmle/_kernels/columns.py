@@ -23,6 +23,7 @@ class ColumnSummary:
 
     Totals that were not added up are NaN. `whole` is True for whole numbers below 2**51. Where `finite` is False the
     numbers mean nothing, unless entries are `missing` (NaN) and all others finite: then they are those of the others.
+    `square_lengths` are the least and greatest squared length of a row, where they were seen.
     """
 
     lowest: Floats
@@ -31,6 +32,7 @@ class ColumnSummary:
     finite: bool
     whole: bool
     missing: bool = False
+    square_lengths: tuple[float, float] | None = None
 
 
 def summarize_columns(table: NDArray[Any], n_threads: int = 1) -> ColumnSummary:

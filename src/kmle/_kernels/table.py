@@ -41,6 +41,8 @@ def score_table(
     score = compiled.score_table32 if table.dtype == np.float32 else compiled.score_table64
     shifts = np.ascontiguousarray(shift, dtype=np.float64)
     wanted = None if out is None else out.compiled(compiled)
-    finite, whole = score(table, shifts, theta, b, labels, wanted, lowest, highest, n_threads)
+    finite, whole, shortest, longest = score(table, shifts, theta, b, labels, wanted, lowest, highest, n_threads)
     # Scores may overflow where no value is infinite.
-    return ColumnSummary(lowest, highest, np.full(d, np.nan), finite, whole) if finite else summarize_columns(table)
+    if not finite:
+        return summarize_columns(table)
+    return ColumnSummary(lowest, highest, np.full(d, np.nan), finite, whole, square_lengths=(shortest, longest))

@@ -176,6 +176,10 @@ class UnitSphere(Support):
     def entries(self) -> Support:
         return REALS
 
+    def holds_all(self, summary: ColumnSummary) -> bool:
+        seen = summary.square_lengths
+        return seen is not None and max(1 - seen[0], seen[1] - 1) <= 2 * TOLERANCE
+
     def outside(self, X: Array) -> NDArray[np.bool_]:
         return np.asarray(np.abs(np.einsum("ij,ij->i", X, X, dtype=float) - 1) > 2 * TOLERANCE)
 

@@ -1,11 +1,12 @@
 // Passes over rows of a table where they lie, as part of the Python module.
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
+#include <limits>
 #include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "bindings/modules.hpp"
@@ -46,9 +47,10 @@ struct PaddedModel {
 };
 
 // Labels of the rows, or what is wanted of each of them, their statistics being their columns less the shift; extremes
-// of the columns; and whether all values are finite and whole. Where scores overflow, finite is false too.
+// of the columns; whether all values are finite and whole; and the least and greatest squared length of a row. Where
+// scores overflow, finite is false too.
 template <class T>
-std::pair<bool, bool> score_table(const Matrix<const T>& table, const Vector<const double>& shift,
+std::tuple<bool, bool, double, double> score_table(const Matrix<const T>& table, const Vector<const double>& shift,
                                   const Natural& natural, const Bias& bias,
                                   const std::optional<Vector<std::int32_t>>& labels, const given::RowScores* wanted,
                                   const Vector<double>& lowest, const Vector<double>& highest, std::size_t threads) {
@@ -77,12 +79,17 @@ std::pair<bool, bool> score_table(const Matrix<const T>& table, const Vector<con
                     wanted && wanted->any() ? &out : nullptr,
                     own,
                     own + columns,
+                    0.0,
+                    0.0,
                     true,
                     true};
         chosen->packed<T>().score_table(whole_table, tasks[t]);
     });
     bool finite = true, whole = true;
+    double shortest = std::numeric_limits<double>::infinity(), longest = -shortest;
     for (const TableTask& task : tasks) {
+        shortest = std::min(shortest, task.shortest);
+        longest = std::max(longest, task.longest);
         finite &= task.finite;
         whole &= task.whole;
         for (std::size_t a = 0; a < columns; ++a) {
@@ -90,7 +97,7 @@ std::pair<bool, bool> score_table(const Matrix<const T>& table, const Vector<con
             highest.data()[a] = std::max(highest.data()[a], task.highest[a]);
         }
     }
-    return {finite, whole};
+    return {finite, whole, shortest, longest};
 }
 
 template <class T>

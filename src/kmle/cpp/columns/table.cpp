@@ -57,14 +57,21 @@ inline Square added_up(const Vec<float> (&x)[4][table_rows]) {
 #endif
 }
 
-// What rows have shown so far: extremes of the columns, and whether values are whole and scores are numbers.
+// What rows have shown so far: extremes of the columns and of the rows' squared lengths, and whether values are whole
+// and scores are numbers.
 struct Seen {
     explicit Seen(std::size_t stride) : low(stride), high(stride) {
         std::fill_n(low.get(), stride, std::numeric_limits<double>::infinity());
         std::fill_n(high.get(), stride, minus_infinity);
     }
 
+    void see_length(double square) {
+        shortest = std::min(shortest, square);
+        longest = std::max(longest, square);
+    }
+
     Buffer<double> low, high;
+    double shortest = std::numeric_limits<double>::infinity(), longest = minus_infinity;
     IntVec<double> broken{};  // has bits where a value is not whole
     bool numbers = true;
 };
@@ -230,6 +237,7 @@ private:
         double *lows = seen.low.get(), *highs = seen.high.get();
         S* to = values_.get() + place * stride;
         IntVec<double> broken = seen.broken;
+        Vec<double> squares[count] = {};
         for (std::size_t a = 0; a < whole; a += width) {
             const Vec<double> shift = load(shifts + a);
             Vec<double> low = load(lows + a), high = load(highs + a);
@@ -244,19 +252,24 @@ private:
                 low = lower_of(x, low);
                 high = higher_of(x, high);
                 broken |= fraction_bits(x);
+                squares[r] += x * x;
                 put(to + r * stride + a, x - shift);
             }
             store(lows + a, low);
             store(highs + a, high);
         }
-        for (std::size_t r = 0; r < count; ++r)
+        for (std::size_t r = 0; r < count; ++r) {
+            double square = sum_of(squares[r]);
             for (std::size_t a = whole; a < columns; ++a) {
                 const double x = static_cast<double>(rows[r * columns + a]);
                 lows[a] = std::min(lows[a], x);
                 highs[a] = std::max(highs[a], x);
                 if (std::floor(x) != x) broken[0] = -1;
+                square += x * x;
                 to[r * stride + a] = static_cast<S>(x - shifts[a]);
             }
+            seen.see_length(square);
+        }
         seen.broken = broken;
     }
 
@@ -360,6 +373,8 @@ void score_table(const Table<T>& table, TableTask& task) {
     if (task.labels) label_all(table, task, seen);
     if (task.out) report_all(table, task, seen);
     task.finite = seen.numbers;
+    task.shortest = seen.shortest;
+    task.longest = seen.longest;
     task.whole = !any(seen.broken != IntVec<double>{});
     for (std::size_t a = 0; a < table.columns; ++a) {
         const double low = seen.low.get()[a], high = seen.high.get()[a];

@@ -32,6 +32,7 @@ struct TableTask {
     std::int32_t* labels;
     const RowScores* out;
     double *lowest, *highest;  // [column]
+    double shortest, longest;  // squared lengths of rows
     bool finite, whole;        // as in Summary, but values whose scores overflow do not count as finite
 };
 
