@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 from sklearn.metrics import adjusted_rand_score
 
 from kmle import Mixture, select
@@ -123,6 +124,23 @@ def test_agglomeration_is_that_of_mclust():
     found = agglomeration(Problem(Gaussian(n_features=4), IRIS), np.random.default_rng(0))
     sizes = {k: sorted(np.bincount(found.labels(k)).tolist()) for k in (2, 3, 4)}
     assert sizes == {2: [49, 101], 3: [39, 49, 62], 4: [16, 33, 39, 62]}
+
+
+def test_agglomeration_is_that_of_mclust_in_many_columns():
+    """The same for the 13 columns of the wines."""
+    found = agglomeration(Problem(Gaussian(n_features=13), load_wine().data), np.random.default_rng(0))
+    sizes = {k: sorted(np.bincount(found.labels(k)).tolist()) for k in (3, 5, 9)}
+    assert sizes == {3: [51, 59, 68], 5: [15, 32, 36, 36, 59], 9: [3, 11, 15, 15, 16, 20, 32, 33, 33]}
+
+
+def test_what_mclust_finds_with_many_components_is_found():
+    """Log-likelihoods of mclust 6.0.0: EM's way from its agglomeration, without momentum, is among the starts."""
+    models = {"EEI": (9, -3139.7498), "VEI": (5, -3264.7600), "EEE": (7, -2997.6258)}
+    names = ["spherical-gaussian", *(f"gaussian-{name.lower()}" for name in models)]
+    found = select(load_wine().data, names, (5, 7, 9), prior_strength=0, resolution=None, random_state=0)
+    of = {(structure_of(c.family), c.n_components): c.criteria.log_likelihood for c in found.candidates}
+    for model, (k, value) in models.items():
+        assert of[model, k] >= value - 0.01, model
 
 
 @pytest.mark.slow

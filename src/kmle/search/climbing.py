@@ -81,6 +81,7 @@ class Climber:
     def __init__(self, learner: Learner, arrived: float = ARRIVED) -> None:
         self.learner = learner
         self.arrived = arrived * float(learner.problem.total)
+        self.momentum = True
         self.problem = problem = learner.problem
         resolution = problem.resolution
         self.bounded = (resolution is not None and bool(resolution.steps.any())) or backend() != "compiled"
@@ -97,8 +98,9 @@ class Climber:
         batch = self.learner.expected(natural, log_weights)
         return Climb(models, batch, [[float(value)] for value in batch.objective])
 
-    def climbed(self, start: Climb, steps: int) -> Climb:
+    def climbed(self, start: Climb, steps: int, *, momentum: bool = True) -> Climb:
         """The mixtures after at most `steps` steps, fewer where they have converged."""
+        self.momentum = momentum and not self.learner.hard
         finite = np.flatnonzero(np.isfinite(start.batch.objective))
         reached = start.take(np.arange(len(start.models)))
         if not self.compiled or len(finite) == 0:
@@ -128,7 +130,7 @@ class Climber:
             self.arrived,
             RECENT,
             DELAY,
-            LARGEST,
+            LARGEST if self.momentum else 0.0,
             self.learner.hard,
         )
 
@@ -190,7 +192,7 @@ class Climber:
         self, models: NDArray[np.int32], batch: Batch, previous: tuple[Array, Array], streak: Array
     ) -> tuple[Batch, Array]:
         """One step of every mixture, with momentum where that gains; a step that would lose is not made."""
-        factors = np.zeros(len(batch)) if self.learner.hard else np.minimum(streak / (streak + DELAY), LARGEST)
+        factors = np.minimum(streak / (streak + DELAY), LARGEST) if self.momentum else np.zeros(len(batch))
         counts = batch.counts + factors[:, None] * (batch.counts - previous[0])
         sums = batch.sums + factors[:, None, None] * (batch.sums - previous[1])
         kept = ((counts > 0) | (batch.counts <= 0)).all(axis=1)

@@ -27,9 +27,13 @@ from .climbing import ARRIVED, Climb, Climber, log_shares
 NAMES = tuple(MODELS)
 # Steps of all starts before the best of each model go on, how many those are, and their steps at most.
 FIRST_STEPS, KEPT, STEPS = 8, 2, 400
+# Steps without momentum from the partition by agglomeration, so that EM's own way from there is not missed.
+PLAIN_STEPS = 25
 # Of more rows a sample of MOST_ROWS is searched, where mixtures count as converged at larger gains, in nats per row;
 # those whose objectives differ by less than this, in nats, are the same. Few steps with all rows tell which is better.
 MOST_ROWS, ARRIVED_ON_SAMPLE, SAME, FIRST_STEPS_WITH_ALL = 2000, 1e-4, 0.5, 2
+# Of its rows this many are agglomerated.
+AGGLOMERATED_OF_SAMPLE = 400
 # With all rows they converge at these gains, in nats per row and at most in all; what is left to gain is assumed to be
 # below TAIL times that.
 ARRIVED_WITH_ALL, MOST_ARRIVED_WITH_ALL, TAIL = 5e-5, 5.0, 10
@@ -62,7 +66,9 @@ def search_models(
     key = int(rng.integers(2**63))
     sample = representative(problem, MOST_ROWS, key) if problem.total > MOST_ROWS else problem
     arrived = ARRIVED if sample is problem else ARRIVED_ON_SAMPLE
-    search = _ModelSearch(Climber(Learner(sample, hard), arrived), [NAMES.index(name) for name in structures], rng)
+    most = MOST_ROWS if sample is problem else AGGLOMERATED_OF_SAMPLE
+    numbers = [NAMES.index(name) for name in structures]
+    search = _ModelSearch(Climber(Learner(sample, hard), arrived), numbers, rng, most)
     reached = search.run(sizes)
     found: dict[tuple[str, int], ModelFit] = {}
     for k, climb in reached.items():
@@ -94,14 +100,16 @@ def _on_rows_of(climber: Climber, climb: Climb) -> Climb:
 
 
 class _ModelSearch:
-    def __init__(self, climber: Climber, models: list[int], rng: np.random.Generator) -> None:
+    def __init__(
+        self, climber: Climber, models: list[int], rng: np.random.Generator, most_agglomerated: int = MOST_ROWS
+    ) -> None:
         self.climber = climber
         self.problem = climber.problem
         self.models = np.array(models, dtype=np.int32)
         self.rng = rng
         self.tables = tables(self.problem)
         self.points = climber.rows.kernel_columns(slice(None))[0].astype(float)
-        self.agglomerated = agglomeration(self.problem, rng)
+        self.agglomerated = agglomeration(self.problem, rng, most_agglomerated)
         self.others: dict[int, Climb] = {}
         """All mixtures that were learned to their end, by their number of components."""
 
@@ -120,10 +128,13 @@ class _ModelSearch:
         counts, sums = self._statistics(k)
         models = np.repeat(self.models, len(counts))
         several = np.tile(np.arange(len(counts)), len(self.models))
-        climb = self.climber.begun(models, counts[several], sums[several])
-        climb = self.climber.climbed(climb.joined(self._cut(smaller)), FIRST_STEPS)
+        begun = self.climber.begun(models, counts[several], sums[several])
+        climb = self.climber.climbed(begun.joined(self._cut(smaller)), FIRST_STEPS)
         # What agglomeration leads to is learned to its end, whatever the others are worth by now.
-        going_on = climb.take(np.flatnonzero(several == 0)).joined(climb.best(KEPT)).distinct()
+        agglomerated = np.flatnonzero(several == 0)
+        going_on = climb.take(agglomerated).joined(climb.best(KEPT))
+        plain = self.climber.climbed(begun.take(agglomerated), PLAIN_STEPS, momentum=False)
+        going_on = going_on.joined(plain).distinct()
         self.others[k] = self.climber.climbed(going_on, STEPS)
         return exchanged(self.climber, self.others[k].best(), STEPS)
 

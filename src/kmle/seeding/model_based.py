@@ -6,50 +6,95 @@ few rows. Columns are scaled and turned to their principal axes first, as mclust
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..families.gaussian import Gaussian
-from ..merging import Likelihood, Merges, agglomerate
+from ..merging import Merges
 from ..numerics.arrays import Array, Labels
-from ..numerics.packing import pack_products, unpack
-from ..problem.model import Model
 from ..problem.problem import Problem
 
-# Rows that are agglomerated at most; the others follow the nearest of them.
-MOST_ROWS = 300
+# All rows are agglomerated where there are up to MOST_ROWS, as in mclust, and the pairs take up to MOST_WORK products;
+# elsewhere a sample of FEWER rows, whose nearest ones the others follow.
+MOST_ROWS, MOST_WORK, FEWER = 2000, 1.5e8, 400
+# Products that a pair of clusters takes besides those of its determinant.
+WORK_EACH = 30
 
 
-@dataclass(frozen=True)
-class Fraley:
-    """What clusters of rows are worth, from their counts and sums of (x, x x')."""
+class Clusters:
+    """Clusters of rows, and what it costs to merge any two of them."""
 
-    n_columns: int
-    mean_variance: float
+    def __init__(self, points: Array, counts: Array, mean_variance: float) -> None:
+        K, d = points.shape
+        self.mean_variance = mean_variance
+        self.counts, self.means, self.scatters = counts.astype(float), points.copy(), np.zeros((K, d, d))
+        self.costs = self._costs(self.counts, self.scatters)
+        self.losses = np.empty((K, K))
+        for place in range(K):
+            self.losses[place] = self.losses_with(place, np.arange(K))
+        np.fill_diagonal(self.losses, np.inf)
+        self.partner = self.losses.argmin(axis=1)
+        self.least: Array = self.losses[np.arange(K), self.partner]
 
-    free_weights: ClassVar = False
-
-    def value(self, counts: Array, sums: Array) -> Array:
-        """Minus the cost."""
-        d = self.n_columns
-        mean = sums[:, :d] / counts[:, None]
-        covariance = unpack(sums[:, d:] / counts[:, None]) - mean[:, :, None] * mean[:, None, :]
-        trace = np.trace(covariance, axis1=1, axis2=2)
+    def _costs(self, counts: Array, scatters: Array) -> Array:
+        determinants = np.zeros(len(counts))
         # Of few rows the determinant is rounding.
-        determinant = np.where(counts > d, np.maximum(np.linalg.det(covariance), 0.0), 0.0)
-        return -counts * np.log(determinant + np.maximum(trace, 0.0) + self.mean_variance / counts)
+        many = np.flatnonzero(counts > scatters.shape[-1])
+        if len(many):
+            determinants[many] = np.maximum(np.linalg.det(scatters[many] / counts[many, None, None]), 0.0)
+        return counts * np.log(determinants + (np.einsum("kdd->k", scatters) + self.mean_variance) / counts)
 
-    def dual_points(self, counts: Array, sums: Array) -> tuple[Array, Array]:
-        """Those of Gaussians, shrunk to be legal."""
-        mean = sums.sum(axis=0) / counts.sum()
-        model = Model(Gaussian(n_features=self.n_columns), counts.sum(), mean, prior_strength=1.0)
-        return Likelihood(model).dual_points(counts, sums)
+    def losses_with(self, place: int, others: NDArray[np.intp]) -> Array:
+        """What it costs to merge a cluster with others."""
+        counts = self.counts[place] + self.counts[others]
+        apart = self.means[others] - self.means[place]
+        between = self.counts[place] * self.counts[others] / counts
+        scatters = self.scatters[others] + self.scatters[place]
+        scatters += between[:, None, None] * apart[:, :, None] * apart[:, None, :]
+        return self._costs(counts, scatters) - self.costs[place] - self.costs[others]
 
-    def share_loss(self, counts: Array, others: Array) -> float:
-        """Shares do not count."""
-        return 0.0
+    def merge(self, others: NDArray[np.intp]) -> tuple[int, int, float]:
+        """Merges the cheapest pair: the place of the merged cluster, the place that is empty now, and the loss.
+
+        `others` are the places of all clusters.
+        """
+        a = int(self.least.argmin())
+        b, loss = int(self.partner[a]), float(self.least[a])
+        count, apart = self.counts[a] + self.counts[b], self.means[a] - self.means[b]
+        self.scatters[a] += self.scatters[b] + np.outer(apart, apart) * (self.counts[a] * self.counts[b] / count)
+        self.means[a] = (self.counts[a] * self.means[a] + self.counts[b] * self.means[b]) / count
+        self.counts[a], self.costs[a] = count, self.costs[a] + self.costs[b] + loss
+        self.losses[b], self.losses[:, b], self.least[b] = np.inf, np.inf, np.inf
+        others = others[(others != a) & (others != b)]
+        if len(others):
+            self._examine(a, b, others)
+        return a, b, loss
+
+    def _examine(self, a: int, b: int, others: NDArray[np.intp]) -> None:
+        """New losses with the merged cluster, and new partners of the clusters whose partner is no more."""
+        own = self.losses_with(a, others)
+        self.losses[a, others] = self.losses[others, a] = own
+        self.partner[a], self.least[a] = others[own.argmin()], own.min()
+        lost = others[np.isin(self.partner[others], (a, b))]
+        closer = own < self.least[others]
+        self.partner[others[closer]], self.least[others[closer]] = a, own[closer]
+        lost = lost[(self.partner[lost] == b) | (self.least[lost] < self.losses[lost, a])]
+        self.partner[lost] = self.losses[lost].argmin(axis=1)
+        self.least[lost] = self.losses[lost, self.partner[lost]]
+
+
+def merges_of(points: Array, counts: Array, mean_variance: float) -> Merges:
+    """All merges of points with these counts, the cheapest pair first."""
+    K = len(points)
+    clusters = Clusters(points, counts, mean_variance)
+    number, pairs, losses = np.arange(K), np.empty((K - 1, 2), dtype=np.intp), np.empty(K - 1)
+    present = np.arange(K)
+    for made in range(K - 1):
+        kept, gone, losses[made] = clusters.merge(present)
+        pairs[made] = number[[kept, gone]]
+        number[kept] = K + made
+        present = present[present != gone]
+    return Merges(K, pairs, losses)
 
 
 @dataclass(frozen=True)
@@ -65,8 +110,11 @@ class Agglomeration:
         return self.merges.labels(k)[self.nearest].astype(np.int32)
 
 
-def agglomeration(problem: Problem, rng: np.random.Generator) -> Agglomeration:
-    """The rows of a problem with dense rows, agglomerated once for all numbers of clusters."""
+def agglomeration(problem: Problem, rng: np.random.Generator, most_rows: int = MOST_ROWS) -> Agglomeration:
+    """The rows of a problem with dense rows, agglomerated once for all numbers of clusters.
+
+    All of them, where there are up to `most_rows`.
+    """
     X = problem.rows.raw(slice(None)).astype(float)
     weights = np.ones(len(X)) if problem.rows.weights is None else problem.rows.weights
     points = principal_points(X, weights)
@@ -74,15 +122,15 @@ def agglomeration(problem: Problem, rng: np.random.Generator) -> Agglomeration:
     counts = np.bincount(group.ravel(), weights, len(distinct)).astype(float)
     places = np.zeros((len(distinct), points.shape[1]))
     places[group.ravel()] = points
-    chosen = np.arange(len(distinct))
-    if len(distinct) > MOST_ROWS:
-        chosen = np.sort(rng.choice(len(distinct), MOST_ROWS, replace=False, p=counts / counts.sum()))
-    own = counts[chosen] if len(chosen) == len(distinct) else np.ones(len(chosen))
+    d, K = places.shape[1], len(distinct)
+    chosen = np.arange(K)
+    if K > FEWER and (most_rows < K or K**2 / 2 * (WORK_EACH + d**2) > MOST_WORK):
+        chosen = np.sort(rng.choice(K, FEWER, replace=False, p=counts / counts.sum()))
+    own = counts[chosen] if len(chosen) == K else np.ones(len(chosen))
     seen = places[chosen]
-    d, mean = seen.shape[1], own @ seen / own.sum()
-    criterion = Fraley(d, max(float(own @ (seen - mean) ** 2 @ np.ones(d)) / (own.sum() * d), 1e-300))
-    merges, _ = agglomerate(criterion, own, own[:, None] * np.concatenate([seen, pack_products(seen)], axis=1))
-    if len(chosen) == len(distinct):
+    mean = own @ seen / own.sum()
+    merges = merges_of(seen, own, max(float(own @ (seen - mean) ** 2 @ np.ones(d)) / (own.sum() * d), 1e-300))
+    if len(chosen) == K:
         return Agglomeration(merges, group.ravel())
     from scipy.spatial import cKDTree  # it takes a tenth of a second to load
 
