@@ -70,6 +70,19 @@ def test_ids_are_left_out_and_come_back(tmp_path):
     assert back["columns"] == ["id", "a", "b"]
 
 
+def test_columns_without_entries_are_left_out(tmp_path):
+    table = rows(60)
+    table[0, 0] = np.nan  # begins as an empty column does
+    path = written(tmp_path, {"a": table[:, 0], "none": np.full(60, np.nan), "b": table[:, 1]})
+    result = run("fit", path, "-k", 2, "--out", tmp_path / "m.json")
+    assert "column 'none' has no entry and was omitted" in said(result)
+    assert json.loads((tmp_path / "m.json").read_text())["columns"] == ["a", "b"]
+    assert run("predict", tmp_path / "m.json", path).exit_code == 0
+    asked = run("fit", path, "-k", 2, "--columns", "a,none")
+    assert asked.exit_code != 0
+    assert "column 'none' has no entry" in said(asked)
+
+
 def test_constant_columns_are_named(tmp_path):
     path = written(tmp_path, {"a": rows(60)[:, 0], "c": [7.5] * 60})
     for options in (["-k", 2], ["-k", 2, "--family", "diagonal-gaussian"]):

@@ -67,7 +67,7 @@ def read(
 ) -> Table:
     """The table, with notes on what was found; what is needed next is loaded meanwhile.
 
-    Where it `leaves_out` them, columns that number the rows are not used unless --columns names them.
+    Where it `leaves_out` them, columns that number the rows or have no entry are not used unless --columns names them.
     """
     # Loaded before anything is loaded meanwhile: NumPy must not be loaded by two threads at once.
     with deferred():
@@ -78,8 +78,9 @@ def read(
     for note in table.notes:
         terminal.note(f"note: {note}")
     if leaves_out and asked.columns is None:
-        left = _without_ids(terminal, table)
-        table = table if left is None else with_columns(table, left)
+        for choose in (_without_empty, _without_ids):
+            left = choose(terminal, table)
+            table = table if left is None else with_columns(table, left)
     terminal.detail(f"{table.source}: {counted(len(table), 'row')} of {', '.join(table.columns)}")
     return table
 
@@ -120,6 +121,24 @@ def _without_ids(terminal: Terminal, table: Table) -> list[str] | None:
     verb, bring = ("was", "it") if len(ids) == 1 else ("were", "them")
     terminal.note(f"note: {table.source}: {what} the rows and {verb} omitted (select {bring} with --columns)")
     return [name for name in table.columns if name not in ids]
+
+
+def _without_empty(terminal: Terminal, table: Table) -> list[str] | None:
+    """The columns with entries, where some have none, which are named; None for all."""
+    import numpy as np
+
+    from ..io.table import listed
+
+    if not len(table):
+        return None
+    # Few columns begin with a missing entry: only these are read to the end.
+    empty = [j for j in np.flatnonzero(np.isnan(table.rows[0])) if np.isnan(table.rows[:, j]).all()]
+    if not empty or len(empty) == len(table.columns):
+        return None
+    names = [table.columns[j] for j in empty]
+    what, verb = ("column", "has no entry and was") if len(names) == 1 else ("columns", "have no entry and were")
+    terminal.note(f"note: {table.source}: {what} {listed(names, 4)} {verb} omitted")
+    return [name for name in table.columns if name not in names]
 
 
 def with_columns(table: Table, names: list[str]) -> Table:
