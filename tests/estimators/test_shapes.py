@@ -196,6 +196,9 @@ def test_bounds_are_noted():
     counts = np.random.default_rng(0).binomial(10, 0.5, (200, 1)).astype(float)
     fit = learn(counts, Plan(1, family="negative-binomial"))
     assert any("size 1e+07" in note for note in fit.notes)
+    beside = np.column_stack([np.arange(200.0), counts])
+    product = learn(beside, Plan(1, family=f.Product((f.Gaussian(), f.NegativeBinomial(None)))))
+    assert "Component 0 has size 1e+07 in column 1, the bound of what is estimated." in product.notes
 
 
 def test_counts_that_are_poisson_in_effect_are_noted():

@@ -77,11 +77,13 @@ class ShapedProduct(CoordinateFamily, Product):
         return self._of_blocks(natural, lambda family, part: family.limits_met(part, n_rows))
 
     def _of_blocks(self, natural: Array, words: Callable[[CoordinateFamily, Array], list[str]]) -> list[str]:
-        """What is said of the blocks that have estimated shapes, with their names."""
-        blocks = zip(self.block_names, self.families, self._slices(natural), strict=True)
+        """What is said of the blocks that have estimated shapes, with their first columns."""
+        widths = [family.n_features or 1 for family in self.families]
+        first = np.cumsum([0, *widths])
+        blocks = zip(first, self.families, self._slices(natural), strict=False)
         return [
-            f"{name} {found}"
-            for name, family, part in blocks
+            f"{found} in column {column}"
+            for column, family, part in blocks
             if isinstance(family, CoordinateFamily)
             for found in words(family, part)
         ]
