@@ -1,6 +1,7 @@
 """The benchmark harness works; how fast anything is never fails a test."""
 
 import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from benchmarks.results import Book, Result, Row  # noqa: E402
 from benchmarks.workloads import WORKLOADS  # noqa: E402
 
 from benchmarks import __main__ as command  # noqa: E402
-from benchmarks import ablation, command_line, missing, using  # noqa: E402
+from benchmarks import ablation, command_line, explore, missing, using  # noqa: E402
 
 
 def lines_of(markdown):
@@ -242,3 +243,16 @@ def test_missing_entries_are_compared():
         holes, complete = sides["kmle"](), sides["kmle, complete rows"]()
         # Both are likelihoods of the entries that are there, which the fit to them maximises.
         assert holes.log_likelihood == pytest.approx(complete.log_likelihood, rel=0.01)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux")
+def test_the_processor_time_of_descendants_is_counted():
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        found = dict(explore.processes((os.getpid(),)))
+        assert found.keys() >= {os.getpid(), child.pid}
+        assert found[os.getpid()] == pytest.approx(sum(os.times()[:2]), abs=0.5)
+        assert os.getppid() not in found
+    finally:
+        child.kill()
+        child.wait()

@@ -8,13 +8,17 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import kmle
+from kmle.algorithms import State
 from kmle.families import ExponentialFamily
 
 MODULES = [
     "kmle",
+    "kmle.algorithms",
     "kmle.divergences",
     "kmle.families",
+    "kmle.images",
     "kmle.inspection",
+    "kmle.io",
     "kmle.plotting",
     "kmle.report",
     "kmle.selection",
@@ -22,22 +26,31 @@ MODULES = [
 
 
 def public_callables():
-    """Functions, families, estimators and mixtures, and the methods of the last two, by their names."""
+    """Functions, families, estimators and mixtures, and the methods of all that is not a contract, by their names."""
     found = {}
     for module in map(import_module, MODULES):
         for name in module.__all__:
             value = getattr(module, name)
-            if inspect.isfunction(value) or (inspect.isclass(value) and issubclass(value, ExponentialFamily)):
+            if inspect.isfunction(value) or (inspect.isclass(value) and is_built(value)):
                 found[f"{module.__name__}.{name}"] = value
-            elif inspect.isclass(value) and (issubclass(value, BaseEstimator) or value is kmle.Mixture):
-                found[f"{module.__name__}.{name}"] = value
+            if inspect.isclass(value) and not is_contract(value):
                 found |= {f"{module.__name__}.{name}.{method}": function for method, function in methods(value)}
     return found
 
 
+def is_built(kind):
+    """Whether users make objects of a class; functions return the others."""
+    return issubclass(kind, (ExponentialFamily, BaseEstimator)) or kind is kmle.Mixture
+
+
+def is_contract(kind):
+    """Whether its methods are what a family or an algorithm of your own must have; users call others."""
+    return issubclass(kind, (ExponentialFamily, State)) or hasattr(kind, "step")
+
+
 def methods(kind):
     """The public methods that kmle defines for a class."""
-    for name, function in inspect.getmembers(kind, inspect.isfunction):
+    for name, function in inspect.getmembers(kind, lambda value: inspect.isfunction(value) or inspect.ismethod(value)):
         if not name.startswith("_") and function.__module__.startswith("kmle"):
             yield name, function
 

@@ -1,5 +1,6 @@
 """The server without a browser: who may speak to it, what it answers, and that it ends."""
 
+import gc
 import json
 import threading
 import time
@@ -325,3 +326,17 @@ def test_rows_with_gaps_are_fitted_drawn_and_exported():
 def test_a_column_without_entries_is_named():
     with running(from_array([[np.nan, 1.0], [np.nan, 2.0]], ["a", "b"])) as server, Talk(server.address) as talk:
         assert "column 'a' has no entry" in talk.fit(columns=["a", "b"])["wrong"]
+
+
+def test_a_process_of_its_own_does_not_search_modules_for_garbage(rows):
+    """The search takes 0.1 s, in the middle of a fit."""
+    before = gc.get_freeze_count()
+    try:
+        with running(from_array(rows, ["a", "b"])) as server:
+            server._server._load()
+            assert gc.get_freeze_count() == before
+        with running(from_array(rows, ["a", "b"]), alone=True) as server:
+            server._server._load()
+            assert gc.get_freeze_count() > before + 10_000
+    finally:
+        gc.unfreeze()

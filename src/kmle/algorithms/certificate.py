@@ -73,9 +73,37 @@ def certificate(
 ) -> Certificate:
     """Checks a mixture on the rows it was learned from, as its algorithm would judge it.
 
-    `optimum` is the objective of an exact fit: if these rows give it again, it is theirs. A soft fit is a fixpoint if
-    plain EM steps would gain less than 0.1 nats from there, for all rows together, by Aitken's estimate.
+    A soft fit is a fixpoint if plain EM steps would gain less than 0.1 nats from there, for all rows together, by
+    Aitken's estimate.
 
+    Parameters
+    ----------
+    mixture : Mixture
+        What was learned.
+    X : array (n, d) or sparse
+        The rows it was learned from.
+    sample_weight : array (n,), default=None
+        Their weights.
+    algorithm : str, default='k-mle'
+        The name of the algorithm, as in `KMLE`, or 'em'.
+    prior_strength : float, default=0.0
+        That of the fit.
+    resolution : float, array or None, default=None
+        That of the fit: the steps to which the values are rounded.
+    weights_held : bool, default=False
+        Whether the weights of components were prescribed.
+    n_responsibilities : int, default=None
+        How many components a row may have in truncated EM.
+    optimum : float, default=None
+        The objective of an exact fit: if these rows give it again, it is theirs.
+
+    Returns
+    -------
+    Certificate
+        The kind of optimum and a sentence about it.
+
+    Examples
+    --------
     >>> certificate(Mixture.from_source("poisson", [0.5, 0.5], rate=[1.5, 30.0]), [[1], [2], [29], [31]]).kind
     'Hartigan-stable'
     """

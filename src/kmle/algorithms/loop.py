@@ -126,11 +126,30 @@ def run(
 ) -> Fit:
     """Steps until the algorithm finishes, the tolerance is reached, or `max_iter` steps are made.
 
-    `tol` is the gain of a step per row at which to stop, or "auto": going on would gain less than 0.1 nats in all.
+    Parameters
+    ----------
+    algorithm : Algorithm
+        What a step is.
+    problem : LearningProblem
+        The data and the model.
+    start : Parameters or Run
+        Where to begin, or a run to go on with.
+    max_iter : int, default=300
+        The most steps.
+    tol : float or "auto", default="auto"
+        The gain of a step per row at which to stop; "auto" stops when going on would gain less than 0.1 nats in all.
+    progress : callable, default=None
+        `progress(iteration, objective)` is called after every step, as is the one given to `watched`. If it returns
+        False, the fit ends there.
+    keep : callable, default=None
+        Is given the run after every step, and once more when it ends or is cut off.
+    by_weight : bool, default=False
+        Whether the components of the outcome come in order of decreasing weight.
 
-    `progress(iteration, objective)` is called after every step; if it returns False the fit ends there. So is the one
-    given to `watched`. `start` may be a run to go on with; `keep` is given the run after every step, and once more when
-    it ends or is cut off. With `by_weight` the components of the outcome come in order of decreasing weight.
+    Returns
+    -------
+    Fit
+        The outcome.
     """
     began = time.perf_counter()
     observers = [observer for observer in (progress, _watcher.get()) if observer is not None]

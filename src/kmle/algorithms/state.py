@@ -246,7 +246,20 @@ class Fit:
         return np.array([half.objective for half in self.history])
 
     def certify(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
-        """What can be said for sure about this outcome on the rows it was learned from; one or two passes over them."""
+        """What can be said for sure about this outcome; takes one or two passes over the rows.
+
+        Parameters
+        ----------
+        X : array (n, d) or sparse
+            The rows it was learned from.
+        sample_weight : array (n,), default=None
+            Their weights.
+
+        Returns
+        -------
+        Certificate
+            The kind of optimum and a sentence about it.
+        """
         from .certificate import certificate  # it stands on the algorithms, and those on this module
 
         return certificate(

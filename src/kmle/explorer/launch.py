@@ -23,7 +23,9 @@ HEIGHT = 900
 class Running:
     """A server that runs in a thread of this process; `stop` ends it."""
 
-    def __init__(self, source: Source, *, framed: bool = False, idle: float = IDLE, port: int = 0) -> None:
+    def __init__(
+        self, source: Source, *, framed: bool = False, idle: float = IDLE, port: int = 0, alone: bool = False
+    ) -> None:
         try:
             import uvicorn
 
@@ -32,7 +34,7 @@ class Running:
             needed = "kmle explore needs starlette, uvicorn and websockets: pip install 'kmle[explore]'"
             raise ModuleNotFoundError(needed, name=error.name) from None
         token = secrets.token_urlsafe(16)
-        self._server = Server(source, token, framed)
+        self._server = Server(source, token, framed, alone)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind(("127.0.0.1", port))
@@ -79,7 +81,7 @@ class Running:
 
 def serve(source: Source, *, browser: bool = True, say: Callable[[str], None] = print, idle: float = IDLE) -> None:
     """Shows a page until Ctrl-C, or until it has been closed for a while."""
-    running = Running(source, idle=idle)
+    running = Running(source, idle=idle, alone=True)
     say(f"exploring {source.name} at {running.address}")
     say("stop with Ctrl-C; it stops by itself a minute after the last page is closed")
     try:

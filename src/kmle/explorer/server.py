@@ -5,6 +5,7 @@ What fits and draws takes a second to load. It is loaded in a thread while the b
 
 import asyncio
 import contextlib
+import gc
 import threading
 import time
 from importlib.resources import files
@@ -28,10 +29,11 @@ SCRIPT, STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 
 
 class Server:
-    """The application for one table."""
+    """The application for one table; `alone` where the process does nothing else."""
 
-    def __init__(self, source: "Source", token: str, framed: bool = False) -> None:
+    def __init__(self, source: "Source", token: str, framed: bool = False, alone: bool = False) -> None:
         self._source = source
+        self._alone = alone
         self._workers: Workers | None = None
         self._loading = threading.Lock()
         threading.Thread(target=self._load, name="kmle-loading", daemon=True).start()
@@ -68,6 +70,9 @@ class Server:
                 from .pages import Workers
 
                 self._workers = Workers()
+                if self._alone:
+                    # Modules stay as long as the process: a search for garbage among them delays a fit by 0.1 s.
+                    gc.freeze()
             return self._workers
 
     async def _index(self, request: Request) -> Response:

@@ -32,11 +32,35 @@ class Member:
         return self.family.source_from_natural(self.natural)
 
     def log_density(self, X: ArrayLike) -> Array:
-        """log-densities (n, k)."""
+        """log-densities of rows under every distribution.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+
+        Returns
+        -------
+        array (n, k)
+            Natural logarithms.
+        """
         return self.family.log_density(X, self.natural)
 
     def sample(self, size: int, random_state: Any = None) -> Array:
-        """`size` rows from the first distribution."""
+        """Rows from the first distribution.
+
+        Parameters
+        ----------
+        size : int
+            How many.
+        random_state : int or Generator, default=None
+            Where random numbers come from.
+
+        Returns
+        -------
+        array (size, d)
+            The rows.
+        """
         return self.family.sample(self.natural[0], size, np.random.default_rng(random_state))
 
     def __repr__(self) -> str:

@@ -38,7 +38,18 @@ class Superpixels:
         return int(self.labels.max()) + 1
 
     def mean_colours(self, image: ImageData | str | Path | ArrayLike) -> Pixels:
-        """Draws every superpixel in its mean colour."""
+        """Draws every superpixel in its mean colour.
+
+        Parameters
+        ----------
+        image : path or array (height, width, channels)
+            The image that was segmented.
+
+        Returns
+        -------
+        array (height, width, 3) of uint8
+            The drawing.
+        """
         levels = as_image(image).levels
         if levels.shape[:2] != self.labels.shape:
             raise ValueError(f"labels of shape {self.labels.shape} do not fit an image of shape {levels.shape[:2]}")
@@ -48,7 +59,18 @@ class Superpixels:
         return in_colour(to_bytes(means)[self.labels])
 
     def save(self, stem: str | Path) -> tuple[Path, Path]:
-        """Writes the label map as a 16-bit PNG and as NPY, `stem` with these endings."""
+        """Writes the label map as a 16-bit PNG and as NPY.
+
+        Parameters
+        ----------
+        stem : path
+            Where to write, without an ending: `.png` and `.npy` are added.
+
+        Returns
+        -------
+        tuple of two paths
+            The PNG and the NPY file.
+        """
         if self.n_segments > MOST_IN_PNG:
             raise ValueError(f"{self.n_segments} labels do not fit 16 bits: save `labels` with numpy.save instead")
         png, npy = Path(f"{stem}.png"), Path(f"{stem}.npy")

@@ -51,7 +51,18 @@ class LikelihoodRatios:
         return self.n_components[-1] + 1
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draws the simulated gains of each test beside the gain on the data."""
+        """Draws the simulated gains of each test beside the gain on the data; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw; None makes new axes.
+
+        Returns
+        -------
+        Axes
+            What was drawn in.
+        """
         from .likelihood_ratio_plot import plot_likelihood_ratios
 
         return plot_likelihood_ratios(self, ax)

@@ -40,7 +40,18 @@ class ProductLimit:
     """The times of right-censored values, in order."""
 
     def at(self, times: ArrayLike) -> Array:
-        """The curve at any times."""
+        """The curve at any times.
+
+        Parameters
+        ----------
+        times : array
+            The times, in any order and shape.
+
+        Returns
+        -------
+        array
+            P(X > time), of the same shape.
+        """
         places = np.searchsorted(self.times, np.asarray(times, dtype=float), side="right")
         return np.append(1.0, self.survival)[places]
 

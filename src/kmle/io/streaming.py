@@ -57,7 +57,18 @@ class TableStream:
         return None if self.n_rows is None or self.n_dropped is None else self.n_rows - self.n_dropped
 
     def row_name(self, row: int) -> str:
-        """How to speak of a row among those used: by its number and, in a text file, its line."""
+        """How to speak of a row among those used: by its number and, in a text file, its line.
+
+        Parameters
+        ----------
+        row : int
+            Its place among the rows used, from 0.
+
+        Returns
+        -------
+        str
+            Such as 'row 3 (line 5)'.
+        """
         line = self._pieces.first_line
         return f"row {row}" if line is None or self.n_dropped != 0 else f"row {row} (line {row + line})"
 

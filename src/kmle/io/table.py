@@ -42,7 +42,18 @@ class Table:
         yield self
 
     def row_name(self, row: int) -> str:
-        """How to speak of a row: by its number and, in a text file, its line."""
+        """How to speak of a row: by its number and, in a text file, its line.
+
+        Parameters
+        ----------
+        row : int
+            Its place among the rows of the table, from 0.
+
+        Returns
+        -------
+        str
+            Such as 'row 3 (line 5)'.
+        """
         number = int(self.row_numbers()[row])
         return f"row {number}" if self.first_line is None else f"row {number} (line {number + self.first_line})"
 

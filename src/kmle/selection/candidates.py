@@ -42,7 +42,18 @@ class Candidate:
     note: str = ""
 
     def value(self, criterion: str) -> float:
-        """A criterion by its name; infinite without a fit."""
+        """A criterion by its name; infinite without a fit.
+
+        Parameters
+        ----------
+        criterion : {'bic', 'icl', 'aic', 'aicc'}
+            The name.
+
+        Returns
+        -------
+        float
+            Lower is better.
+        """
         return float("inf") if self.criteria is None else self.criteria.value(criterion)
 
 
@@ -89,7 +100,18 @@ class Selection:
         return frame.astype({"n_components": "Int64", "n_parameters": "Int64"})
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The criterion against the number of components, a line for each family; needs matplotlib."""
+        """The criterion against the number of components, a line for each family; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw; None makes new axes.
+
+        Returns
+        -------
+        Axes
+            What was drawn in.
+        """
         from .plots import plot_selection
 
         return plot_selection(self, ax)

@@ -43,9 +43,17 @@ class Combination:
         return _bend(self.entropies)
 
     def groups(self, n_clusters: int | None = None) -> NDArray[np.intp]:
-        """For each component its cluster, (K,), among the given number of clusters, or the best number.
+        """The cluster of each component. Clusters are numbered in the order of their first components.
 
-        Clusters are numbered in the order of their first components.
+        Parameters
+        ----------
+        n_clusters : int, default=None
+            How many clusters; None takes the best number.
+
+        Returns
+        -------
+        array (n_components,)
+            The clusters, from 0.
         """
         k = self.best if n_clusters is None else n_clusters
         if not 1 <= k <= self.n_components:
@@ -57,16 +65,53 @@ class Combination:
         return np.array([first[owner] for owner in owners.tolist()])
 
     def posterior(self, X: ArrayLike, n_clusters: int | None = None) -> Array:
-        """The probabilities of the clusters for each row, (n, n_clusters)."""
+        """The probabilities of the clusters for each row.
+
+        Parameters
+        ----------
+        X : array (n, d) or sparse
+            The rows.
+        n_clusters : int, default=None
+            How many clusters; None takes the best number.
+
+        Returns
+        -------
+        array (n, n_clusters)
+            Each row sums to one.
+        """
         groups = self.groups(n_clusters)
         return np.asarray(self.mixture.posterior(X)) @ (groups[:, None] == np.arange(groups.max() + 1)).astype(float)
 
     def predict(self, X: ArrayLike, n_clusters: int | None = None) -> Labels:
-        """The most probable cluster of each row, (n,)."""
+        """The most probable cluster of each row.
+
+        Parameters
+        ----------
+        X : array (n, d) or sparse
+            The rows.
+        n_clusters : int, default=None
+            How many clusters; None takes the best number.
+
+        Returns
+        -------
+        array (n,)
+            The clusters, from 0.
+        """
         return self.posterior(X, n_clusters).argmax(axis=1).astype(np.int32)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draws the entropy against the number of clusters, the two lines, and the best number."""
+        """Draws the entropy against the number of clusters, the two lines, and the best number; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw; None makes new axes.
+
+        Returns
+        -------
+        Axes
+            What was drawn in.
+        """
         from .combining_plot import plot_combination
 
         return plot_combination(self, ax)

@@ -60,12 +60,34 @@ class MergePath:
         return int(self.n_components[::-1][np.argmax(self.objectives[::-1])])
 
     def objective_at(self, k: int) -> float:
-        """The objective at k components."""
+        """The objective at k components.
+
+        Parameters
+        ----------
+        k : int
+            A number of components, from 1 to the number at which the path began.
+
+        Returns
+        -------
+        float
+            Higher is better.
+        """
         _check_level(k, len(self.objectives))
         return float(self.objectives[len(self.objectives) - k])
 
     def at(self, k: int) -> Level:
-        """The labels, statistics and mixture at k components."""
+        """The labels, statistics and mixture at k components.
+
+        Parameters
+        ----------
+        k : int
+            A number of components, from 1 to the number at which the path began.
+
+        Returns
+        -------
+        Level
+            `labels` are those of the components at which the path began.
+        """
         _check_level(k, len(self.objectives))
         labels = self.merges.labels(k)
         counts = np.bincount(labels, self.statistics.counts, k).astype(float)
@@ -78,7 +100,20 @@ class MergePath:
         return Level(labels, ClusterStatistics(counts, sums, 0.0), Mixture(self.family, weights, natural))
 
     def labels_at(self, k: int, labels: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
-        """The rows' labels at k components, from those the path began with."""
+        """The labels of rows at k components.
+
+        Parameters
+        ----------
+        k : int
+            A number of components, from 1 to the number at which the path began.
+        labels : array of int (n,)
+            The labels of the rows where the path began.
+
+        Returns
+        -------
+        array (n,)
+            Their labels at k components.
+        """
         _check_level(k, len(self.objectives))
         return self.merges.labels(k)[np.searchsorted(self.leaves, labels)]
 
