@@ -26,6 +26,8 @@ class CoordinateFamily(NumericDivergences):
     exponential: ClassVar = False
     smooth: ClassVar[bool] = True
     """Whether log-densities have second derivatives by the coordinates; otherwise information is that of slopes."""
+    in_one_step: ClassVar[bool] = True
+    """Whether an estimate is the most likely one; otherwise it is a step towards it."""
 
     # What such a family writes ----------------------------------------------------------------------------------------
 

@@ -107,6 +107,7 @@ class ShapedGeneralizedGaussian(Shaped):
     name: ClassVar = "generalized-gaussian"
     support: ClassVar = REALS
     smooth: ClassVar = False
+    in_one_step: ClassVar = False
     fixed: ClassVar = {"fixed_shape": POSITIVE, "fixed_location": REALS}
 
     @property

@@ -36,6 +36,11 @@ class ShapedProduct(CoordinateFamily, Product):
         return all(family.smooth for family in self.families if isinstance(family, CoordinateFamily))
 
     @property
+    def in_one_step(self) -> bool:  # type: ignore[override]
+        """Whether an estimate is the most likely one."""
+        return all(family.in_one_step for family in self.families if isinstance(family, CoordinateFamily))
+
+    @property
     def stand_in(self) -> ExponentialFamily:
         return Product(
             tuple(

@@ -81,6 +81,7 @@ class StudentT(CoordinateFamily):
 
     name: ClassVar = "student-t"
     support: ClassVar = REALS
+    in_one_step: ClassVar = False
     parameters: ClassVar[Mapping[str, Support]] = {"location": REALS, "scale": PositiveDefinite(), "degrees": POSITIVE}
 
     def __post_init__(self) -> None:

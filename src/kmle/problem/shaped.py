@@ -24,7 +24,6 @@ from ..families import ComponentFamilies, ExponentialFamily
 from ..families.coordinates import CoordinateFamily
 from ..families.parameterless import Parameterless
 from ..families.resolution import Reach, Resolution
-from ..families.student_t import StudentT
 from ..numerics.arrays import Array, Labels
 from ..numerics.blas import blas_on_one_thread
 from ..numerics.threads import for_each
@@ -114,7 +113,8 @@ class ShapedProblem(LearningProblem):
 
     @property
     def updates_fully(self) -> bool:
-        return not (self.rows.has_holes or any(isinstance(kind.family, StudentT) for kind in self.kinds))
+        families = (kind.family for kind in self.kinds if isinstance(kind.family, CoordinateFamily))
+        return self.rows.all_exact and all(family.in_one_step for family in families)
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         raise NotImplementedError("these rows have no statistics")
