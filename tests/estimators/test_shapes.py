@@ -122,6 +122,30 @@ def test_censored_values_of_a_mixture():
     assert (np.abs(fit.mixture.source["scale"].ravel() - [2.0, 15.0]) < 4 * errors.source["scale"].ravel()).all()
 
 
+@pytest.mark.parametrize("algorithm", ["em", "hard-em"])
+def test_censored_lifetimes_are_estimated_by_a_formula_as_they_are_step_by_step(monkeypatch, algorithm):
+    x, rng = TRUTHS["weibull"].sample(300, 1)[:, 0], np.random.default_rng(1)
+    limit = np.where(rng.random(300) < 0.05, 0.0, rng.uniform(2, 30, 300))  # above zero: nothing is known
+    X, weights = Intervals.from_events(np.minimum(x, limit), (x <= limit).astype(int)), rng.exponential(size=300)
+    plan = Plan(2, family="weibull", algorithm=algorithm, random_state=0)
+    fit = learn(X, plan, sample_weight=weights)
+    objectives = np.array([step.objective for step in fit.history])
+    assert (np.diff(objectives) >= -1e-9 * np.abs(objectives[:-1])).all()
+    monkeypatch.setattr(f.weibull.ShapedWeibull, "censored_estimate", lambda *_: None)
+    assert fit.objective == pytest.approx(learn(X, plan, sample_weight=weights).objective, abs=0.02)
+
+
+def test_a_component_of_censored_lifetimes_alone_keeps_its_distribution():
+    before = {"scale": np.array([2.0, 9.0]), "shape": np.array([1.5, 3.0])}
+    shares = np.array([[1.0, 0.0]] * 3)
+    found = f.Weibull().censored_estimate(
+        np.array([1.0, 2.0, 3.0]), shares, np.array([8.0, 9.0]), shares[:2, ::-1], before, 0.0
+    )
+    alone = f.Weibull().mle([[1.0], [2.0], [3.0]]).source
+    assert found["scale"] == pytest.approx([alone["scale"].item(), 9.0])
+    assert found["shape"] == pytest.approx([alone["shape"].item(), 3.0])
+
+
 def test_grouped_counts():
     counts = Mixture.from_source("negative-binomial", [1.0], mean=[6.0], size=[2.0]).sample(400, 0)[:, 0]
     low = 3 * np.floor(counts / 3)

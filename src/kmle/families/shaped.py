@@ -72,6 +72,15 @@ class Shaped(CoordinateFamily):
                 values = self._with_best(name, x, shares, values, spread)
         return values
 
+    def censored_estimate(
+        self, x: Array, shares: Array, above: Array, shares_above: Array, before: Values, spread: float
+    ) -> Values | None:
+        """Usual parameters (k,) where some values (m,) are only known to lie above numbers; None: no formula.
+
+        A component of which no value is known keeps those from before.
+        """
+        return None
+
     def first_values(self, x: Array, shares: Array) -> Values:
         """Shapes (k,) to begin with."""
         return {name: np.full(shares.shape[1], np.clip(1.0, *bounds)) for name, bounds in self.shapes.items()}

@@ -121,16 +121,40 @@ class ShapedWeibull(Shaped):
             return -low + np.log(-np.expm1(low - high))
 
     def column_estimate(self, x: Array, shares: Array, before: Values | None, spread: float) -> Values:
-        log_x = np.log(x)
-        top = float(log_x.max())
-        y = log_x - top
-        counts = shares.sum(axis=0)
-        mean = shares.T @ y / counts
+        log_x, counts = np.log(x), shares.sum(axis=0)
+        mean = shares.T @ log_x / counts
         if before is None:
-            deviation = np.sqrt(np.maximum(shares.T @ (y * y) / counts - mean**2, 1e-300))
+            variance = shares.T @ (log_x - log_x.max()) ** 2 / counts - (mean - log_x.max()) ** 2
+            deviation = np.sqrt(np.maximum(variance, 1e-300))
             start = np.clip(SPREAD_TIMES_SHAPE / deviation, SMALLEST_SHAPE, LARGEST_SHAPE)
         else:
             start = before["shape"]
+        return self._root(log_x, shares, counts, mean, start, spread, 1e-12 if before is None else 1e-9)
+
+    def censored_estimate(
+        self, x: Array, shares: Array, above: Array, shares_above: Array, before: Values, spread: float
+    ) -> Values:
+        """The same equation: only what was seen counts in its means of logarithms (Cohen, 1965)."""
+        counts, known = shares.sum(axis=0), above > 0
+        seen = counts > 0
+        log_x = np.log(np.concatenate([x, above[known]]))
+        every = np.concatenate([shares, shares_above[known]])[:, seen]
+        mean = shares[:, seen].T @ log_x[: len(x)] / counts[seen]
+        found = self._root(log_x, every, counts[seen], mean, before["shape"][seen], spread, 1e-9)
+        values = {name: before[name].copy() for name in found}
+        for name, value in found.items():
+            values[name][seen] = value
+        return values
+
+    def _root(
+        self, log_x: Array, shares: Array, counts: Array, mean: Array, start: Array, spread: float, precision: float
+    ) -> Values:
+        """The most likely scale and shape for shares (n, k) of lifetimes, of which `counts` (k,) ended.
+
+        `mean` (k,) are the means of the logarithms of those that ended.
+        """
+        top = float(log_x.max())
+        y, mean = log_x - top, mean - top
 
         def slope(shape: Array) -> tuple[Array, Array]:
             """Minus the derivative of the mean profile likelihood by the shape, and its own derivative."""
@@ -143,7 +167,7 @@ class ShapedWeibull(Shaped):
             return np.atleast_1d(counts @ value), np.atleast_1d(counts @ change)
 
         first = np.atleast_1d(start.mean()) if self.shared else start
-        root = increasing_root(slope, first, SMALLEST_SHAPE, LARGEST_SHAPE, 1e-12 if before is None else 1e-9)
+        root = increasing_root(slope, first, SMALLEST_SHAPE, LARGEST_SHAPE, precision)
         shape = np.array(np.broadcast_to(root, start.shape))
         log_scale = self._log_scale(y, shares, counts, shape)
         if spread > 0:

@@ -263,6 +263,10 @@ class ObservedRows:
             if self._columns[column].is_exact_or_missing:
                 natural[:, places] = self._estimate_of_known(family, column, own, natural[:, places], spread)
                 continue
+            found = self._estimate_of_censored(family, column, own, natural, spread)
+            if found is not None:
+                natural[:, places] = found
+                continue
             natural = ascend(
                 lambda at, column=column: self._column_fit(family, column, own, at, spread),  # type: ignore[misc]
                 natural,
@@ -287,6 +291,21 @@ class ObservedRows:
             None if spread is None else spread[column : column + 1],
         )
         return found
+
+    def _estimate_of_censored(
+        self, family: Shaped, column: int, shares: Array, before: Array, spread: Array | None
+    ) -> Array | None:
+        """Coordinates (k, D / d) of one column whose values are exact or censored on the right, by a formula."""
+        own = self._columns[column]
+        if not np.isposinf(own.distinct[:, 1]).all():
+            return None
+        between, narrow = own.between, 0.0 if spread is None else float(spread[column])
+        values, above = family.column_values(before, column), own.distinct[own.places, 0]
+        found = family.censored_estimate(own.exact, shares[~between], above, shares[between], values, narrow)
+        if found is None:
+            return None
+        columns = {name: np.asarray(found[name], dtype=float)[:, None] for name in family.parameters}
+        return replace(family, n_features=1).natural_from_source(**columns)
 
     def _column_fit(self, family: Shaped, column: int, shares: Array, natural: Array, spread: Array | None) -> Array:
         """The log-likelihood (k,) of one column; minus infinity where coordinates are beyond their bounds."""
