@@ -185,7 +185,7 @@ def _selected(
 
     assert isinstance(table, Table)  # a stream comes with k
     tried = range(1, MOST_COMPONENTS + 1)
-    families = [family] if named or known.intervals is not None else relatives(family, table, options)
+    families = [family] if named or known.intervals is not None else relatives(family, table, options, criterion)
     _, outcome = choose(terminal, table, families, tried, criterion, options, only_best=True, known=known)
     k, most = outcome.plan.n_components, min(MOST_COMPONENTS, len(table))
     if len(families) > 1:

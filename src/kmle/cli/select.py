@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 # A fit without -k tries up to this many components.
 MOST_COMPONENTS = 10
-# Of Gaussians it compares all covariance models in tables of up to this many rows and columns, and rows times squared
-# columns.
+# Of Gaussians it compares all covariance models in tables of up to this many rows and columns; by criteria that need
+# every candidate, of up to this many rows times squared columns. So it does families of counts.
 MOST_ROWS, MOST_COLUMNS, MOST_PRODUCTS = 5000, 15, 200_000
 # Counts whose variance is this many times their mean are compared with negative binomial ones.
 OVERDISPERSED = 1.5
@@ -152,7 +152,7 @@ def _families(words: str, table: Table) -> list[ExponentialFamily]:
     return families
 
 
-def relatives(family: ExponentialFamily, table: Table, options: FitOptions) -> list[ExponentialFamily]:
+def relatives(family: ExponentialFamily, table: Table, options: FitOptions, criterion: str) -> list[ExponentialFamily]:
     """The family itself and those to compare it with where that takes a few seconds.
 
     These are the covariance models of Gaussians, and the negative binomial family for counts that vary more than
@@ -162,14 +162,17 @@ def relatives(family: ExponentialFamily, table: Table, options: FitOptions) -> l
 
     from ..families import Gaussian, NegativeBinomial, Poisson, Product
     from ..families.structured_gaussian import MODELS, structured
+    from ..search.race import BIC
 
     n, d = table.rows.shape
-    small = d <= MOST_COLUMNS and n <= MOST_ROWS and n * d * d <= MOST_PRODUCTS
     usual = options.algorithm == o.AlgorithmName.EM and options.init is None and options.restarts == "auto"
-    if not small or not usual:
+    if d > MOST_COLUMNS or n > MOST_ROWS or not usual:
         return [family]
-    if type(family) is Gaussian and d >= 2 and np.isfinite(table.rows).all():
+    few = n * d * d <= MOST_PRODUCTS
+    if type(family) is Gaussian and d >= 2 and (few or criterion == BIC) and np.isfinite(table.rows).all():
         return [structured(name) for name in MODELS]
+    if not few:
+        return [family]
     if type(family) is Poisson and _overdispersed(table.rows).any():
         return [family, NegativeBinomial()]
     if isinstance(family, Product) and n * d <= MOST_ENTRIES:
@@ -261,6 +264,7 @@ def choose(
                     sample_weight=table.weights,
                     progress=progress,
                     columns=table.columns,
+                    only_best=only_best,
                 )
         except ValueError as error:
             raise ValueError(in_words_of(table, families[0], error)) from None

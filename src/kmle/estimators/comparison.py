@@ -51,8 +51,12 @@ def compared(
     sample_weight: ArrayLike | None = None,
     progress: bool | Progress | None = None,
     columns: Sequence[str] | None = None,
+    only_best: bool = False,
 ) -> Comparison:
-    """Fits every candidate and compares them; the plan lacks the family and the number of components."""
+    """Fits every candidate and compares them; the plan lacks the family and the number of components.
+
+    Where `only_best` matters, covariance models that cannot win are left early.
+    """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: it must be one of {', '.join(CRITERIA)}")
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
@@ -70,7 +74,7 @@ def compared(
     family_candidates, left_out = without_redundant_columns(admitted_to_all)
     tried, untried = _within_rows(sizes, family_candidates)
     report = Report(progress, plan.verbose, criterion, len(family_candidates) * len(tried))
-    fitted = _all_fitted(family_candidates, tried, criterion, threads, seed, report)
+    fitted = _all_fitted(family_candidates, tried, criterion, threads, seed, report, only_best)
     report.end()
     best = best_of(fitted, criterion)
     if not np.isfinite(best.value(criterion)):
@@ -120,11 +124,12 @@ def _all_fitted(
     threads: int,
     seed: Any,
     report: "Report",
+    only_best: bool = False,
 ) -> list[Candidate]:
     """The candidates of all families: covariance models together, others several at once where threads are free."""
     models = [candidate for candidate in family_candidates if structure_of(candidate.family) is not None]
     if models and shares_starts(models):
-        together = fitted_models(models, sizes, criterion, threads, seed, report)
+        together = fitted_models(models, sizes, criterion, threads, seed, report, only_best)
         others = [candidate for candidate in family_candidates if candidate not in models]
         return together + (_all_fitted(others, sizes, criterion, threads, seed, report) if others else [])
     at_once = min(threads, len(family_candidates))

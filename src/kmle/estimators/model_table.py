@@ -1,7 +1,7 @@
 """The covariance models of Gaussians in a selection: all of them learned together, from shared starts."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from ..families.model_estimates import narrow_natural
 from ..families.structured_gaussian import structure_of, structured
 from ..problem.problem import Parameters
 from ..search.models import TAIL, ModelFit, search_models, unsettled_gain
+from ..search.race import race_for
 from ..selection.candidates import Candidate, best_of
 from .arguments import seed_again
 from .family_candidates import FamilyCandidate
@@ -32,6 +33,7 @@ FEW_MODELS, MOST_COLUMNS = 3, 24
 CLOSE = 1.0
 STARTS = "shared by the covariance models"
 NO_FIT = "every start led to a singular covariance: give a prior or a resolution"
+BEHIND = "left before its end: other candidates are better"
 
 
 def shares_starts(family_candidates: list[FamilyCandidate]) -> bool:
@@ -55,21 +57,31 @@ def fitted_models(
     n_threads: int,
     seed: Any,
     report: "Report",
+    only_best: bool = False,
 ) -> list[Candidate]:
-    """The candidates of all models; the best one of each has labels, those close to the best of all are polished."""
+    """The candidates of all models; the best one of each has labels, those close to the best of all are polished.
+
+    Where only the best one matters, those that cannot become it are left before their end.
+    """
     began = time.perf_counter()
     rng = np.random.default_rng(seed_again(seed))
     full = _full(family_candidates[0]).prepared(sizes[-1], n_threads, rng)
     assert isinstance(full, Prepared)  # Gaussians are an exponential family
     structures = {structure_of(one.family) or "": one for one in family_candidates}
     hard = family_candidates[0].plan.hard
-    found = search_models(full.problem, list(structures), sizes, rng, hard=hard)
+    race = None
+    if only_best:
+        race = race_for(criterion, float(full.problem.total), sizes, _parameters_of(structures))
+    found = search_models(full.problem, list(structures), sizes, rng, hard=hard, race=race)
     each = (time.perf_counter() - began) / (len(structures) * len(sizes))
     candidates, prepared = [], {}
     for structure, own in structures.items():
         prepared[own.name] = _like(own, full)
         for size in report.until_stopped(sizes):
-            candidates.append(_candidate(own, prepared[own.name], found.get((structure, size)), size, each))
+            reached = found.get((structure, size))
+            candidates.append(
+                _candidate(own, prepared[own.name], reached, size, each, NO_FIT if race is None else BEHIND)
+            )
             report.step(candidates[-1])
     close = CLOSE + 2 * TAIL * unsettled_gain(full.problem)
     return list(_finished(candidates, prepared, structures, criterion, close))
@@ -101,11 +113,16 @@ def _like(own: FamilyCandidate, full: Prepared) -> Prepared:
     return replace(full, problem=problem)
 
 
+def _parameters_of(structures: dict[str, FamilyCandidate]) -> Callable[[str, int], int]:
+    """Free parameters of a model with so many components."""
+    return lambda structure, size: structures[structure].family.n_parameters_for(size) + size - 1
+
+
 def _candidate(
-    own: FamilyCandidate, prepared: Prepared, found: ModelFit | None, size: int, seconds: float
+    own: FamilyCandidate, prepared: Prepared, found: ModelFit | None, size: int, seconds: float, missing: str
 ) -> Candidate:
     if found is None:
-        return Candidate(own.name, own.family, size, note=NO_FIT)
+        return Candidate(own.name, own.family, size, note=missing)
     fit = _fit(own.plan, prepared, found, seconds)
     return own.candidate(replace(fit, labels=fit.labels[:0].copy()), size, seconds)
 

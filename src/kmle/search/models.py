@@ -23,6 +23,7 @@ from ..seeding.partitions import RANDOM, partitions_of, tables
 from ..seeding.sample import representative
 from .batch import Learner
 from .climbing import ARRIVED, Climb, Climber, log_shares
+from .race import Race
 
 NAMES = tuple(MODELS)
 # Steps of all starts before the best of each model go on, how many those are, and their steps at most.
@@ -56,25 +57,33 @@ class ModelFit:
 
 
 def search_models(
-    problem: Problem, structures: Sequence[str], sizes: Sequence[int], rng: np.random.Generator, *, hard: bool = False
+    problem: Problem,
+    structures: Sequence[str],
+    sizes: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    hard: bool = False,
+    race: Race | None = None,
 ) -> dict[tuple[str, int], ModelFit]:
     """The best mixtures found for each model and number of components; the family of the problem is the full Gaussian.
 
     Of many rows a sample is searched, and what is found there goes on with all rows. Parameters are relative to the
-    center of the rows.
+    center of the rows. A race leaves out what cannot win.
     """
     key = int(rng.integers(2**63))
     sample = representative(problem, MOST_ROWS, key) if problem.total > MOST_ROWS else problem
     arrived = ARRIVED if sample is problem else ARRIVED_ON_SAMPLE
     most = MOST_ROWS if sample is problem else AGGLOMERATED_OF_SAMPLE
     numbers = [NAMES.index(name) for name in structures]
-    search = _ModelSearch(Climber(Learner(sample, hard), arrived), numbers, rng, most)
+    if race is not None:
+        race.scale = float(problem.total) / float(sample.total)
+    search = _ModelSearch(Climber(Learner(sample, hard), arrived), numbers, rng, most, race)
     reached = search.run(sizes)
     found: dict[tuple[str, int], ModelFit] = {}
     for k, climb in reached.items():
         if sample is not problem:
             on_all = Climber(Learner(problem, hard), unsettled_gain(problem) / float(problem.total))
-            climb = _on_rows_of(on_all, climb.joined(search.others[k]))
+            climb = _on_rows_of(on_all, climb.joined(_of_models(search.others[k], climb.models)))
         for place, model in enumerate(climb.models):
             if np.isfinite(climb.batch.objective[place]):
                 fit = ModelFit(climb.batch.parameters(place), tuple(climb.histories[place]))
@@ -99,14 +108,30 @@ def _on_rows_of(climber: Climber, climb: Climb) -> Climb:
     return exchanged(climber, climber.climbed(begun, STEPS), STEPS)
 
 
+def _of_models(climb: Climb, models: NDArray[np.int32]) -> Climb:
+    return climb.take(np.flatnonzero(np.isin(climb.models, models)))
+
+
+def _leaders(race: Race, found: dict[int, Climb]) -> dict[int, Climb]:
+    """The mixtures that are searched further."""
+    leaders = race.leaders()
+    own = {k: np.array([NAMES.index(model) for model, size in leaders if size == k], dtype=np.int32) for k in found}
+    return {k: _of_models(climb, own[k]) for k, climb in found.items() if len(own[k])}
+
+
 class _ModelSearch:
     def __init__(
-        self, climber: Climber, models: list[int], rng: np.random.Generator, most_agglomerated: int = MOST_ROWS
+        self,
+        climber: Climber,
+        models: list[int],
+        rng: np.random.Generator,
+        most_agglomerated: int = MOST_ROWS,
+        race: Race | None = None,
     ) -> None:
         self.climber = climber
         self.problem = climber.problem
         self.models = np.array(models, dtype=np.int32)
-        self.rng = rng
+        self.rng, self.race = rng, race
         self.tables = tables(self.problem)
         self.points = climber.rows.kernel_columns(slice(None))[0].astype(float)
         self.agglomerated = agglomeration(self.problem, rng, most_agglomerated)
@@ -118,10 +143,23 @@ class _ModelSearch:
         found: dict[int, Climb] = {}
         for k in sizes:
             found[k] = self._searched(k, found.get(k - 1))
-        for k in reversed(sizes):
+            if self.race is not None:
+                self._leave(self.race, found[k], k)
+            if len(self.models) == 0:
+                break
+        if self.race is not None:
+            found = _leaders(self.race, found)
+        for k in reversed(found):
             if k > 1:
                 found[k] = self._improved(found[k], found.get(k + 1))
         return found
+
+    def _leave(self, race: Race, climb: Climb, k: int) -> None:
+        """Leaves the models that cannot win with more components."""
+        for model, objective in zip(climb.models, climb.batch.objective, strict=True):
+            race.enter(NAMES[model], k, float(objective))
+        remaining = race.remaining([NAMES[model] for model in self.models], k)
+        self.models = np.array([NAMES.index(name) for name in remaining], dtype=np.int32)
 
     def _searched(self, k: int, smaller: Climb | None) -> Climb:
         """All models with k components; those of a smaller mixture, if there is one, are cut in two."""
@@ -129,6 +167,7 @@ class _ModelSearch:
         models = np.repeat(self.models, len(counts))
         several = np.tile(np.arange(len(counts)), len(self.models))
         begun = self.climber.begun(models, counts[several], sums[several])
+        smaller = None if smaller is None else _of_models(smaller, self.models)
         climb = self.climber.climbed(begun.joined(self._cut(smaller)), FIRST_STEPS)
         # What agglomeration leads to is learned to its end, whatever the others are worth by now.
         agglomerated = np.flatnonzero(several == 0)
