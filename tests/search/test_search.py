@@ -1,5 +1,7 @@
 """The search: kinds of starts, moves, budget, and answers that repeat."""
 
+import importlib
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -142,6 +144,25 @@ def test_a_search_ends_when_a_stop_is_requested(model, family):
     assert ended.starts.moves == 0 < whole.starts.moves
     assert ended.stop_reason == STOPPED
     assert ended.work.passes < whole.work.passes / 3
+
+
+@pytest.mark.parametrize("model", [KMLE, ExponentialFamilyMixture])
+def test_few_sparse_rows_have_the_better_of_two_searches(model, monkeypatch):
+    """Half an observation of each parameter often helps; with few rows for each component it sometimes does harm."""
+    module = importlib.import_module("kmle.search.search")
+    rng = np.random.default_rng(3)
+    topics = rng.dirichlet(np.full(600, 0.1), 8)
+    better = module._better
+
+    def objective(choice):
+        monkeypatch.setattr(module, "_better", choice)
+        return model(8, family="multinomial", random_state=0).fit(X).result_.objective
+
+    for _ in range(3):
+        X = csr_array(rng.multinomial(30, topics[rng.integers(8, size=120)]).astype(float))
+        found = objective(better)
+        assert found >= objective(lambda learner, smooth, plain: smooth) - 1e-6
+        assert found >= objective(lambda learner, smooth, plain: plain) - 1e-6
 
 
 @pytest.mark.parametrize("model", [KMLE, ExponentialFamilyMixture])

@@ -146,10 +146,13 @@ def _along_line(X: Array, weights: Array | None, n_threads: int, share: float) -
     def spread(values: NDArray[Any]) -> NDArray[Any]:
         if values.dtype != np.int32:
             return values[spread(np.arange(len(distinct), dtype=np.int32))]
+        # Neighbours with the same value are one interval: of labels there are few.
+        last = np.flatnonzero(values[1:] != values[:-1])
+        cuts, owners = later[last], values[np.append(last, len(values) - 1)]
         found = np.empty(len(X), dtype=np.int32)
         for start in range(0, len(X), ROWS_A_BLOCK):
             block = slice(start, start + ROWS_A_BLOCK)
-            found[block] = locate(X[block, 0].astype(float, copy=False), later, values, n_threads)
+            found[block] = locate(X[block, 0].astype(float, copy=False), cuts, owners, n_threads)
         return found
 
     if weights is None:

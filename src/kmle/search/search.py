@@ -105,6 +105,11 @@ def search(
     if strata is not None:
         learner = Learner(strata.problem(sample), hard, STRATA_CONVERGED)
         return replace(found, parameters=_refined(learner, found.parameters, STRATA_STEPS))
+    if prior > SEARCH_PRIOR and problem.total <= size:
+        # With few rows the prior hides what they say as often as it helps.
+        plain = _comparable(sample, SEARCH_PRIOR)
+        other = Search(Learner(plain, hard), tables(plain), n_components, budget, rng).run(kind)
+        found = _better(Learner(plain, hard), found, other)
     few = problem.total <= size and not problem.family.joint and not sample.expects
     if hard and few and len(sample.rows) * n_components * problem.n_statistics <= FEW_PRODUCTS:
         found = replace(found, parameters=_without_gainful_moves(sample, found.parameters))
@@ -122,6 +127,14 @@ def search_prior(problem: LearningProblem, rows_each: float) -> float:
         return SEARCH_PRIOR
     observed = max(problem.row_values, 1.0) / problem.n_statistics
     return max(SEARCH_PRIOR, min(EACH_PARAMETER / observed, LARGEST_PART * rows_each))
+
+
+def _better(learner: Learner, *found: Found) -> Found:
+    """What leads to the higher objective, the first one on a tie."""
+    batches = [learner.expected(each.parameters.natural[None], each.parameters.log_weights[None]) for each in found]
+    ends = [learner.run(batch, REFINING_STEPS) for batch in batches]
+    best = int(np.argmax([end.objective[0] for end in ends]))
+    return replace(found[best], parameters=ends[best].parameters(0))
 
 
 def _smoothed(problem: LearningProblem, parameters: Parameters, prior: float) -> Parameters:
