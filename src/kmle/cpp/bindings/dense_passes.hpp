@@ -8,8 +8,8 @@ namespace kmle {
 
 // Components of several mixtures that are scored together: as many as stay in the cache.
 constexpr std::size_t components_at_once = 24;
-// Waking a thread takes as long as this many products.
-constexpr std::size_t fewest_products = 1 << 21;
+// Waking a thread takes as long as this many products, and cutting rows in tasks as long as soft passes over this many.
+constexpr std::size_t fewest_products = 1 << 19, fewest_soft_rows = 512;
 
 template <class T>
 void run_hard(PackedRows<T>& rows, const Model<float>& single, const Model<double>& precise, HardTask& task) {
@@ -152,7 +152,7 @@ void add_soft_passes(PackedRows<T>& rows, const Components& given, std::size_t m
                      const CenteredForm* centered, double* counts, double* sums, double* scores) {
     const std::size_t components = given.count / mixtures, cells = rows.cells(components);
     const std::size_t n_statistics = rows.n_statistics();
-    const std::vector<std::size_t> edges = rows.tasks(cells);
+    const std::vector<std::size_t> edges = rows.tasks(cells, 1, fewest_soft_rows);
     const std::size_t pieces = edges.size() - 1,
                       threads = rows.rows() * mixtures * cells < fewest_products ? 1 : rows.threads();
     // As many mixtures at a time as their partial results leave room for.

@@ -49,9 +49,11 @@ public:
     // Numbers that a component has in partial results: its count and its sums.
     std::size_t cells(std::size_t components) const { return components * (n_statistics() + 1); }
 
-    // Edges of the tasks, in blocks and multiples of `step`: as many as memory for `cells` partial results each allows.
-    std::vector<std::size_t> tasks(std::size_t cells, std::size_t step = 1) const {
-        const std::size_t worthwhile = std::max<std::size_t>(1, rows() / fewest_rows_per_task);
+    // Edges of the tasks, in blocks and multiples of `step`: as many as memory for `cells` partial results each allows,
+    // of `fewest` rows at least.
+    std::vector<std::size_t> tasks(std::size_t cells, std::size_t step = 1,
+                                   std::size_t fewest = fewest_rows_per_task) const {
+        const std::size_t worthwhile = std::max<std::size_t>(1, rows() / fewest);
         const std::size_t steps = rounded_up(blocks(), step) / step;
         const std::size_t count =
             std::min({most_tasks, affordable_tasks(cells), worthwhile, std::max<std::size_t>(steps, 1)});

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -64,13 +65,38 @@ private:
         const std::size_t tasks, threads;
         std::atomic<std::size_t> next{0};
         std::atomic<bool> has_failed{false};
-        std::exception_ptr failure;  // written by one thread, read when all have stopped
-        std::size_t helping = 0;
+        std::exception_ptr failure;           // written by one thread, read when all have stopped
+        std::atomic<std::size_t> helping{0};  // changed under the pool's lock
         int caller = processor();
         std::condition_variable done;
     };
 
     Pool() = default;
+
+    // Passes over few rows come one after the other, sooner than a sleeping thread wakes up: who has nothing to do
+    // looks for this long whether that changes before it sleeps.
+    static constexpr std::chrono::microseconds awake{40};
+
+    // Waits for a condition for a moment; the lock is not held meanwhile.
+    template <class Condition>
+    static void look_out(std::unique_lock<std::mutex>& lock, const Condition& condition) {
+        lock.unlock();
+        for (const auto end = std::chrono::steady_clock::now() + awake; std::chrono::steady_clock::now() < end;) {
+            bool found = false;
+            for (int look = 0; look < 16 && !(found = condition()); ++look) relax();
+            if (found) break;
+        }
+        lock.lock();
+    }
+
+    // Tells the processor that this thread only waits.
+    static void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ __volatile__("yield");
+#endif
+    }
 
     // That of this process. No lock is taken to find or make it: a fork could copy one that is held.
     static Pool& instance() {
@@ -121,6 +147,7 @@ private:
         {
             const std::lock_guard<std::mutex> lock(mutex_);
             join(job);
+            ++calls_;
             wanted = std::min({idle_, threads - 1, room_for(job)});
             met = std::find(last_.begin(), last_.end(), job.caller) != last_.end();
         }
@@ -146,7 +173,9 @@ private:
         std::unique_lock<std::mutex> lock(mutex_);
         jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
         if (!jobs_.empty() && idle_ > 0) wake_.notify_one();  // another job may have this thread's core
-        job.done.wait(lock, [&] { return job.helping == 0; });
+        const auto alone = [&] { return job.helping == 0; };
+        if (!alone()) look_out(lock, alone);
+        job.done.wait(lock, alone);
     }
 
     // How many more threads fit beside the callers and helpers at work: cores are shared, but who asks for more threads
@@ -188,7 +217,8 @@ private:
     void serve(std::size_t id) {
         std::unique_lock<std::mutex> lock(mutex_);
         for (;;) {
-            Job* job = nullptr;
+            Job* job = job_to_help();
+            if (!job) look_out(lock, [this, before = calls_.load()] { return calls_ != before; });
             wake_.wait(lock, [&] { return (job = job_to_help()) != nullptr; });
             --idle_;
             ++helping_;
@@ -211,6 +241,7 @@ private:
     std::vector<Job*> jobs_;            // in the order of their calls
     std::vector<int> last_;             // the processors the helpers were on when they had done their work
     std::size_t helping_ = 0, idle_ = 0;
+    std::atomic<std::size_t> calls_{0};  // of `share` so far
     const std::size_t cores_ = std::max<std::size_t>(1, std::thread::hardware_concurrency());
 };
 
