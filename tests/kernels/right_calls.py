@@ -169,6 +169,8 @@ def step_setting() -> Parts:
         rounding=1e-12,
         spread_rounding=1e-6,
         far=1.0,
+        variances=np.zeros(0),
+        held=np.zeros(K),
     )
     return Parts(compiled.StepSetting, arguments)
 

@@ -21,6 +21,11 @@ from kmle._kernels import _compiled as compiled  # type: ignore[attr-defined]
 
 # Arguments of which another length, or another value, is as good.
 MAY = {
+    ("StepSetting", "held", "short"),
+    ("StepSetting", "held", "long"),
+    ("StepSetting", "held", "empty"),
+    ("gaussian_step", "setting.held", "empty"),
+    ("PackedRows64.gaussian_steps", "setting.held", "empty"),
     ("PackedRows64.load", "rows", "short"),
     ("PackedRows64.load", "rows", "empty"),
     ("PanelsRows.load", "rows", "short"),
@@ -103,6 +108,8 @@ OTHER_TYPE = {
 
 def wrong_arrays(given: np.ndarray[Any, Any]) -> dict[str, Any]:
     """An array in many wrong forms."""
+    if given.size == 0:  # there is nothing to be short of
+        return {"of another type": given.astype(OTHER_TYPE[given.dtype]), "nothing": None, "text": "text"}
     last = given[-1:]
     wrong = {
         "short": given[:-1].copy(),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases import CASES, case_id
-from kmle.families import Gaussian
+from kmle.families import FixedCovarianceGaussian, Gaussian
 from kmle.problem.problem import Parameters, Problem
 from kmle.search.batch import Learner
 
@@ -97,6 +97,34 @@ def test_steps_in_one_call_are_steps_one_by_one(d, whole, weighted, hard):
     assert together.work == pytest.approx(alone.work)
     for name, values in vars(expected).items():
         np.testing.assert_allclose(getattr(found, name), values, rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("hard", [False, True], ids=["soft", "hard"])
+@pytest.mark.parametrize("prescribed", [False, True], ids=["estimated", "prescribed"])
+@pytest.mark.parametrize("covariance", [1.0, (0.5, 2.0, 1.0)], ids=["spherical", "diagonal"])
+def test_steps_of_means_in_one_call_are_steps_one_by_one(covariance, prescribed, hard):
+    rng = np.random.default_rng(5)
+    X = np.concatenate([rng.normal(0, 1, (90, 3)), rng.normal(2, 1, (70, 3))])
+    weights = np.array([0.2, 0.5, 0.3]) if prescribed else None
+    family = FixedCovarianceGaussian(covariance).for_data(X)
+    problem = Problem(family, X, rng.uniform(0.5, 2, 160), 1e-3, weights)
+    together, alone = Learner(problem, hard), Learner(problem, hard)
+    batch = together.from_statistics(*starts(problem, 3, 6))
+    alone.work = together.work
+    found, expected = together.run(batch, 60, 20, np.inf, -1e6), alone.run_by_steps(batch, 60, 20, np.inf, -1e6)
+    assert together.work == pytest.approx(alone.work)
+    for name, values in vars(expected).items():
+        np.testing.assert_allclose(getattr(found, name), values, rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+def test_prescribed_weights_are_held_in_one_call():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    problem = Problem(Gaussian().for_data(X), X, None, 1e-3, np.array([0.7, 0.3]))
+    together, alone = Learner(problem), Learner(problem)
+    batch = together.from_statistics(*starts(problem, 2, 3))
+    found, expected = together.run(batch, 30), alone.run_by_steps(batch, 30, 0, np.inf, -np.inf)
+    np.testing.assert_array_equal(found.log_weights, np.log([[0.7, 0.3]] * 3))
+    np.testing.assert_allclose(found.objective, expected.objective)
 
 
 def test_a_long_run_is_made_in_several_calls(monkeypatch):

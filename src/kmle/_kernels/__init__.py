@@ -15,6 +15,7 @@ from .gaussian import (
     gaussian_natural,
     gaussian_step,
     gaussian_steps,
+    location_steps,
     structured_natural,
 )
 from .mixture_step import DONE, NOT_SAFE, Mixtures, MixtureStep, Pace, Progress, StepSetting
@@ -55,6 +56,7 @@ __all__ = [
     "has_missing",
     "instruction_set",
     "locate",
+    "location_steps",
     "look_up",
     "score_table",
     "side_by_side",

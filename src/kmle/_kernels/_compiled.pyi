@@ -88,6 +88,8 @@ class StepSetting:
         spread_rounding: float,
         far: float,
         threads: int,
+        variances: NDArray[float64],
+        held: NDArray[float64],
     ) -> None: ...
 
 class MixtureStep:

@@ -106,9 +106,16 @@ class GaussianLimits:
 
     def compiled(self, module: Any, setting: StepSetting) -> Any:
         """These and a setting for compiled steps."""
-        given = setting.prior_moment, setting.largest, setting.spread, setting.center
         limits = self.smallest, self.rounding, self.spread_rounding, self.far
-        return module.StepSetting(*given, setting.prior_strength, setting.prior_top, *limits, setting.n_threads)
+        return _compiled_setting(module, setting, limits, np.zeros(0))
+
+
+def _compiled_setting(
+    module: Any, setting: StepSetting, limits: tuple[float, float, float, float], variances: Floats
+) -> Any:
+    given = setting.prior_moment, setting.largest, setting.spread, setting.center
+    strengths = setting.prior_strength, setting.prior_top
+    return module.StepSetting(*given, *strengths, *limits, setting.n_threads, variances, setting.log_weights)
 
 
 def gaussian_step(
@@ -158,3 +165,14 @@ def gaussian_steps(
     if compiled is None or len(setting.spread) > MOST_COLUMNS or len(mixtures.objective) == 0:
         return None
     return rows.gaussian_steps(mixtures, limits.compiled(compiled, setting), pace, work)
+
+
+def location_steps(
+    rows: PackedRows, mixtures: Mixtures, setting: StepSetting, variances: NDArray[Any], pace: Pace, work: float
+) -> Progress | None:
+    """The same for Gaussians of known variances (d,), whose statistics are the columns of the rows."""
+    compiled = compiled_module(warn=False)
+    if compiled is None or len(mixtures.objective) == 0 or setting.spread.any():
+        return None
+    given = _compiled_setting(compiled, setting, (0.0, 0.0, 0.0, 0.0), np.ascontiguousarray(variances, dtype=float))
+    return rows.gaussian_steps(mixtures, given, pace, work)

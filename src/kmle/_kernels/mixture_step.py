@@ -1,6 +1,6 @@
 """Input and output of steps that several mixtures make together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ class StepSetting:
     center: Floats
     """What columns are measured from (d,)."""
     n_threads: int = 1
+    log_weights: Floats = field(default_factory=lambda: np.zeros(0))
+    """Prescribed log-weights (k,), or none."""
 
 
 @dataclass(frozen=True)

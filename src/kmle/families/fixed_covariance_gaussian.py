@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from .._kernels import Centered
+from .._kernels import Centered, Mixtures, Pace, PackedRows, Progress, StepSetting, location_steps
 from .._kernels.columns import ColumnSummary, center_of_columns
 from ..numerics.arrays import Array
 from .derived import ExponentialFamily
@@ -154,6 +154,14 @@ class FixedCovarianceGaussian(ExponentialFamily):
 
     def log_carrier_beside_means(self, X: Array) -> Array:
         return np.full(X.shape[:-1], -self._log_scale(X.shape[-1]))
+
+    def mixture_steps(
+        self, rows: PackedRows, mixtures: Mixtures, setting: StepSetting, pace: Pace, work: float
+    ) -> Progress | None:
+        if self._variances is None:
+            return None
+        variances = np.broadcast_to(self._variances, len(setting.spread))
+        return location_steps(rows, mixtures, setting, variances, pace, work)
 
     def kernel_shift(self, center: Array) -> Array:
         return center

@@ -191,11 +191,9 @@ class Learner:
 
     @cached_property
     def _setting(self) -> StepSetting | None:
-        """What steps in one call need; None where weights are prescribed, rows sparse or
-        estimates joint.
-        """
+        """What steps in one call need; None where rows are sparse or estimates joint."""
         problem = self.problem
-        if problem.weights is not None or problem.family.joint or not isinstance(problem.rows, Rows):
+        if problem.family.joint or not isinstance(problem.rows, Rows):
             return None
         none = np.zeros(problem.family.n_features or 1)
         return StepSetting(
@@ -206,6 +204,7 @@ class Learner:
             none if problem.spread is None else problem.spread,
             none if problem.center is None else problem.center,
             problem.rows.n_threads,
+            np.zeros(0) if problem.weights is None else np.log(problem.weights),
         )
 
     def step_by_formulas(self, batch: Batch, factors: Array) -> MixtureStep:

@@ -117,6 +117,7 @@ bool step(const Matrix<const double>& counts, const Matrix<const double>& sums, 
     require_shape("factors", factors, {mixtures});
     require_shape("natural", out.natural, {mixtures * k, n_statistics});
     require_shape("log_weights", out.log_weights, {mixtures, k});
+    setting.require_fit(k);
     const nb::gil_scoped_release unlocked;
     return make_step(setting.view(), {mixtures, k, counts.data(), sums.data(), before.data(), weights_before.data(),
                                       factors.data(), out.natural.data(), out.log_weights.data(), out.beyond.data(),
@@ -175,10 +176,12 @@ void define_gaussian(nb::module_& module, nb::class_<PackedRows<double>>& double
                nb::arg("safe").noconvert());
     nb::class_<given::StepSetting>(module, "StepSetting")
         .def(nb::init<const Vector<const double>&, const Vector<const double>&, const Vector<const double>&,
-                      const Vector<const double>&, double, double, double, double, double, double, std::size_t>(),
+                      const Vector<const double>&, double, double, double, double, double, double, std::size_t,
+                      const Vector<const double>&, const Vector<const double>&>(),
              nb::arg("prior_moment").noconvert(), nb::arg("largest").noconvert(), nb::arg("spread").noconvert(),
              nb::arg("center").noconvert(), nb::arg("prior_strength"), nb::arg("prior_top"), nb::arg("smallest"),
-             nb::arg("rounding"), nb::arg("spread_rounding"), nb::arg("far"), nb::arg("threads"));
+             nb::arg("rounding"), nb::arg("spread_rounding"), nb::arg("far"), nb::arg("threads"),
+             nb::arg("variances").noconvert(), nb::arg("held").noconvert());
     nb::class_<given::MixtureStep>(module, "MixtureStep")
         .def(nb::init<const Matrix<double>&, const Matrix<double>&, const Matrix<double>&, const Matrix<double>&,
                       const Matrix<double>&, const Vector<double>&, const Vector<double>&>(),

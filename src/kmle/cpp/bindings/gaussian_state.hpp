@@ -13,15 +13,17 @@ struct StepSetting {
     Vector<const double> prior_moment, largest, spread, center;
     double prior_strength, prior_top, smallest, rounding, spread_rounding, far;
     std::size_t threads;
+    Vector<const double> variances, held;
 
     StepSetting(const Vector<const double>& prior_moment, const Vector<const double>& largest,
                 const Vector<const double>& spread, const Vector<const double>& center, double prior_strength,
                 double prior_top, double smallest, double rounding, double spread_rounding, double far,
-                std::size_t threads)
+                std::size_t threads, const Vector<const double>& variances, const Vector<const double>& held)
         : prior_moment(prior_moment), largest(largest), spread(spread), center(center), prior_strength(prior_strength),
           prior_top(prior_top), smallest(smallest), rounding(rounding), spread_rounding(spread_rounding), far(far),
-          threads(threads) {
+          threads(threads), variances(variances), held(held) {
         require(columns() > 0, "spread must have at least one column.");
+        if (has_variances()) require_shape("variances", variances, {columns()});
         require_shape("center", center, {columns()});
         require_shape("prior_moment", prior_moment, {n_statistics()});
         require_shape("largest", largest, {n_statistics()});
@@ -29,13 +31,22 @@ struct StepSetting {
     }
 
     std::size_t columns() const { return spread.shape(0); }
-    std::size_t n_statistics() const { return columns() + columns() * (columns() + 1) / 2; }
+    bool has_variances() const { return variances.shape(0) > 0; }
+    std::size_t n_statistics() const {
+        return has_variances() ? columns() : columns() + columns() * (columns() + 1) / 2;
+    }
+
+    // Whether it is one of mixtures of that many components.
+    void require_fit(std::size_t components) const {
+        if (held.shape(0) > 0) require_shape("held", held, {components});
+    }
 
     kmle::StepSetting view() const {
         return {columns(),     n_statistics(), prior_moment.data(), largest.data(),
                 spread.data(), center.data(),  prior_strength,      prior_top,
                 smallest,      rounding,       spread_rounding,     far,
-                threads};
+                threads,       has_variances() ? variances.data() : nullptr,
+                held.shape(0) > 0 ? held.data() : nullptr};
     }
 };
 

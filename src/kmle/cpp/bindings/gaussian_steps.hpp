@@ -13,6 +13,9 @@ struct MixtureList {
     std::vector<double> natural, log_weights, counts, sums, before, weights_before, objective, gain;
     std::vector<std::int64_t> streak;
     std::vector<std::size_t> places;  // of each among all
+    // Of hard passes: labels [mixture][row], and the rows [mixture][component] that have them; empty before the first.
+    std::vector<std::int32_t> labels;
+    std::vector<std::int64_t> sizes;
 
     MixtureList(std::size_t count, std::size_t components, std::size_t n_statistics)
         : components(components), n_statistics(n_statistics), natural(count * width()), log_weights(count * components),
@@ -103,7 +106,19 @@ private:
             copy_mixture(kept, i, active_, moving[i], active_.components, active_.width());
             kept.places[i] = active_.places[moving[i]];
         }
+        if (!active_.labels.empty()) keep_labels(kept, moving);
         active_ = std::move(kept);
+    }
+
+    // The labels of some of those that moved.
+    void keep_labels(MixtureList& kept, const std::vector<std::size_t>& moving) const {
+        const std::size_t n = rows_.rows(), k = active_.components;
+        kept.labels.resize(moving.size() * n);
+        kept.sizes.resize(moving.size() * k);
+        for (std::size_t i = 0; i < moving.size(); ++i) {
+            std::copy_n(active_.labels.data() + moving[i] * n, n, kept.labels.data() + i * n);
+            std::copy_n(active_.sizes.data() + moving[i] * k, k, kept.sizes.data() + i * k);
+        }
     }
 
     // Whether the limit leaves no room for a step; there is more while the best mixture has not arrived.
@@ -177,11 +192,75 @@ private:
             broken[s] = std::any_of(own, own + k, [](double bias) { return std::isnan(bias); });
             if (broken[s]) std::fill(own, own + k, -std::numeric_limits<double>::infinity());
         }
-        const Components components(seen.beyond.data(), seen.bias.data(), count * k, from.n_statistics);
-        add_soft_passes(rows_, components, count, pace_.kept, nullptr, seen.counts.data(), seen.sums.data(),
-                        seen.objective.data());
+        if (pace_.kept == 1 && k > 1) {
+            label(seen);
+        } else {
+            const Components components(seen.beyond.data(), seen.bias.data(), count * k, from.n_statistics);
+            add_soft_passes(rows_, components, count, pace_.kept, nullptr, seen.counts.data(), seen.sums.data(),
+                            seen.objective.data());
+        }
         for (std::size_t s = 0; s < count; ++s) value(seen, s, k, from.width(), broken[s]);
         return true;
+    }
+
+    // Hard passes of all that move, which say what changed of the labels before.
+    void label(Seen& seen) {
+        const std::size_t count = active_.size(), k = active_.components, n_statistics = active_.n_statistics;
+        const std::size_t n = rows_.rows(), cells = rows_.cells(k);
+        const bool fresh = active_.labels.empty();
+        active_.labels.resize(count * n);
+        active_.sizes.resize(count * k);
+        const std::vector<std::size_t> edges = rows_.tasks(count * cells);
+        const std::size_t pieces = edges.size() - 1;
+        std::vector<GroupedModel<float>> single;
+        std::vector<GroupedModel<double>> precise;
+        for (std::size_t s = 0; s < count; ++s) {
+            const double *natural = seen.beyond.data() + s * k * n_statistics, *bias = seen.bias.data() + s * k;
+            single.emplace_back(natural, bias, k, n_statistics);
+            precise.emplace_back(natural, bias, k, n_statistics);
+        }
+        std::vector<double> partial(count * pieces * cells, 0.0);
+        std::vector<std::int64_t> sizes(count * pieces * k, 0);
+        Pool::run(count * pieces, count * n * cells < fewest_products ? 1 : rows_.threads(), [&](std::size_t t) {
+            const std::size_t s = t / pieces, piece = t % pieces;
+            double* own = partial.data() + t * cells;
+            HardTask task = {edges[piece],
+                             edges[piece + 1],
+                             active_.labels.data() + s * n,
+                             fresh,
+                             nullptr,
+                             own,
+                             own + k,
+                             sizes.data() + t * k,
+                             0,
+                             0,
+                             0,
+                             0};
+            run_hard(rows_, single[s].view(), precise[s].view(), task);
+            if (fresh) add_fresh(rows_, task, k);
+        });
+        rows_.count_work(count * n * k, 0);
+        if (!fresh) {
+            seen.counts = active_.counts;
+            seen.sums = active_.sums;
+        }
+        for (std::size_t t = 0; t < count * pieces; ++t) {
+            const std::size_t s = t / pieces;
+            const double* own = partial.data() + t * cells;
+            for (std::size_t j = 0; j < k; ++j) seen.counts[s * k + j] += own[j];
+            for (std::size_t c = 0; c < k * n_statistics; ++c) seen.sums[s * k * n_statistics + c] += own[k + c];
+            for (std::size_t j = 0; j < k; ++j) active_.sizes[s * k + j] += sizes[t * k + j];
+        }
+        for (std::size_t j = 0; j < count * k; ++j) {
+            if (active_.sizes[j] == 0) {  // what is left is rounding
+                seen.counts[j] = 0.0;
+                std::fill_n(seen.sums.data() + j * n_statistics, n_statistics, 0.0);
+            }
+            double score = seen.counts[j] > 0.0 ? seen.counts[j] * seen.bias[j] : 0.0;
+            for (std::size_t f = 0; seen.counts[j] > 0.0 && f < n_statistics; ++f)
+                score += seen.sums[j * n_statistics + f] * seen.beyond[j * n_statistics + f];
+            seen.objective[j / k] += score;
+        }
     }
 
     // The objective of one mixture: nothing is seen of one without active components.
@@ -238,7 +317,8 @@ std::tuple<std::size_t, double, int, std::vector<double>> gaussian_steps(PackedR
     require(mixtures.size() > 0 && mixtures.components() > 0, "there must be a mixture and a component at least.");
     require_shape("natural", mixtures.natural, {mixtures.size() * mixtures.components(), rows.n_statistics()});
     require(rows.columns() == setting.columns() && rows.n_statistics() == setting.n_statistics(),
-            "setting must be that of full Gaussians on the columns of the rows.");
+            "setting must be that of Gaussians on the columns of the rows.");
+    setting.require_fit(mixtures.components());
     require_kept(pace.kept, mixtures.components());
     GaussianSteps<T> steps(rows, mixtures, setting.view(), pace, work);
     std::vector<double> best;

@@ -1,4 +1,5 @@
-// A step of several Gaussian mixtures at once: estimates of their statistics, and points beyond them.
+// A step of several Gaussian mixtures at once: estimates of their statistics, and points beyond them. Components are
+// full Gaussians, or Gaussians of known variances, whose estimates are means.
 
 #pragma once
 
@@ -21,6 +22,8 @@ struct StepSetting {
     double prior_strength, prior_top;
     double smallest, rounding, spread_rounding, far;
     std::size_t threads;
+    const double* variances;  // [column]; null: full Gaussians
+    const double* held;       // [component]: log-weights of components with rows; null: they are estimated
 };
 
 // Mixtures of as many components each, [mixture][component], and where their step goes.
@@ -33,9 +36,13 @@ struct MixtureStep {
     double *penalty, *size;                                   // [mixture]
 };
 
-// Log-weights of one mixture: of its counts, and beyond those by a share of their change. All are -inf without counts.
-inline void weigh(const double* counts, const double* before, double factor, std::size_t k, double* log_weights,
-                  double* beyond) {
+// Log-weights of one mixture: those held, or of its counts and beyond those by a share of their change. All are -inf
+// without counts.
+inline void weigh(const double* counts, const double* before, double factor, std::size_t k, const double* held,
+                  double* log_weights, double* beyond) {
+    for (std::size_t j = 0; held && j < k; ++j)
+        beyond[j] = log_weights[j] = counts[j] > 0.0 ? held[j] : -std::numeric_limits<double>::infinity();
+    if (held) return;
     double total = 0.0, most = -std::numeric_limits<double>::infinity(), sum = 0.0;
     for (std::size_t j = 0; j < k; ++j) total += counts[j];
     for (std::size_t j = 0; j < k; ++j) {
@@ -47,6 +54,31 @@ inline void weigh(const double* counts, const double* before, double factor, std
     if (!(factor > 0.0)) return;
     for (std::size_t j = 0; j < k; ++j) sum += std::exp(beyond[j] - most);
     for (std::size_t j = 0; j < k; ++j) beyond[j] -= most + std::log(sum);
+}
+
+// Estimates of Gaussians of known variances, which all can be made.
+inline void make_location_step(const GaussianStep& step, const double* variances) {
+    const std::size_t d = step.columns;
+    for (std::size_t j = 0; j < step.components; ++j) {
+        const double total = step.counts[j] + step.prior_strength, divisor = total > 0.0 ? total : 1.0;
+        double normalizer = 0.0, fit = 0.0, size = 0.0;
+        for (std::size_t a = 0; a < d; ++a) {
+            const std::size_t c = j * d + a;
+            const double estimate =
+                (step.sums[c] + step.prior_strength * step.prior_moment[a]) / divisor / variances[a];
+            const double change = step.factors[j] > 0.0 ? step.factors[j] * (estimate - step.before[c]) : 0.0;
+            const double point = estimate + change;
+            step.natural[c] = estimate;
+            step.beyond[c] = point;
+            normalizer += 0.5 * point * variances[a] * point;
+            fit += step.prior_moment[a] * point;
+            size += step.largest[a] * std::abs(point);
+        }
+        step.normalizers[j] = normalizer;
+        step.fits[j] = fit;
+        step.sizes[j] = size;
+        step.safe[j] = 1;
+    }
 }
 
 // Estimates of the counts and sums, points beyond them by a factor for each mixture, and what a pass with those asks:
@@ -82,12 +114,15 @@ inline bool make_step(const StepSetting& setting, const MixtureStep& step) {
                            fits,
                            sizes,
                            safe.data()};
-    Pool::run((m + at_once - 1) / at_once, m * d * d * d < few_products ? 1 : setting.threads,
-              [&](std::size_t t) { chosen->gaussian_step(all, t * at_once, std::min((t + 1) * at_once, m)); });
+    if (setting.variances)
+        make_location_step(all, setting.variances);
+    else
+        Pool::run((m + at_once - 1) / at_once, m * d * d * d < few_products ? 1 : setting.threads,
+                  [&](std::size_t t) { chosen->gaussian_step(all, t * at_once, std::min((t + 1) * at_once, m)); });
     for (std::size_t s = 0; s < step.mixtures; ++s) {
         const std::size_t first = s * k;
-        weigh(step.counts + first, step.weights_before + first, step.factors[s], k, step.log_weights + first,
-              step.weights_beyond + first);
+        weigh(step.counts + first, step.weights_before + first, step.factors[s], k, setting.held,
+              step.log_weights + first, step.weights_beyond + first);
         double low = 0.0, large = 0.0;
         for (std::size_t j = first; j < first + k; ++j) {
             const double weight = step.weights_beyond[j];
