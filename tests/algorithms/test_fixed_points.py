@@ -5,6 +5,7 @@ import pytest
 
 from algorithms.drawing import ALGORITHMS, HARD, drawn_rows, fitted, started
 from cases import CASES, case_id
+from each import for_each
 from kmle import Mixture
 from kmle.algorithms import Online, run
 from kmle.problem.problem import Problem
@@ -34,7 +35,7 @@ def rounding_of(mixture, n):
     return 16 * np.finfo(float).eps * n * (mixture.weights @ largest)
 
 
-@pytest.mark.parametrize("name", [*HARD, "sparse-em-1"])
+@for_each("name", [*HARD, "sparse-em-1"])
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_complete_likelihood_in_closed_form(case, name):
     X = drawn_rows(case, 60)
@@ -63,7 +64,7 @@ def test_the_complete_likelihood_of_the_exact_optimum(case):
     assert fit.objective == pytest.approx(closed_form(case.family, X, fit.labels, weights), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", HARD)
+@for_each("name", HARD)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_fit_says_what_its_mixture_says(case, name):
     X = drawn_rows(case, seed=4)
@@ -78,7 +79,7 @@ def test_the_fit_says_what_its_mixture_says(case, name):
     assert fit.mean_entropy == pytest.approx(entropy, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["hard-em", "em"])
+@for_each("name", ["hard-em", "em"])
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_prior_costs_the_divergence_from_the_law_of_all_rows(case, name):
     X, strength = drawn_rows(case, seed=5), 0.5
@@ -90,12 +91,11 @@ def test_the_prior_costs_the_divergence_from_the_law_of_all_rows(case, name):
     assert fit.objective == pytest.approx(likelihood - penalty, rel=1e-7, abs=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("case", "name"),
-    [(case, name) for case in CASES for name in (*ALGORITHMS, "online")] + [(case, "exact") for case in ORDER_ONE],
-    ids=lambda value: value if isinstance(value, str) else value.id,
-)
+@for_each("name", [*ALGORITHMS, "online", "exact"])
+@pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_one_component_is_the_maximum_likelihood_law(case, name):
+    if name == "exact" and case not in ORDER_ONE:
+        return  # it needs a line
     X = drawn_rows(case, seed=6)
     weights = sample_weights(len(X), 1)
     truth = case.family.mle(X, weights)
@@ -111,7 +111,7 @@ def test_one_component_is_the_maximum_likelihood_law(case, name):
         assert fit.log_likelihood == pytest.approx(weights @ truth.log_density(X)[:, 0], rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@for_each("name", ALGORITHMS)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_prescribed_weights_stay(case, name):
     prescribed = np.array([0.2, 0.3, 0.5])

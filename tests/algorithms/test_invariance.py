@@ -5,6 +5,7 @@ import pytest
 
 from algorithms.drawing import ALGORITHMS, HARD, drawn_rows, fitted, matched, started
 from cases import BY_ID, CASES, case_id
+from each import for_each
 from kmle.data import table as rows_module
 from kmle.problem.problem import Problem
 
@@ -37,7 +38,7 @@ def integer_weights(n):
     return np.random.default_rng(0).integers(1, 4, n)
 
 
-@pytest.mark.parametrize("name", IN_ANY_ORDER)
+@for_each("name", IN_ANY_ORDER)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_order_of_the_rows(case, name):
     X = drawn_rows(case, 45)
@@ -50,7 +51,7 @@ def test_the_order_of_the_rows(case, name):
     assert_same(fit, other, matched(fit.labels, there))
 
 
-@pytest.mark.parametrize("name", IN_ANY_ORDER)
+@for_each("name", IN_ANY_ORDER)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_weights_are_copies(case, name):
     X = drawn_rows(case, 45, seed=1)
@@ -62,18 +63,19 @@ def test_weights_are_copies(case, name):
     np.testing.assert_array_equal(np.repeat(fit.labels, weights), copies.labels)
 
 
-@pytest.mark.parametrize("name", IN_ANY_ORDER)
+@for_each("name", IN_ANY_ORDER)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_size_of_the_chunks(case, name, monkeypatch):
     X = drawn_rows(case, 45, seed=2)
     whole = few_steps(Problem(case.family, X, None, 1e-3), name)
-    monkeypatch.setattr(rows_module, "BLOCK_BYTES", 7 * 8 * case.family.n_statistics)  # seven rows
-    problem = Problem(case.family, X, None, 1e-3)
-    assert len(list(problem.rows.blocks())) == -(-len(X) // 7)
-    assert_same(whole, few_steps(problem, name))
+    with monkeypatch.context() as patch:
+        patch.setattr(rows_module, "BLOCK_BYTES", 7 * 8 * case.family.n_statistics)  # seven rows
+        problem = Problem(case.family, X, None, 1e-3)
+        assert len(list(problem.rows.blocks())) == -(-len(X) // 7)
+        assert_same(whole, few_steps(problem, name))
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@for_each("name", ALGORITHMS)
 @pytest.mark.parametrize("case", [BY_ID["gaussian-3"], BY_ID["poisson-2"], BY_ID["gamma-1"]], ids=case_id)
 def test_the_number_of_threads(case, name):
     X = drawn_rows(case, 4500, seed=3)  # enough for two tasks
@@ -84,7 +86,7 @@ def test_the_number_of_threads(case, name):
     np.testing.assert_array_equal(one.objectives, two.objectives)
 
 
-@pytest.mark.parametrize("name", ["k-mle", "hard-em", "hartigan"])
+@for_each("name", ["k-mle", "hard-em", "hartigan"])
 @pytest.mark.parametrize("prior", [0.0, 1e-3])
 def test_affine_maps_of_gaussian_data(name, prior):
     case = BY_ID["gaussian-3"]
@@ -111,7 +113,7 @@ def test_affine_maps_of_gaussian_data(name, prior):
 SCALES = ["exponential", "rayleigh", "weibull", "half-normal", "maxwell", "fixed-shape-gamma", "gamma-1"]
 
 
-@pytest.mark.parametrize("name", ["k-mle", "hard-em", "hartigan"])
+@for_each("name", ["k-mle", "hard-em", "hartigan"])
 @pytest.mark.parametrize("case", [*SCALES, "inverse-gamma", "inverse-gaussian", "log-normal", "diagonal-gaussian-2"])
 def test_units_of_scale_families(case, name):
     case, c = BY_ID[case], 1000.0

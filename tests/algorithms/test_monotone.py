@@ -5,12 +5,13 @@ import pytest
 
 from algorithms.drawing import ALGORITHMS, HARD, K, algorithm, assert_never_falls, drawn_rows, fitted, problems, started
 from cases import BY_ID, CASES, case_id, for_all
+from each import for_each
 from kmle.algorithms import Online, run
 from kmle.algorithms.lloyd import handle_empty
 from kmle.problem.problem import Parameters, Problem
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@for_each("name", ALGORITHMS)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_objective_never_falls(case, name):
     def never_falls(problem):
@@ -21,7 +22,7 @@ def test_the_objective_never_falls(case, name):
     for_all(problems(case), never_falls, examples=3)
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@for_each("name", ALGORITHMS)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_every_algorithm_ends(case, name):
     problem = Problem(case.family, drawn_rows(case, seed=1), None, 1e-3)
@@ -44,7 +45,7 @@ def test_online_sees_every_batch_and_ends(case):
     assert fit.complete_log_likelihood == pytest.approx(fit.mixture.complete_log_likelihood(X), rel=1e-8, abs=1e-8)
 
 
-@pytest.mark.parametrize("name", HARD)
+@for_each("name", HARD)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_reseeding_an_empty_component_never_lowers_the_objective(case, name):
     X = drawn_rows(case, 30, seed=3)

@@ -7,6 +7,7 @@ import pytest
 
 from algorithms.drawing import ALGORITHMS, assert_never_falls, drawn_rows, fitted
 from cases import BY_ID, CASES, case_id
+from each import for_each
 from kmle import KMLE, ExponentialFamilyMixture, Mixture
 from kmle import families as f
 from kmle.problem.problem import Parameters, Problem
@@ -27,7 +28,7 @@ def clusters(n=300, d=2, spread=10.0, seed=0):
 # Far from the origin --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("algorithm", ["k-mle", "hard-em", "hartigan", "swap", "online"])
+@for_each("algorithm", ["k-mle", "hard-em", "hartigan", "swap", "online"])
 @pytest.mark.parametrize("family", GAUSSIANS)
 def test_an_offset_of_1e8_changes_no_label(family, algorithm):
     X, truth = clusters(spread=4.0)
@@ -134,7 +135,7 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.parametrize("algorithm", [*ALGORITHMS, "online"])
+@for_each("algorithm", [*ALGORITHMS, "online"])
 @pytest.mark.parametrize("family", GAUSSIANS)
 @pytest.mark.parametrize("X", DEGENERATE.values(), ids=DEGENERATE)
 def test_degenerate_rows_are_survived_with_the_default_prior(X, family, algorithm):
@@ -157,7 +158,7 @@ def test_degenerate_rows_are_survived_with_the_default_prior(X, family, algorith
         assert all(after.objective >= before.objective for before, after in steps if after.kind == "labels")
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@for_each("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_few_distinct_rows_are_survived_by_every_family(case, algorithm):
     few = drawn_rows(case, 6, seed=2)

@@ -8,6 +8,7 @@ from scipy.special import xlogy
 
 from algorithms.drawing import ALGORITHMS, HARD, algorithm, assert_never_falls, drawn_rows, fitted, started
 from cases import CASES, case_id
+from each import for_each
 from kmle import KMLE, ExponentialFamilyMixture, Mixture
 from kmle import families as f
 from kmle.algorithms import run
@@ -44,7 +45,7 @@ def rounded_rows(name, seed, n=40, d=2):
 # The objective --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@for_each("name", ALGORITHMS)
 @pytest.mark.parametrize("family", BOUNDARY)
 @settings(max_examples=6, deadline=None)
 @given(data=st.data())
@@ -64,7 +65,7 @@ def test_the_objective_never_falls_on_rounded_rows(family, name, data):
     assert_never_falls(fit.objectives)
 
 
-@pytest.mark.parametrize("name", ["k-mle", "hard-em", "hartigan", "swap"])
+@for_each("name", ["k-mle", "hard-em", "hartigan", "swap"])
 @pytest.mark.parametrize("family", ["gaussian", "diagonal-gaussian", "spherical-gaussian"])
 def test_seven_gaussians_on_whole_numbers_without_a_prior(family, name):
     X = np.round(np.random.default_rng(4).normal(size=(400, 2)))
@@ -132,8 +133,8 @@ def judged(problem, labels, prior):
     return certificate(mixture, problem.rows.X, prior_strength=prior)
 
 
-@pytest.mark.parametrize("prior", [0.0, 0.5])
-@pytest.mark.parametrize("name", ["poisson", "bernoulli", "geometric", "diagonal-gaussian", "gaussian", "exponential"])
+@for_each("prior", [0.0, 0.5])
+@for_each("name", ["poisson", "bernoulli", "geometric", "diagonal-gaussian", "gaussian", "exponential"])
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 100_000), n=st.integers(4, 9), k=st.integers(2, 3), d=st.integers(1, 2))
 def test_hartigan_stable_is_said_only_where_no_single_move_gains(name, prior, seed, n, k, d):
@@ -171,7 +172,7 @@ def test_a_cluster_of_zeros_is_valued_by_its_limit():
     assert poisson_value(X, better.labels_) >= poisson_value(X, moved) - 1e-9
 
 
-@pytest.mark.parametrize("name", ["hartigan", "swap"])
+@for_each("name", ["hartigan", "swap"])
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_moves_make_no_spikes(case, name):
     """Without a prior a component on one row gains without end in most families; neither method goes there."""
@@ -230,8 +231,8 @@ def assert_true(fit, X, weights, rel=1e-7):
             assert fit.objective == pytest.approx(reported, abs=allowed)
 
 
-@pytest.mark.parametrize("prior", [0.0, 1e-3])
-@pytest.mark.parametrize("name", ALGORITHMS)
+@for_each("prior", [0.0, 1e-3])
+@for_each("name", ALGORITHMS)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_a_fit_says_what_its_mixture_says(case, name, prior):
     few = drawn_rows(case, 30, seed=3)
@@ -242,7 +243,7 @@ def test_a_fit_says_what_its_mixture_says(case, name, prior):
 
 
 @pytest.mark.parametrize("constant", [7.3, 1e9, 0.0, -3e-5])
-@pytest.mark.parametrize("prior", [0.0, 1e-3])
+@for_each("prior", [0.0, 1e-3])
 @pytest.mark.parametrize("family", ["gaussian", "diagonal-gaussian", "spherical-gaussian"])
 def test_a_constant_column(family, prior, constant):
     rng = np.random.default_rng(0)
@@ -259,9 +260,9 @@ def test_a_constant_column(family, prior, constant):
 # Weights of components ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@for_each("name", ALGORITHMS)
 @pytest.mark.parametrize("family", ["poisson", "gaussian", "exponential"])
-@pytest.mark.parametrize("prior", [0.0, 1e-3])
+@for_each("prior", [0.0, 1e-3])
 def test_prescribed_weights_stay_when_a_component_has_no_rows(family, prior, name):
     X = rounded_rows(family, 1, 12, 1) * 4 + (np.arange(12) % 2)[:, None]
     settled = BOUNDARY[family].for_data(X)

@@ -6,10 +6,11 @@ from sklearn.exceptions import NotFittedError
 
 from algorithms.drawing import drawn_rows
 from cases import CASES, case_id
+from each import for_each
 from kmle import KMLE, ExponentialFamilyMixture, Mixture
 from kmle import families as f
 
-BOTH = pytest.mark.parametrize("Model", [KMLE, ExponentialFamilyMixture])
+BOTH = for_each("Model", [KMLE, ExponentialFamilyMixture])
 X = np.random.default_rng(0).standard_normal((30, 2))
 
 

@@ -12,7 +12,7 @@ from kmle import KMLE, ExponentialFamilyMixture, Mixture, select
 from kmle import families as f
 from kmle.estimators.learn import learn
 from kmle.estimators.plan import Plan
-from kmle.families.outside import OUTSIDE
+from kmle.families.support import OUTSIDE
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 MEMBERS = [

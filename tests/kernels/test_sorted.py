@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from each import for_each
 from kmle._kernels import PackedRows
 from kmle.engines.sorted.kernel import Buckets, SortedRows
 
@@ -43,9 +44,9 @@ def in_runs(values, weights=None, block=512, n_threads=2):
 
 
 @pytest.mark.usefixtures("run_values")
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 3, 16, 17, 1000, 5003])
-@pytest.mark.parametrize("draw", DRAWS)
+@for_each("weighted", [False, True])
+@for_each("n", [1, 2, 3, 16, 17, 1000, 5003])
+@for_each("draw", DRAWS)
 def test_runs_are_those_of_the_sorted_line(draw, n, weighted):
     rng = np.random.default_rng(n)
     values = DRAWS[draw](rng, n)
@@ -65,9 +66,9 @@ def test_runs_are_those_of_the_sorted_line(draw, n, weighted):
 
 
 @pytest.mark.usefixtures("run_values")
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("features", ["identity", "quadratic"])
-@pytest.mark.parametrize("draw", ["normal", "heavy tails", "few values", "half one value"])
+@for_each("weighted", [False, True])
+@for_each("features", ["identity", "quadratic"])
+@for_each("draw", ["normal", "heavy tails", "few values", "half one value"])
 def test_cells_are_those_of_sorted_rows_whatever_was_asked_before(draw, features, weighted):
     rng = np.random.default_rng(1)
     values = DRAWS[draw](rng, 3000)

@@ -5,6 +5,7 @@ import pytest
 
 from algorithms.drawing import drawn_rows, started
 from cases import BY_ID, CASES, case_id
+from each import for_each
 from kmle import families as f
 from kmle.problem import problem as problem_module
 from kmle.problem import shrinking
@@ -21,7 +22,7 @@ def islands(n=30, seed=0):
     return np.repeat(centers, n, axis=0) + rng.standard_normal((5 * n, 2))
 
 
-@pytest.mark.parametrize("init", SEEDINGS)
+@for_each("init", SEEDINGS)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_seeds_are_legal_laws(case, init, monkeypatch):
     monkeypatch.setitem(weight_grid.__globals__, "COMBINATIONS", 10)

@@ -1,8 +1,6 @@
 """The summary of data in chunks: is it legal, how much is there, where is its center, do rows repeat."""
 
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 
 import numpy as np
 
@@ -146,8 +144,3 @@ def _summarize_sparse(chunk: Chunk, family_of_chunk: ExponentialFamily) -> Chunk
 
 def _weight(chunk: Chunk) -> float:
     return float(len(chunk) if chunk.weights is None else chunk.weights.sum())
-
-
-def merge_summaries(summaries: list[ChunkSummary]) -> ChunkSummary:
-    """The examines several chunks as one."""
-    return reduce(add, summaries)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.table import Rows
-from ..families.outside import without_outside
+from ..families.support import without_outside
 from ..numerics.arrays import Array, Labels
 from .dense import DenseEngine
 from .direct import ROWS_A_BLOCK, DirectEngine, own_fits

@@ -85,7 +85,7 @@ def choose(rows: Rows, n_components: int, engine: str, hard: bool = False) -> En
         raise ValueError(f"engine='panels' needs the full Gaussian family, not {rows.family.name}: use 'auto'")
     if engine != "auto":
         return ENGINES[engine](rows)
-    if is_tied(rows.family) and n_components > 1:
+    if n_components > 1 and rows.family.joint and is_tied(rows.family):
         return linear_engine(rows, n_components, hard)
     return _fastest(rows, n_components, hard)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._kernels import Centered, ColumnSummary, PackedRows, RowScores, bounds_on_statistics, score_table
 from ..families import ExponentialFamily
-from ..families.outside import without_outside
+from ..families.support import without_outside
 from ..numerics.arrays import Array
 from ..numerics.threads import for_each
 from .precision import centered_form, finite, score_error

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._kernels import Centered
 from ..families import ExponentialFamily
-from ..families.outside import without_outside
+from ..families.support import without_outside
 from ..numerics.arrays import Array
 
 # Packed scores whose rounding error may exceed this many nats are computed otherwise, where the family can.

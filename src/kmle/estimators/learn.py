@@ -88,7 +88,8 @@ def learn(
     writer = None if checkpoint is None or seed is None else _writer(Path(checkpoint), plan, saved, seed, prepared)
     fit = prepared.completed(held(best_fit(prepared, plan, generators, saved, writer), plan))
     notes = tuple(notes_on(fit, plan, columns, prepared.weight_factor, prepared.holes))
-    return replace(fit, mixture=fit.mixture.with_columns(distinct_names(columns)), notes=notes)
+    names = distinct_names(columns)
+    return replace(fit, mixture=fit.mixture if names is None else fit.mixture.with_columns(names), notes=notes)
 
 
 def held(fit: Fit, plan: Plan) -> Fit:

@@ -11,7 +11,7 @@ from ..algorithms import Fit
 from ..algorithms.certificate import SOFT_ALGORITHMS
 from ..algorithms.state import ITERATION_LIMIT, NEAR_OPTIMUM, Starts
 from ..data.holes import Holes
-from ..families import Poisson
+from ..families import Poisson, Product
 from ..families.blocks import blocks_of
 from ..families.resolution import NARROWEST, NARROWEST_SHAPED
 from ..inspection.diagnostics import OVERLAP
@@ -196,8 +196,10 @@ def _deviations(fit: Fit) -> Array | None:
 def overdispersion(fit: Fit, problem: LearningProblem) -> Iterator[str]:
     """Counts that vary far more within components than Poisson distributions do."""
     family = fit.mixture.family
+    if not isinstance(family, Poisson | Product) or not family.exponential:
+        return
     counts = [block.columns.start for block in blocks_of(family) if isinstance(block.family, Poisson)]
-    if not counts or not family.exponential:
+    if not counts:
         return
     sample: Any = problem.sample
     parameters = sample.from_mixture(fit.mixture)

@@ -16,10 +16,9 @@ from ..numerics.arrays import Array
 from .derived import ExponentialFamily
 from .measures import check_one_measure
 from .numeric_divergences import NumericDivergences
-from .outside import without_outside
 from .parameterless import Parameterless
 from .resolution import Resolution
-from .support import AnyOf, Support
+from .support import AnyOf, Support, without_outside
 from .units import Unit
 
 

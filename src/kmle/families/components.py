@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from ..numerics.arrays import Array
 from .component_blocks import ComponentBlocks
 from .contract import FamilyContract
-from .outside import OUTSIDE, as_infinite
-from .support import Support
+from .support import OUTSIDE, Support, as_infinite
 
 # The value of a cluster in a slot that it cannot take, beside which all others are small.
 IMPOSSIBLE = -1e290

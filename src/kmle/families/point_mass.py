@@ -6,9 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..numerics.arrays import Array
-from .outside import OUTSIDE
 from .parameterless import Parameterless
-from .support import COUNTS
+from .support import COUNTS, OUTSIDE
 from .units import Unit, by_column
 
 

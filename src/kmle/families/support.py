@@ -19,6 +19,20 @@ from ..numerics.linear_algebra import cholesky_or_nan
 
 # How far a row of proportions may miss one in its sum, and a direction one in its length, and be taken as rounding.
 TOLERANCE = 1e-6
+# A finite stand-in for the log-density of a row outside a support: zero times minus infinity is not a number in a
+# product of statistics and parameters, so packed rows hold this instead. A power of two, which single precision holds
+# exactly: no likelihood of real data reaches it.
+OUTSIDE = -(2.0**100)
+
+
+def without_outside(size: Array) -> Array:
+    """Sizes of statistics, with zero where they are those of the stand-in: its rounding does not matter."""
+    return np.where(size == -OUTSIDE, 0.0, size)
+
+
+def as_infinite(log_density: Array) -> Array:
+    """Log-densities with minus infinity where they hold the stand-in."""
+    return np.where(log_density <= 0.5 * OUTSIDE, -np.inf, log_density)
 
 
 class Support(ABC):

@@ -7,9 +7,8 @@ import numpy as np
 
 from .._kernels import summarize_columns
 from ..numerics.arrays import Array
-from .outside import OUTSIDE
 from .parameterless import Parameterless
-from .support import REALS
+from .support import OUTSIDE, REALS
 from .units import Unit, whole
 
 

@@ -122,12 +122,6 @@ class CompositeProblem(LearningProblem):
         other.kinds = tuple(kind.restricted(active) for kind in self.kinds)
         return other
 
-    @property
-    def known_statistics(self) -> ClusterStatistics | None:
-        """The statistics of rows whose component is known; None where there are none."""
-        found = [kind.statistics for kind in self.kinds if isinstance(kind, LabelledRows)]
-        return _total(found) if found else None
-
 
 def _total(statistics: list[ClusterStatistics]) -> ClusterStatistics:
     total = statistics[0]

@@ -19,8 +19,8 @@ from ...families.blocks import blocks_of
 from ...families.coordinates import CoordinateFamily
 from ...families.hidden_scales import Parts, Prior, factors_of, log_density, log_diagonal
 from ...families.laplace import weighted_medians
-from ...families.outside import as_infinite
 from ...families.student_t import FIRST_DEGREES, StudentT
+from ...families.support import as_infinite
 from ...families.units import whole
 from ...numerics.arrays import Array
 from ...numerics.packing import unpack
