@@ -132,3 +132,42 @@ def test_running_out_of_memory_within_a_task_is_told(version):
     done = subprocess.run([sys.executable, "-c", OUT_OF_MEMORY, version], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:2] == ["out of memory", "[400000.0, 400000.0, 400000.0]"]
+
+
+def test_the_missing_module_warns_once():
+    code = """
+import sys, warnings
+sys.modules["kmle._kernels._compiled"] = None
+import numpy as np
+from kmle import _kernels as kernels
+assert kernels.backend() == "numpy"
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(3):
+        kernels.PackedRows(1, 1)
+assert len(caught) == 1, caught
+assert "compiled kernels are missing" in str(caught[0].message)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+WHERE_THREADS_MAY_RUN = """
+import os, time, numpy as np
+from pathlib import Path
+from kmle import _kernels as kernels
+kernels.use({version!r})
+packed = kernels.PackedRows(40_000, 2, n_threads=2)
+packed.load(0, np.zeros((40_000, 2)))
+for _ in range(40):
+    time.sleep(0.002)  # helpers that slept are the ones that wake beside their caller
+    packed.totals()
+told = [Path(f"/proc/self/task/{task}/status").read_text() for task in os.listdir("/proc/self/task")]
+print(len({text.split("Cpus_allowed:")[1].split()[0] for text in told}))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux tells where threads may run")
+def test_helpers_that_make_way_may_run_everywhere_again(version):
+    code = WHERE_THREADS_MAY_RUN.replace("{version!r}", repr(version))
+    message = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, timeout=60)
+    assert message.stdout == b"1\n"

@@ -96,7 +96,7 @@ class Outcome:
     @property
     def labels(self) -> NDArray[Any]:
         """The component of each row, -1 for noise."""
-        from ..estimators.fitted import without_noise
+        from ..estimators.tables import without_noise
 
         return without_noise(self.mixture, self.fit.labels)
 

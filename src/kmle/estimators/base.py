@@ -17,9 +17,10 @@ from ..algorithms.state import ITERATION_LIMIT
 from ..data.batches import is_dask, is_streamed
 from ..families import resolve
 from .arguments import whole_number
-from .fitted import FittedMixture, without_noise
+from .fitted import FittedMixture
 from .learn import check_no_checkpoint, learn
 from .plan import SOFT, Plan
+from .tables import without_noise
 
 
 class MixtureEstimator(FittedMixture):

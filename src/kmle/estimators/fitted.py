@@ -13,11 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..algorithms import Certificate, Fit, certificate
 from ..algorithms.criteria import Criteria
-from ..data.batches import as_batches, chunks_of, is_dask, is_streamed
+from ..data.batches import chunks_of, is_dask, is_streamed
 from ..data.guess import Guess, guess_family
-from ..data.holes import with_entries
 from ..data.intervals import as_intervals
-from ..families import ComponentFamilies, ExponentialFamily, Gaussian, Uniform, resolve
+from ..families import ExponentialFamily, Gaussian, resolve
 from ..families.registry import FamilyLike
 from ..families.sparse import check_sparse
 from ..families.validation import check_sample_weight, issparse
@@ -29,8 +28,8 @@ from .arguments import entropy_of, threads_of, weights_of
 from .by_name import NamedFamilies
 from .classes import ClassPrediction
 from .familiar import FamiliarParameters
-from .online import legal_rows, opened
-from .tables import names_in, table_of
+from .online import opened
+from .tables import count_rows, names_in, of_block, score_of_batches, table_of, without_noise
 
 
 class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
@@ -237,21 +236,13 @@ class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeatures
             The mean; a Dask scalar for Dask data.
         """
         if is_streamed(X):
-            return self._score_of_batches(X, sample_weight)
+            check_is_fitted(self, "mixture_")
+            return score_of_batches(self.mixture_, X, sample_weight)
         densities: Any = self.score_samples(X)
         if is_dask(X):
             weighted: Any = sample_weight
             return densities.mean() if weighted is None else (densities * weighted).sum() / weighted.sum()
         return float(np.average(densities, weights=self._row_weights(sample_weight, len(densities))))
-
-    def _score_of_batches(self, X: Any, sample_weight: Any) -> float:
-        check_is_fitted(self, "mixture_")
-        sums = np.zeros(2)
-        for chunk in chunks_of(opened(X) if sample_weight is None else as_batches(X, sample_weight), self.family_):
-            densities = of_block(self.mixture_, "log_sums", chunk.X, chunk.first_row)
-            weights = np.ones(len(densities)) if chunk.weights is None else chunk.weights
-            sums += weights @ densities, weights.sum()
-        return float(sums[0] / sums[1])
 
     def _row_weights(self, sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
         return check_sample_weight(weights_of(sample_weight, n_rows), n_rows)
@@ -301,7 +292,7 @@ class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeatures
             complete_log_likelihood=complete,
             n_parameters=self.mixture_.count_parameters(prescribed_weights=self.weights is not None)
             - (self.result_.n_frozen if hasattr(self, "result_") else 0),
-            n=_count(rows, weights),
+            n=count_rows(rows, weights),
         )
 
     def aic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -401,26 +392,3 @@ class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeatures
         """
         check_is_fitted(self, "mixture_")
         return self.mixture_.sample_joint(n_samples, np.random.default_rng(entropy_of(self.random_state)))
-
-
-def _count(rows: Any, weights: Array | None) -> float:
-    """What the rows weigh that have at least one entry."""
-    seen = slice(None) if issparse(rows) or as_intervals(rows) is not None else with_entries(rows)
-    if weights is not None:
-        return float(weights[seen].sum())
-    return rows.shape[0] if isinstance(seen, slice) else int(seen.sum())
-
-
-def of_block(mixture: Mixture, name: str, X: Any, first_row: int = 0) -> Array:
-    """What a mixture says of the rows of one block, dense or sparse, after they have been checked."""
-    found = of_rows(mixture, name, legal_rows(mixture.family, X, first_row))
-    return without_noise(mixture, found) if name == "labels" else found
-
-
-def without_noise(mixture: Mixture, labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels with -1 for rows of the noise component that `noise=True` added, the last one."""
-    family = mixture.family
-    last = family.families[-1] if isinstance(family, ComponentFamilies) else None
-    if not isinstance(last, Uniform) or not last.everywhere:
-        return labels
-    return np.where(labels == mixture.n_components - 1, -1, labels)

@@ -16,10 +16,10 @@ from ..families.validation import check_weights
 from ..mixture import Mixture
 from .arguments import weights_of
 from .base import MixtureEstimator
-from .fitted import without_noise
 from .online import OnlineFit, first_batches, learn_once, opened
 from .plan import HARD, Plan
 from .prepare import check_rows
+from .tables import without_noise
 
 
 class KMLE(MixtureEstimator, ClusterMixin, BaseEstimator):  # type: ignore[misc]

@@ -1,15 +1,21 @@
-"""Tables as scikit-learn's estimators take them: columns are counted and named, what is no number is refused."""
+"""Tables and batches as scikit-learn's estimators take them: columns are counted and named, text is refused."""
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from ..families import ExponentialFamily
+from ..data.batches import as_batches, chunks_of
+from ..data.holes import with_entries
+from ..data.intervals import as_intervals
+from ..families import ComponentFamilies, ExponentialFamily, Uniform
 from ..families.support import PositiveDefinite
 from ..families.validation import as_rows, issparse, unmasked, without_na
+from ..mixture import Mixture
+from ..mixture.densities import of_rows
 from ..numerics.arrays import Array
+from .online import legal_rows, opened
 
 
 def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
@@ -66,3 +72,36 @@ def names_in(estimator: Any) -> list[str] | None:
     """The names of the columns that a fitted estimator knows."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
+
+
+def count_rows(rows: Any, weights: Array | None) -> float:
+    """What the rows weigh that have at least one entry."""
+    seen = slice(None) if issparse(rows) or as_intervals(rows) is not None else with_entries(rows)
+    if weights is not None:
+        return float(weights[seen].sum())
+    return rows.shape[0] if isinstance(seen, slice) else int(seen.sum())
+
+
+def of_block(mixture: Mixture, name: str, X: Any, first_row: int = 0) -> Array:
+    """What a mixture says of the rows of one block, dense or sparse, after they have been checked."""
+    found = of_rows(mixture, name, legal_rows(mixture.family, X, first_row))
+    return without_noise(mixture, found) if name == "labels" else found
+
+
+def without_noise(mixture: Mixture, labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels with -1 for rows of the noise component that `noise=True` added, the last one."""
+    family = mixture.family
+    last = family.families[-1] if isinstance(family, ComponentFamilies) else None
+    if not isinstance(last, Uniform) or not last.everywhere:
+        return labels
+    return np.where(labels == mixture.n_components - 1, -1, labels)
+
+
+def score_of_batches(mixture: Mixture, X: Any, sample_weight: Any) -> float:
+    """The mean log-density of the rows of a stream."""
+    sums = np.zeros(2)
+    for chunk in chunks_of(opened(X) if sample_weight is None else as_batches(X, sample_weight), mixture.family):
+        densities = of_block(mixture, "log_sums", chunk.X, chunk.first_row)
+        weights = np.ones(len(densities)) if chunk.weights is None else chunk.weights
+        sums += weights @ densities, weights.sum()
+    return float(sums[0] / sums[1])

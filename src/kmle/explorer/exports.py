@@ -6,7 +6,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from ..estimators.fitted import without_noise
+from ..estimators.tables import without_noise
 from ..io.models import model_dict
 from ..report import write_report
 from .fitting import Fitted

@@ -156,3 +156,13 @@ def low_rank_difference(matrices: Array, rank: int) -> tuple[Array, Array] | Non
         if not abs(missed) <= 4 * p * ROUNDED * scale:
             return None
     return roots, largest
+
+
+def weighted_sum(shares: Array, values: Array) -> float:
+    """sum shares * values, where a share of zero of an infinite value counts nothing."""
+    with np.errstate(invalid="ignore"):
+        total = float(shares @ values)
+    if np.isfinite(total):
+        return total
+    some = shares > 0
+    return float(shares[some] @ values[some])

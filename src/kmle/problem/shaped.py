@@ -26,6 +26,7 @@ from ..families.parameterless import Parameterless
 from ..families.resolution import Reach, Resolution
 from ..numerics.arrays import Array, Labels
 from ..numerics.blas import blas_on_one_thread
+from ..numerics.linear_algebra import weighted_sum
 from ..numerics.threads import for_each
 from .kinds import kinds_of
 from .model import EMPTY, Parameters, smallest_spread
@@ -267,7 +268,7 @@ class ShapedProblem(LearningProblem):
         """sum_i shares_ij log p_j(x_i), (k,)."""
         scored = self._scored(natural)
         if scored.fits is None or scored.fits[0] is not shares:
-            fits = [_dot(own, values) for own, values in zip(shares.T, scored.density.T, strict=True)]
+            fits = [weighted_sum(own, values) for own, values in zip(shares.T, scored.density.T, strict=True)]
             scored.fits = shares, np.array(fits)
         return scored.fits[1]
 
@@ -394,13 +395,3 @@ class ShapedProblem(LearningProblem):
 
     def bias(self, parameters: Parameters) -> Array:
         return parameters.log_weights
-
-
-def _dot(shares: Array, values: Array) -> float:
-    """sum shares * values, where a share of zero of an impossible row counts nothing."""
-    with np.errstate(invalid="ignore"):
-        total = float(shares @ values)
-    if np.isfinite(total):
-        return total
-    some = shares > 0
-    return float(shares[some] @ values[some])

@@ -27,7 +27,8 @@ from ..families import (
 )
 from ..numerics.arrays import Array
 from .columns import other_places
-from .conditional_forms import Blocks, ByPattern, Conditional, HeavyTailed, Linear, Members, Remaining, Unchanged
+from .conditional_forms import Blocks, Conditional, HeavyTailed, Linear, Members, Remaining, Unchanged
+from .conditionals_by_pattern import ByPattern
 from .marginals import column_blocks, joined, marginal, product_parts
 from .moments import covariances, means
 
