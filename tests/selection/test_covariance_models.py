@@ -196,6 +196,18 @@ def test_singular_covariances_are_given_up_without_a_bound():
     assert ("VVV", 4) not in found
 
 
+def test_models_of_many_columns_are_learned_without_a_bound():
+    """With more columns than compiled estimates have."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 26)) + 6 * rng.integers(2, size=(150, 1))
+    problem = Problem(Gaussian(n_features=26), X)
+    found = search_models(problem, ["EEE", "VVV"], [1, 2], np.random.default_rng(0))
+    assert found["VVV", 1].history[-1] == pytest.approx(found["EEE", 1].history[-1])
+    assert found["VVV", 2].history[-1] > found["EEE", 2].history[-1] > found["EEE", 1].history[-1] + 100
+    few = Problem(Gaussian(n_features=26), X[:20])
+    assert search_models(few, ["EEE", "VVV"], [1, 2], np.random.default_rng(0)) == {}
+
+
 @pytest.mark.parametrize("hard", [False, True])
 @pytest.mark.parametrize("sizes", [[1, 2, 3], [1, 4], [3, 4]])
 @pytest.mark.parametrize("distinct", [1, 2])

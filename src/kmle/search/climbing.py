@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from .._kernels import backend
 from .._kernels.climb import BOUND, NOTHING, ClimbSetting, ClimbState, can_climb, climb
+from .._kernels.gaussian import MOST_COLUMNS
 from ..algorithms.acceleration import DELAY, LARGEST
 from ..data.table import Rows
 from ..engines.panels.engine import PanelsEngine
-from ..families.gaussian import ROUNDING_VARIANCE, SMALLEST_CORRELATION
+from ..families.gaussian import ROUNDING_VARIANCE, SMALLEST_CORRELATION, mean_covariance
 from ..families.model_estimates import compiled_estimates, estimates_of_models
 from ..numerics.arrays import Array
 from .batch import SEARCH_ERROR, Batch, Learner
@@ -235,9 +236,25 @@ class Climber:
         given = models, *self._moments(counts, sums), before, self.problem.spread
         if self.bounded:
             return estimates_of_models(*given), log_shares(counts)
-        natural, safe = compiled_estimates(*given)
+        if self.rows.X.shape[1] > MOST_COLUMNS:
+            natural = estimates_of_models(*given)
+            safe = ~_has_singular(natural, counts)
+        else:
+            natural, safe = compiled_estimates(*given)
         natural[~safe] = np.nan
         return natural, log_shares(counts)
+
+
+def _has_singular(natural: Array, counts: Array) -> NDArray[np.bool_]:
+    """Which mixtures (S,) have a component of some rows whose covariance is singular, but for rounding."""
+    covariances = mean_covariance(natural)[1]
+    deviations = np.sqrt(np.einsum("...dd->...d", covariances))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlations = covariances / (deviations[..., :, None] * deviations[..., None, :])
+    known = np.isfinite(correlations).all(axis=(-2, -1))
+    correlations[~known] = 0.0
+    smallest = np.linalg.eigvalsh(correlations)[..., 0]
+    return np.asarray(((smallest < 10 * SMALLEST_CORRELATION) & (counts > 0)).any(axis=1))
 
 
 def _part(state: ClimbState, chosen: NDArray[np.intp]) -> ClimbState:
