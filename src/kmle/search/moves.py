@@ -21,6 +21,8 @@ from .batch import Batch, Learner
 CUTS = 4
 # Rows around which new components are tried, and on how many different numbers of rows near them.
 CENTERS, SIZES = 16, 4
+# Numbers that stay in a nearby cache while gains are computed from them.
+CACHED_NUMBERS = 1 << 15
 # No component of fewer rows is cut.
 FEWEST_TO_CUT = 4
 
@@ -203,12 +205,22 @@ class Moves:
         self._learner.work += self._learner.cost(len(weights))
         with np.errstate(all="ignore"):
             log_weights = np.log(weights)
-            ratio = self._problem.scores(Parameters(natural, log_weights)) - self._own_score[:, None]
+            ratio = self._problem.scores(Parameters(natural, log_weights))
             rest = np.log1p(-weights)
-            joined = np.maximum(ratio, rest)
-            if not self._learner.hard:
-                joined += np.log(1 + np.exp(-np.abs(ratio - rest)))
-        return np.nan_to_num(self._table.weights @ joined, nan=-np.inf)
+            gains = np.zeros(len(weights))
+            # Some rows at a time, in place: fetching memory for all takes longer than the logarithms.
+            size = max(1, CACHED_NUMBERS // len(weights))
+            for start in range(0, len(ratio), size):
+                rows = slice(start, start + size)
+                above = np.subtract(ratio[rows], self._own_score[rows, None], out=ratio[rows])
+                joined = np.maximum(above, rest)
+                if not self._learner.hard:
+                    np.abs(np.subtract(above, rest, out=above), out=above)
+                    np.exp(np.negative(above, out=above), out=above)
+                    above += 1.0
+                    joined += np.log(above, out=above)
+                gains += self._table.weights[rows] @ joined
+        return np.nan_to_num(gains, nan=-np.inf)
 
     def _moved(self, move: Move) -> Parameters:
         insertion = move.insertion
