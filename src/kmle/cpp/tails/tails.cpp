@@ -28,20 +28,27 @@ public:
         for (std::size_t j = 0; j < tailed_.components; ++j) score_with(j, values, scores + j * soft_rows);
     }
 
-    // The scores [row] with one component.
+    // The same where no sums follow.
+    void score_alone(const double* values, double* scores) {
+        for (std::size_t j = 0; j < tailed_.components; ++j) score_with<false>(j, values, scores + j * soft_rows);
+    }
+
+    // The scores [row] with one component; what sums need of them is kept unless none follow.
+    template <bool keeps = true>
     void score_with(std::size_t j, const double* values, double* scores) {
         if (!tailed_.active(j)) {
             std::fill_n(scores, soft_rows, -std::numeric_limits<double>::infinity());
             return;
         }
         Vec<double> square[vectors];
-        whiten(j, values, square);
+        whiten<keeps>(j, values, square);
         const double degrees = tailed_.degrees[j], half = 0.5 * (degrees + static_cast<double>(tailed_.columns));
         const Vec<double> constant = broadcast(tailed_.constant[j]);
         double *logs = logs_.get() + j * soft_rows, *scales = scales_.get() + j * soft_rows;
         if (!(degrees <= std::numeric_limits<double>::max())) {
             for (std::size_t v = 0; v < vectors; ++v) {
                 store(scores + v * width, constant - broadcast(0.5) * square[v]);
+                if (!keeps) continue;
                 store(logs + v * width, Vec<double>{});
                 store(scales + v * width, broadcast(1.0));
             }
@@ -50,12 +57,12 @@ public:
         const Vec<double> inverse = broadcast(1.0 / degrees), most = broadcast(2.0 * half / degrees);
         for (std::size_t v = 0; v < vectors; ++v) {
             square[v] = square[v] * inverse + broadcast(1.0);
-            store(scales + v * width, most / square[v]);
+            if (keeps) store(scales + v * width, most / square[v]);
         }
         log_above_one(square);
         for (std::size_t v = 0; v < vectors; ++v) {
             store(scores + v * width, constant - broadcast(half) * square[v]);
-            store(logs + v * width, square[v]);
+            if (keeps) store(logs + v * width, square[v]);
         }
     }
 
@@ -68,7 +75,7 @@ public:
         Vec<double> weight[vectors];
         if (!keeps_) {
             Vec<double> square[vectors];
-            whiten(j, values, square);
+            whiten<true>(j, values, square);
         }
         const double *logs = logs_.get() + j * soft_rows, *scales = scales_.get() + j * soft_rows, *white = white_of(j);
         for (std::size_t v = 0; v < vectors; ++v) {
@@ -99,7 +106,8 @@ private:
     // Where W (x - m) of a component is, [column][row].
     double* white_of(std::size_t j) { return white_.get() + (keeps_ ? j : 0) * tailed_.columns * soft_rows; }
 
-    // W (x - m), and its squares.
+    // W (x - m), which is kept or not, and its squares.
+    template <bool keeps>
     void whiten(std::size_t j, const double* values, Vec<double> (&square)[vectors]) {
         const double *location = tailed_.location + j * tailed_.columns,
                      *whitening = tailed_.whitening + j * tailed_.triangle();
@@ -115,7 +123,7 @@ private:
                 for (std::size_t v = 0; v < vectors; ++v)
                     sum[v] += broadcast(*whitening) * load(gaps_.get() + b * soft_rows + v * width);
             for (std::size_t v = 0; v < vectors; ++v) {
-                store(white + v * width, sum[v]);
+                if (keeps) store(white + v * width, sum[v]);
                 square[v] += sum[v] * sum[v];
             }
         }
@@ -175,11 +183,12 @@ void soft(const Packed<double>& packed, const Tailed& tailed, TailsTask& task, B
     for (std::size_t b = task.first_block; b < task.last_block; ++b) {
         const std::size_t first = b * soft_rows, count = std::min(soft_rows, packed.rows - first);
         const double *values = packed.block(b), *weights = packed.weights ? packed.weights + first : nullptr;
-        block.score(values, scores.get());
         if (!task.sums) {
+            block.score_alone(values, scores.get());
             add_log_likelihood(scores.get(), components, weights, count, log_likelihood);
             continue;
         }
+        block.score(values, scores.get());
         for (std::size_t r = 0; task.kept < components && r < count; ++r)
             keep_largest(scores.get() + r, components, task.kept, scratch.get());
         to_responsibilities(scores.get(), components, weights, count, nullptr, log_likelihood);
@@ -201,7 +210,7 @@ void hard(const Packed<double>& packed, const Tailed& tailed, TailsTask& task, B
         const double* values = packed.block(b);
         alignas(64) double tops[soft_rows];
         std::int32_t best[soft_rows];
-        block.score(values, scores.get());
+        block.score_alone(values, scores.get());
         find_best(scores.get(), components, best, tops);
         std::copy_n(best, count, task.labels + first);
         for (std::size_t r = 0; r < count; ++r) {
