@@ -241,3 +241,15 @@ def test_plain_gaussians_share_nothing():
     assert type(Gaussian(structure="VVV")) is Gaussian
     assert Gaussian(structure="VVV") == Gaussian()
     assert [MODELS[name].name for name in ("VII", "VVI")] == ["spherical-gaussian", "diagonal-gaussian"]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_likelihood_without_a_bound_ends_with_the_last_numbers(seed):
+    """Rounded rows, no prior and no resolution: a component collapses onto a line until its shape is no number."""
+    X = np.round(np.random.default_rng(1001).normal(size=(80, 2)))
+    model = ExponentialFamilyMixture(
+        5, family="gaussian-vev", prior_strength=0, resolution=None, n_init=1, random_state=seed
+    ).fit(X)
+    objectives = np.array([step.objective for step in model.result_.history])
+    assert np.isfinite(model.mixture_.natural).all()
+    assert (np.diff(objectives) >= -1e-9 * np.abs(objectives[:-1])).all()

@@ -108,7 +108,14 @@ class StructuredGaussian(Structured, Gaussian):
         models = np.full(len(counts), COVARIANCE_MODELS.index(self.structure), dtype=np.int32)
         from .model_estimates import estimates_of_models  # they are made of these families
 
-        return estimates_of_models(models, counts, stacked, start, spread).reshape(shape)
+        found = estimates_of_models(models, counts, stacked, start, spread)
+        if start is not None and not np.isfinite(found).all():
+            # A likelihood without a bound leaves double precision: the mixture keeps what it has.
+            lost = (~np.isfinite(found).all(axis=-1) & (counts > 0)).any(axis=-1) & np.isfinite(start).all(
+                axis=(-2, -1)
+            )
+            found[lost] = start[lost]
+        return found.reshape(shape)
 
     def own_covariances(self, moments: Array) -> tuple[Array, Array]:
         return legal_covariances(moments)
