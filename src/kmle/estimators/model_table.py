@@ -17,7 +17,7 @@ from ..families.structured_gaussian import structure_of, structured
 from ..problem.problem import Parameters
 from ..search.models import TAIL, ModelFit, search_models, unsettled_gain
 from ..search.race import race_for
-from ..selection.candidates import Candidate, best_of
+from ..selection.candidates import BEHIND, Candidate, best_of
 from .arguments import seed_again
 from .family_candidates import FamilyCandidate
 from .plan import Plan
@@ -33,7 +33,6 @@ FEW_MODELS, MOST_COLUMNS = 3, 24
 CLOSE = 1.0
 STARTS = "shared by the covariance models"
 NO_FIT = "every start led to a singular covariance: give a prior or a resolution"
-BEHIND = "left before its end: other candidates are better"
 
 
 def shares_starts(family_candidates: list[FamilyCandidate]) -> bool:
@@ -114,7 +113,7 @@ def _like(own: FamilyCandidate, full: Prepared) -> Prepared:
 
 
 def _parameters_of(structures: dict[str, FamilyCandidate]) -> Callable[[str, int], int]:
-    """Free parameters of a model with so many components."""
+    """Free parameters by model and number of components."""
     return lambda structure, size: structures[structure].family.n_parameters_for(size) + size - 1
 
 

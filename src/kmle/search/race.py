@@ -24,7 +24,7 @@ class Race:
     """The candidates so far, by what they are worth with all rows (lower is better)."""
 
     n_parameters: Callable[[str, int], int]
-    """Of a model with so many components."""
+    """By model and number of components."""
     each: float
     """What the criterion asks for a parameter."""
     last: int

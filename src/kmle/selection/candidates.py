@@ -22,6 +22,8 @@ EQUAL = 1e-6
 SHOWN = 10
 # The same below a table of covariance models, up to how many models need no table, and how many stand side by side.
 SHOWN_BELOW, FEW_MODELS, ACROSS = 3, 3, 7
+# The note of a candidate that was left before its end, where only the best one was wanted.
+BEHIND = "left before its end: other candidates are better"
 
 
 @dataclass(frozen=True, eq=False)

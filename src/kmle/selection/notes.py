@@ -25,6 +25,8 @@ NESTED = {
 
 def notes_on(selection: "Selection") -> Iterator[str]:
     """One sentence for each reason to look again."""
+    from .candidates import BEHIND  # candidates know their notes
+
     if selection.left_out:
         columns, verb = ("Column", "is") if len(selection.left_out) == 1 else ("Columns", "are")
         yield (
@@ -37,7 +39,8 @@ def notes_on(selection: "Selection") -> Iterator[str]:
         if candidate is not selection.best and candidate.fit is not None and candidate.fit.stop_reason == STOPPED:
             continue  # its likelihood is not that of its optimum
         families.setdefault(candidate.name, {})[candidate.n_components or 0] = _likelihood(candidate)
-    sizes = {candidate.n_components or 0 for candidate in fitted if candidate.name == selection.best.name}
+    own = [candidate for candidate in selection.candidates if candidate.name == selection.best.name]
+    sizes = {one.n_components or 0 for one in own if one.fit is not None or one.note == BEHIND}
     yield from _edge(selection, sorted(sizes))
     criteria = selection.best.criteria
     if criteria is not None and criteria.n_parameters >= criteria.n:
