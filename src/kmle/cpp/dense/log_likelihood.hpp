@@ -49,6 +49,11 @@ public:
         add(top, total);
         below_ += below / total;
     }
+    // The same with weights and logarithms of totals; rows of no weight are left out.
+    void add_weighted(Vec<double> weight, Vec<double> top, Vec<double> logs) {
+        tops_ += weight > Vec<double>{} ? weight * top : Vec<double>{};
+        weighted_logs_ += weight > Vec<double>{} ? weight * logs : Vec<double>{};
+    }
     void add_best(double weight, double top) { rest_ += weight * top; }
     void add_row(double weight, double top, double total, double below = 0.0) {
         rest_ += weight * top;
@@ -58,13 +63,13 @@ public:
     // Weighted sums over the rows of log-likelihood, and of the entropy of their responsibilities.
     template <class Task>
     void finish(Task& task) {
-        const double logs = logs_.sum();
+        const double logs = logs_.sum() + sum_of_lanes(weighted_logs_);
         task.score = sum_of_lanes(tops_) + rest_ + logs;
         task.entropy = logs - (sum_of_lanes(below_) + rest_below_);
     }
 
 private:
-    Vec<double> tops_{}, below_{};
+    Vec<double> tops_{}, below_{}, weighted_logs_{};
     LogSum logs_;
     double rest_ = 0.0, rest_below_ = 0.0;
 };

@@ -59,16 +59,19 @@ inline void to_responsibilities(double* scores, std::size_t components, const do
                 total[v] += e[v];
             }
         }
+        Vec<double> logs[strip];
+        for (std::size_t v = 0; v < strip; ++v) logs[v] = total[v];
+        if (!whole) log_above_one(logs);
         for (std::size_t v = 0; v < strip; ++v) {
             Vec<double> weight = broadcast(1.0);
             if (lifts) top[v] += load(lifts + r + v * width);
-            if (whole)
+            if (whole) {
                 log_likelihood.add(top[v], total[v]);
-            else
-                for (std::size_t lane = 0, i = r + v * width; lane < width; ++lane, ++i) {
+            } else {
+                for (std::size_t lane = 0, i = r + v * width; lane < width; ++lane, ++i)
                     weight[lane] = i >= count ? 0.0 : weights ? weights[i] : 1.0;
-                    if (i < count) log_likelihood.add_row(weight[lane], top[v][lane], total[v][lane]);
-                }
+                log_likelihood.add_weighted(weight, top[v], logs[v]);
+            }
             factor[v] = weight / total[v];
         }
         for (std::size_t j = 0; j < components; ++j)
