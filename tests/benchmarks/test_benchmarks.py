@@ -1,6 +1,7 @@
 """The benchmark harness works; how fast anything is never fails a test."""
 
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -256,3 +257,11 @@ def test_the_processor_time_of_descendants_is_counted():
     finally:
         child.kill()
         child.wait()
+
+
+def test_the_commands_on_the_page_have_options_that_exist():
+    lines = command.PAGE.read_text(encoding="utf-8").splitlines()
+    shown = [line for line in lines if line.startswith("python -m benchmarks ")]
+    assert len(shown) >= 5
+    for line in shown:
+        command.arguments(shlex.split(line, comments=True)[3:])

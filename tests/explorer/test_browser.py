@@ -355,6 +355,18 @@ def test_keys_are_enough(page):
     assert "Mixture(4, " in page.text("python")
 
 
+def test_tables_that_scroll_are_reached_by_keys(page, server):
+    narrow = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    try:
+        page.open(server.address)
+        page.script("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        wide = "[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth)"
+        until(lambda: page.script(f"return {wide}.length > 0 && {wide}.every((box) => box.tabIndex === 0)"))
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_controls_have_labels(page):
     unnamed = page.script(
         "return [...document.querySelectorAll('input, select, button, progress')].filter((control) =>"

@@ -194,6 +194,13 @@
   function table(place, markup, colours) {
     place.innerHTML = markup;
     kmleDrawing.badges(place, colours);
+    setTimeout(() => reachable(place), 100);
+  }
+
+  // Tables that scroll are reached by keys.
+  function reachable(place) {
+    const wide = [...place.querySelectorAll(".scroll")].filter((box) => box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight);
+    wide.forEach((box) => { box.tabIndex = 0; });
   }
 
   function bullets(notes) {
@@ -277,7 +284,7 @@
     plotted(find("plot-compare"), message.views[0], message.colours, `compare ${message.number}`);
     find("plot-compare").removeAllListeners("plotly_click");
     find("plot-compare").on("plotly_click", candidateClicked);
-    if (message.table) find("compare-table").innerHTML = message.table;
+    if (message.table) table(find("compare-table"), message.table, message.colours);
   }
 
   function comparing(running) {
@@ -441,6 +448,7 @@
   find("save-plot").addEventListener("click", () => Plotly.downloadImage(find("plot-now"), { format: "png", scale: 2, filename: "mixture" }));
   find("theme").addEventListener("click", () => { kmleDrawing.choose(kmleDrawing.side() === "dark" ? "light" : "dark"); drawAll(); });
   kmleDrawing.darkSide.addEventListener("change", drawAll);
+  document.addEventListener("toggle", (event) => reachable(event.target), true);
   if (window.innerWidth < 992) find("more").open = false;
   root.dataset.theme = kmleDrawing.side();
   Plotly.newPlot(find("plot-now"), [], { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", xaxis: { visible: false }, yaxis: { visible: false } }, { displayModeBar: false, responsive: true })

@@ -37,7 +37,7 @@ def script_data(content: Any) -> str:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, above: str = "") -> str:
     """A table that scrolls by itself where it is wider than the page; the first cell of a row is its heading."""
-    head = "".join(element("th", cell, scope="col") for cell in heads)
+    head = "".join(element("th", cell, scope="col") if cell else "<td></td>" for cell in heads)
     body = "".join(
         "<tr>" + element("th", row[0], scope="row") + "".join(element("td", cell) for cell in row[1:]) + "</tr>"
         for row in rows
