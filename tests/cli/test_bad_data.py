@@ -18,7 +18,6 @@ CASES = {
         "column 'kind' holds text and column 'day' holds dates, not numbers: select others with --columns",
     ),
     "text": (b"a,kind\n1,tall\n2,small\n", "column 'kind' holds text, not numbers: select others with --columns"),
-    "a column without values": (b"a,b\n1,\n3,NA\n", "column 'b' has no entry, all its values are missing"),
     "too many fields": (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 fields, the first line has 2"),
     "a binary file": (bytes(range(256)) * 4, "is a binary file of unknown format"),
     "a spreadsheet": (b"PK\x03\x04" + b"\0" * 100, "damaged NPZ or Excel file"),
@@ -35,6 +34,13 @@ def test_bad_files(tmp_path, case):
     path = tmp_path / "data.csv"
     path.write_bytes(content)
     assert words in refusal(run("fit", path, "-k", 1))
+
+
+def test_a_column_without_values_that_is_named(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n1,\n3,NA\n")
+    message = refusal(run("fit", path, "-k", 1, "--columns", "a,b"))
+    assert "column 'b' has no entry, all its values are missing" in message
 
 
 USAGE = {

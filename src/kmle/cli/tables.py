@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,12 +63,14 @@ def read(
     *,
     loading: str = LEARNING,
     leaves_out: bool = False,
+    target: str | None = None,
     columns: list[str] | None = None,
     levels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Table:
     """The table, with notes on what was found; what is needed next is loaded meanwhile.
 
-    Where it `leaves_out` them, columns that number the rows or have no entry are not used unless --columns names them.
+    Where it `leaves_out` them, columns that number the rows or have no entry are not used unless --columns names them;
+    a `target` without entries stays.
     """
     # Loaded before anything is loaded meanwhile: NumPy must not be loaded by two threads at once.
     with deferred():
@@ -78,7 +81,7 @@ def read(
     for note in table.notes:
         terminal.note(f"note: {note}")
     if leaves_out and asked.columns is None:
-        for choose in (_without_empty, _without_ids):
+        for choose in (partial(_without_empty, target=target), _without_ids):
             left = choose(terminal, table)
             table = table if left is None else with_columns(table, left)
     terminal.detail(f"{table.source}: {counted(len(table), 'row')} of {', '.join(table.columns)}")
@@ -123,8 +126,8 @@ def _without_ids(terminal: Terminal, table: Table) -> list[str] | None:
     return [name for name in table.columns if name not in ids]
 
 
-def _without_empty(terminal: Terminal, table: Table) -> list[str] | None:
-    """The columns with entries, where some have none, which are named; None for all."""
+def _without_empty(terminal: Terminal, table: Table, target: str | None) -> list[str] | None:
+    """The columns with entries and the target, where others have none, which are named; None for all."""
     import numpy as np
 
     from ..io.table import listed
@@ -132,7 +135,8 @@ def _without_empty(terminal: Terminal, table: Table) -> list[str] | None:
     if not len(table):
         return None
     # Few columns begin with a missing entry: only these are read to the end.
-    empty = [j for j in np.flatnonzero(np.isnan(table.rows[0])) if np.isnan(table.rows[:, j]).all()]
+    maybe = [j for j in np.flatnonzero(np.isnan(table.rows[0])) if table.columns[j] != target]
+    empty = [j for j in maybe if np.isnan(table.rows[:, j]).all()]
     if not empty or len(empty) == len(table.columns):
         return None
     names = [table.columns[j] for j in empty]

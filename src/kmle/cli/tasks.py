@@ -215,7 +215,7 @@ def training(task: Task, target: str, classes: bool) -> Training:
     if classes:
         asked = replace(asked, categorical=",".join(filter(None, [asked.categorical, target])))
     try:
-        table = read(task.terminal, asked, leaves_out=True)
+        table = read(task.terminal, asked, leaves_out=True, target=target)
     except ValueError as error:
         _check_target(asked, target)
         sentence = str(error).replace("--categorical names", "--target is")
