@@ -219,10 +219,12 @@ def test_what_cannot_be_is_refused(call, message):
 def test_bounds_are_noted():
     counts = np.random.default_rng(0).binomial(10, 0.5, (200, 1)).astype(float)
     fit = learn(counts, Plan(1, family="negative-binomial"))
-    assert any("size 1e+07" in note for note in fit.notes)
+    assert any("size 1e+07 (in effect Poisson)" in note for note in fit.notes)
     beside = np.column_stack([np.arange(200.0), counts])
     product = learn(beside, Plan(1, family=f.Product((f.Gaussian(), f.NegativeBinomial(None)))))
-    assert "Component 0 has size 1e+07 in column 1, the bound of what is estimated." in product.notes
+    assert (
+        "Component 0 has size 1e+07 (in effect Poisson) in column 1, the bound of what is estimated." in product.notes
+    )
 
 
 def test_counts_that_are_poisson_in_effect_are_noted():
@@ -231,6 +233,6 @@ def test_counts_that_are_poisson_in_effect_are_noted():
     fit = learn(poisson, Plan(1, family="negative-binomial"))
     size = fit.mixture.source["size"].item()
     assert 40 < size < 1e6
-    assert f"Component 0 has size {size:.3g}: in effect Poisson." in fit.notes
+    assert f"Component 0 has size {size:.3g} (in effect Poisson)." in fit.notes
     overdispersed = rng.negative_binomial(3.0, 3 / 7, (400, 1)).astype(float)
     assert not learn(overdispersed, Plan(1, family="negative-binomial")).notes

@@ -183,7 +183,7 @@ def test_degrees_that_rows_do_not_tell_from_a_gaussian_are_noted():
         gain = fit.log_likelihood - f.Gaussian().mle(X).log_density(X).sum()
         notes = [note for note in fit.notes if "in effect a Gaussian" in note]
         assert (gain > 2, notes == []) == (told, told)
-        assert told or notes == [f"Component 0 has {degrees:.3g} degrees of freedom: in effect a Gaussian."]
+        assert told or notes == [f"Component 0 has {degrees:.3g} degrees of freedom (in effect a Gaussian)."]
 
 
 @pytest.mark.parametrize("width", [1, 2])

@@ -52,7 +52,7 @@ def nearly_gaussian(parts: Parts, n_rows: float, close: float) -> list[str]:
     d, degrees = parts.location.shape[1], parts.degrees
     gain = n_rows * d * (d + 2) / (4 * degrees**2)
     light = (degrees >= LIGHT_DEGREES) & (gain < NO_GAIN) & (np.log(MOST_DEGREES / degrees) >= close)
-    return [f"{own:.3g} degrees of freedom: in effect a Gaussian" for own in degrees[light]]
+    return [f"{own:.3g} degrees of freedom (in effect a Gaussian)" for own in degrees[light]]
 
 
 def squared_distances(X: Array, parts: Parts) -> Array:

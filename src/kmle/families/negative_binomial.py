@@ -160,13 +160,17 @@ class ShapedNegativeBinomial(Shaped):
     def smallest_spread(self, resolution: Resolution, center: Array | None) -> None:
         return None
 
+    def bounds_reached(self, natural: Array) -> list[str]:
+        largest = f"size {LARGEST_SIZE:g}"
+        return [f"{end} (in effect Poisson)" if end == largest else end for end in super().bounds_reached(natural)]
+
     def limits_met(self, natural: Array, n_rows: float) -> list[str]:
         source, found = self.source_from_natural(natural), []
         for mean, size in zip(source["mean"].flat, source["size"].flat, strict=True):
             # The information on 1 / size at the Poisson limit is mean^2 / 2 a row.
             gain = n_rows * (mean / size) ** 2 / 4
             if gain < NO_GAIN and size >= LARGE_SIZE * mean and np.log(LARGEST_SIZE / size) >= CLOSE:
-                found.append(f"size {size:.3g}: in effect Poisson")
+                found.append(f"size {size:.3g} (in effect Poisson)")
         return found
 
     def column_log_density(self, x: Array, values: Values) -> Array:
