@@ -8,10 +8,8 @@ from kmle._kernels import backend
 from kmle.data.distinct import compressed
 from kmle.data.table import Rows
 from kmle.engines.bounds import engine as skipping
-from kmle.engines.boxes.engine import BoxesEngine
-from kmle.engines.choose import ENGINES, can_sort, choose
+from kmle.engines.choose import ENGINES, choose
 from kmle.engines.dense import DenseEngine
-from kmle.engines.sorted.engine import repeats
 from kmle.families import (
     Beta,
     Exponential,
@@ -25,7 +23,6 @@ from kmle.families import (
     Poisson,
     Rayleigh,
     SphericalGaussian,
-    VonMises,
 )
 
 LINES = {
@@ -348,44 +345,6 @@ def test_every_engine_learns_the_same_mixture(engine):
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     np.testing.assert_allclose(model.mixture_.natural, expected.mixture_.natural, rtol=1e-9)
     assert engine in ("auto", model.result_.engine)
-
-
-@pytest.mark.parametrize(("values", "expected"), [(0.05, True), (0.2, True), (1.0, False), (np.inf, False)])
-@pytest.mark.parametrize("n", [20_000, 1_000_000])
-def test_a_sample_tells_whether_values_repeat(n, values, expected):
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(n, 1)) if np.isinf(values) else rng.integers(int(values * n), size=(n, 1)).astype(float)
-    assert repeats(Rows(Gaussian().for_data(x), x)) == expected
-
-
-def test_the_choice():
-    x = np.random.default_rng(9).normal(size=(30_000, 1))
-    assert choose(Rows(Gaussian().for_data(x), x), 5, "auto", hard=True).name == "sorted"
-    # A soft fit makes one hard pass: order does not pay unless values repeat.
-    assert choose(Rows(Gaussian().for_data(x), x), 5, "auto").name == "dense"
-    rounded = np.round(x, 2)
-    assert choose(Rows(Gaussian().for_data(rounded), rounded), 5, "auto").name == "sorted"
-    # There are few rows for that many pairs; fits that are soft need not look at them often.
-    assert choose(Rows(Gaussian().for_data(x), x), 12, "auto", hard=True).name == "dense"
-    assert choose(Rows(Gaussian().for_data(rounded), rounded), 12, "auto").name == "sorted"
-    assert choose(Rows(Gaussian().for_data(rounded), rounded), 500, "auto").name == "dense"
-    short = x[:1000]
-    assert choose(Rows(Gaussian().for_data(short), short), 5, "auto").name == "dense"
-    assert not can_sort(Rows(VonMises().for_data(x), x))
-    with pytest.raises(ValueError, match="engine='sorted' needs one column"):
-        choose(Rows(VonMises().for_data(x), x), 5, "sorted")
-    with pytest.raises(ValueError, match="engine is 'magic'"):
-        KMLE(2, engine="magic").fit(x)
-
-
-@pytest.mark.skipif(backend() != "compiled", reason="the NumPy kernels do not prune")
-def test_the_choice_of_pruning():
-    X = np.random.default_rng(18).normal(size=(100_000, 3))
-    assert isinstance(choose(Rows(Gaussian().for_data(X[:, :2]), X[:, :2]), 5, "auto"), BoxesEngine)
-    known = FixedCovarianceGaussian()
-    assert isinstance(choose(Rows(known.for_data(X), X), 128, "auto"), BoxesEngine)
-    assert choose(Rows(known.for_data(X), X), 5, "auto").name == "dense"
-    assert choose(Rows(Gaussian().for_data(X), X), 500, "auto").name == "dense"
 
 
 @pytest.mark.parametrize(
