@@ -96,6 +96,23 @@ PUBLIC: dict[str, dict[str, tuple[int, ...]]] = {
     "colours": {FULL: (3, 5, 8), DIAGONAL: (6,)},
     "colours, inner": {"beta": (3, 5)},
 }
+# Many components on few rows: the cells where most optima are close to each other.
+HARD: dict[str, dict[str, tuple[int, ...]]] = {
+    "breast cancer, 4 columns": {FULL: (4, 6), DIAGONAL: (7,)},
+    "breast cancer, errors": {FULL: (4,), "log-normal": (4,), "gamma": (5,)},
+    "wine, 4 other columns": {FULL: (3, 5), DIAGONAL: (5,), SPHERICAL: (8,)},
+    "iris sepals": {FULL: (4,), DIAGONAL: (5, 8), "gamma": (6,)},
+    "eruptions": {FULL: (4,), "gamma": (4,)},
+    "faithful": {FULL: (7,), SPHERICAL: (9,), "inverse-gaussian": (5,)},
+    "galaxies": {"log-normal": (7,), "inverse-gaussian": (6,)},
+    "diabetes, serum": {FULL: (4, 6), DIAGONAL: (8,)},
+    "digits, 4 other pixels": {"poisson": (5, 9), FULL: (6,)},
+    "digits, middle rows": {"bernoulli": (7, 12)},
+    "colours of a patch": {FULL: (4, 7), DIAGONAL: (8,)},
+    "ozone and temperature": {FULL: (4,), DIAGONAL: (5,), "gamma": (4,)},
+    "days absent": {"poisson": (6, 8)},
+    "gaussians 2 7 1.8 21": {FULL: (7,), DIAGONAL: (9,)},
+}
 SIMULATED: dict[str, dict[str, tuple[int, ...]]] = {
     **{
         f"gaussians {d} {k} {spread} {seed}": {FULL: (k,)}
@@ -110,7 +127,7 @@ SIMULATED: dict[str, dict[str, tuple[int, ...]]] = {
 }
 CELLS = [
     Cell(data, family, k)
-    for data, models in (PUBLIC | SIMULATED).items()
+    for data, models in (*PUBLIC.items(), *HARD.items(), *SIMULATED.items())
     for family, numbers in models.items()
     for k in numbers
 ]

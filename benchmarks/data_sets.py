@@ -35,6 +35,12 @@ def colours(n: int, seed: int = 0) -> Array:
     return np.asarray(image[np.random.default_rng(seed).choice(len(image), n, replace=False)])
 
 
+def patch(n: int, seed: int = 2) -> Array:
+    """Random pixels of a small part of a photograph, from 0 to 1."""
+    part = datasets.load_sample_image("china.jpg")[100:300, 200:420].reshape(-1, 3) / 255
+    return np.asarray(part[np.random.default_rng(seed).choice(len(part), n, replace=False)])
+
+
 # Simulated ------------------------------------------------------------------------------------------------------------
 
 
@@ -141,6 +147,16 @@ PUBLIC: dict[str, Callable[[], Array]] = {
     "digits, binary": lambda: (bundled("digits")[:600] > 7).astype(float),
     "diabetes, 4 columns": lambda: bundled("diabetes", [0, 2, 3, 4]),
     "diabetes, progression": lambda: np.asarray(datasets.load_diabetes().target, dtype=float)[:, None],
+    "breast cancer, 4 columns": lambda: bundled("breast_cancer", [2, 4, 6, 9]),
+    "breast cancer, errors": lambda: bundled("breast_cancer", [10, 12, 14]),
+    "wine, 4 other columns": lambda: bundled("wine", [3, 4, 6, 11]),
+    "iris sepals": lambda: bundled("iris", [0, 1]),
+    "eruptions": lambda: table("faithful", "eruptions"),
+    "diabetes, serum": lambda: bundled("diabetes", [4, 5, 6, 7]),
+    "digits, 4 other pixels": lambda: bundled("digits", [20, 29, 45, 53])[700:1500],
+    "digits, middle rows": lambda: (bundled("digits", slice(34, 54))[200:700] > 7).astype(float),
+    "colours of a patch": lambda: patch(800),
+    "ozone and temperature": lambda: table("airquality", "Ozone", "Temp"),
     "linnerud": lambda: bundled("linnerud"),
     "faithful": lambda: table("faithful", "eruptions", "waiting"),
     "galaxies": lambda: table("galaxies", "x") / 1000,

@@ -1,7 +1,9 @@
 """Moves that leave a local optimum: one component is removed, another one cut in two or a new one put elsewhere.
 
 Split-and-merge EM (Ueda, Nakano, Ghahramani and Hinton, 2000), with all trials of a round learned together. What a
-removal costs and what a cut gains is estimated without learning, and the most promising pairs are tried first.
+removal costs and what a cut gains is estimated without learning, and the most promising pairs are tried first. Where
+components are of different families, those removed and inserted are of the same; two of different families may also
+exchange their rows.
 """
 
 from collections.abc import Iterator
@@ -12,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.statistics import ClusterStatistics
+from ..families import ComponentFamilies, ExponentialFamily
+from ..families.parameterless import Parameterless
 from ..numerics.arrays import Array, Labels
 from ..problem.problem import Parameters
 from ..seeding.partitions import Table
@@ -35,6 +39,8 @@ class Insertion:
     natural: Array
     weights: Array
     gain: float
+    kind: int = 0
+    """The kind of the component more, where components are of different families."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,8 @@ class Moves:
         self._responsibilities = exponentials / total[:, None]
         self._labels: Labels = joint.argmax(axis=1).astype(np.int32)
         self._given_out = 0
+        self._kinds = kinds_of(self._problem.family, parameters.natural)
+        self._movable = np.flatnonzero([kind not in parameterless(self._problem.family) for kind in self._kinds])
         learner.work += learner.cost(joint.shape[1])
 
     def next(self, count: int) -> Batch | None:
@@ -92,12 +100,17 @@ class Moves:
 
     def _moves(self) -> Iterator[Move]:
         costs = self._removal_costs()
-        inactive = np.flatnonzero(~self._parameters.active)
-        removals = [int(inactive[0])] if len(inactive) else range(len(costs))
-        for insertion in (*self._cuts(), *self._neighbourhoods()):
-            for removed in removals:
+        removals: dict[int, list[int]] = {}
+        for kind in sorted(set(self._kinds[self._movable].tolist())):
+            own = self._movable[self._kinds[self._movable] == kind]
+            inactive = own[~self._parameters.active[own]]
+            removals[kind] = (inactive[:1] if len(inactive) else own).tolist()
+        for insertion in (*self._cuts(), *self._neighbourhoods(list(removals))):
+            for removed in removals[insertion.kind]:
                 if removed != insertion.replaced:
                     yield Move(removed, insertion, insertion.gain - costs[removed])
+        if len(removals) > 1:
+            yield from self._exchanges()
 
     def _removal_costs(self) -> Array:
         """What the log-likelihood loses without each component, all else unchanged (k,)."""
@@ -115,13 +128,32 @@ class Moves:
         members = [np.flatnonzero(self._labels == j) for j in range(k)]
         ways = [self._problem.gather(self._halved(members, number), 2 * k) for number in range(CUTS)]
         counts, sums = np.concatenate([way.counts for way in ways]), np.concatenate([way.sums for way in ways])
-        natural, gains = self._values_of(ClusterStatistics(counts, sums, 0.0))
+        kinds = np.tile(self._kinds, CUTS)
+        natural, gains = self._values_of(ClusterStatistics(counts, sums, 0.0), kinds)
         both = counts.reshape(-1, 2)
         share = both / np.maximum(both.sum(axis=1), 1e-300)[:, None]
         weights = np.tile(np.exp(self._parameters.log_weights), CUTS)[:, None] * share
-        for place in np.flatnonzero(both.min(axis=1) > 0).tolist():
+        for place in np.flatnonzero((both.min(axis=1) > 0) & np.isin(np.arange(len(both)) % k, self._movable)).tolist():
             halves = slice(2 * place, 2 * place + 2)
-            yield Insertion(place % k, natural[halves], weights[place], float(gains[place]))
+            yield Insertion(place % k, natural[halves], weights[place], float(gains[place]), int(kinds[place]))
+
+    def _exchanges(self) -> Iterator[Move]:
+        """Two components of different families in each other's place: each is estimated from the rows of the other."""
+        k = len(self._kinds)
+        statistics = self._problem.gather(self._labels, k)
+        active = self._movable[statistics.counts[self._movable] > 0]
+        pairs = np.array([(i, j) for i in active for j in active if self._kinds[i] < self._kinds[j]]).reshape(-1, 2)
+        if len(pairs) == 0:
+            return
+        both, other = pairs.ravel(), pairs[:, ::-1].ravel()
+        own = ClusterStatistics(statistics.counts[both], statistics.sums[both], 0.0)
+        natural, values = _estimated(self._learner, own, self._kinds[other])
+        gains = (values - _estimated(self._learner, own, self._kinds[both])[1]).reshape(-1, 2).sum(axis=1)
+        weights = np.exp(self._parameters.log_weights)
+        for place, (i, j) in enumerate(pairs.tolist()):
+            exchanged = natural[[2 * place + 1, 2 * place]]
+            insertion = Insertion(i, exchanged, weights[[j, i]], float(gains[place]), int(self._kinds[j]))
+            yield Move(j, insertion, insertion.gain)
 
     def _halved(self, members: list[NDArray[np.intp]], number: int) -> Labels:
         """Labels of the halves, 2 j and 2 j + 1, of every component j after one way of cutting."""
@@ -149,20 +181,21 @@ class Moves:
         density = self._joint[members, component] + self._log_carrier[members]
         return density < _quantile(density, self._table.weights[members], 0.5)
 
-    def _values_of(self, halves: ClusterStatistics) -> tuple[Array, Array]:
-        """The estimates of pairs of halves, and what each pair gains over the whole."""
+    def _values_of(self, halves: ClusterStatistics, kinds: NDArray[np.intp]) -> tuple[Array, Array]:
+        """The estimates of pairs of halves, and what each pair gains over the whole, which is of some kind."""
         both = halves.counts.reshape(-1, 2)
         k = len(both)
         whole = ClusterStatistics(both.sum(axis=1), halves.sums.reshape(k, 2, -1).sum(axis=1), 0.0)
         counts, sums = np.append(halves.counts, whole.counts), np.concatenate([halves.sums, whole.sums])
-        natural, values = _estimated(self._learner, ClusterStatistics(counts, sums, 0.0))
+        each = np.concatenate([np.repeat(kinds, 2), kinds])
+        natural, values = _estimated(self._learner, ClusterStatistics(counts, sums, 0.0), each)
         gains = values[: 2 * k].reshape(k, 2).sum(axis=1) - values[2 * k :]
         if self._problem.weights is None:
             shares = both / np.maximum(both.sum(axis=1), 1e-300)[:, None]
             gains += (both * np.log(np.maximum(shares, 1e-300))).sum(axis=1)
         return natural[: 2 * k], gains
 
-    def _neighbourhoods(self) -> Iterator[Insertion]:
+    def _neighbourhoods(self, kinds: list[int]) -> Iterator[Insertion]:
         """New components on rows near each other: of each size the one that gains most, of some around drawn rows.
 
         Optima that few starts lead to often differ from others by a small component where rows happen to be dense.
@@ -173,12 +206,13 @@ class Moves:
             return
         sizes = np.unique(np.geomspace(smallest, largest, SIZES).astype(int))
         statistics = self._around(self._drawn_rows(), sizes)
-        natural = _estimated(self._learner, statistics)[0]
         weights = statistics.counts / self._problem.total
-        gains = self._insertion_gains(natural, weights).reshape(-1, len(sizes))
-        for place, best in enumerate(gains.argmax(axis=0)):
-            own = [best * len(sizes) + place]
-            yield Insertion(None, natural[own], weights[own], float(gains[best, place]))
+        for kind in kinds:
+            natural = _estimated(self._learner, statistics, np.full(len(weights), kind))[0]
+            gains = self._insertion_gains(natural, weights).reshape(-1, len(sizes))
+            for place, best in enumerate(gains.argmax(axis=0)):
+                own = [best * len(sizes) + place]
+                yield Insertion(None, natural[own], weights[own], float(gains[best, place]), kind)
 
     def _drawn_rows(self) -> NDArray[np.intp]:
         """Rows drawn by weight, half of them also by how badly the mixture explains them."""
@@ -234,10 +268,27 @@ class Moves:
         return self._problem.within_model(Parameters(natural, self._problem.log_weights(weights / weights.sum())))
 
 
-def _estimated(learner: Learner, statistics: ClusterStatistics) -> tuple[Array, Array]:
-    """Estimates of clusters, and the log-likelihood of their rows at them, without k(x)."""
+def kinds_of(family: ExponentialFamily, natural: Array) -> NDArray[np.intp]:
+    """The kinds of components (k,): all the same, but for components of different families."""
+    return family.kind_of(natural) if isinstance(family, ComponentFamilies) else np.zeros(len(natural), dtype=np.intp)
+
+
+def parameterless(family: ExponentialFamily) -> list[int]:
+    """The kinds of components that cannot move, since they have no parameters."""
+    kinds = family.kinds if isinstance(family, ComponentFamilies) else ()
+    return [place for place, kind in enumerate(kinds) if isinstance(kind, Parameterless)]
+
+
+def _estimated(learner: Learner, statistics: ClusterStatistics, kinds: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Estimates of clusters as components of some kinds, and the log-likelihood of their rows at them, without k(x)."""
     problem = learner.problem
-    natural = problem.estimate(statistics.moments(problem.prior_strength, problem.prior_moment))
+    moments = statistics.moments(problem.prior_strength, problem.prior_moment)
+    if isinstance(problem.family, ComponentFamilies):
+        before: Array = np.zeros(moments.shape)
+        before[np.arange(len(kinds)), before.shape[1] - len(problem.family.kinds) + kinds] = 1.0
+        natural = problem.estimates(statistics.counts, moments, before)
+    else:
+        natural = problem.estimate(moments)
     value = np.einsum("kd,kd->k", statistics.sums, natural) - statistics.counts * problem.family.log_normalizer(natural)
     return natural, value
 

@@ -22,6 +22,7 @@ from ..seeding.partitions import Table, kinds_for, tables
 from ..seeding.sample import representative, sample_rows
 from ..seeding.strata import strata_of
 from .batch import CONVERGED, Batch, Learner
+from .crossing import crossed
 from .moves import Moves
 from .starts import portfolio
 
@@ -37,11 +38,13 @@ SMOOTH_STEPS, SMOOTHED = 10, 1e-3
 # A component of fewer than FEW_ROWS rows costs FEW_ROWS_PENALTY nats: a regular mixture almost as good is preferred.
 FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
 MOST_STARTS, FEWEST_STARTS = 32, 4
+# How many optima are combined from this number of components on, where the sample is all rows; two otherwise.
+PARENTS, MANY_COMPONENTS = 4, 4
 # Steps of all mixtures, and how many go on after them; then steps of those, and so on.
 Rounds: TypeAlias = tuple[tuple[int, int], ...]
 ROUNDS: Rounds = ((3, 16), (3, 8), (14, 3), (150, 2))
 # The same where steps are cheap: then longer runs tell more.
-CHEAP_ROUNDS: Rounds = ((3, 16), (6, 8), (14, 4), (150, 2))
+CHEAP_ROUNDS: Rounds = ((3, 16), (6, 8), (14, 4), (150, PARENTS))
 # The same where steps cost so much that there are few starts.
 FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
 # Where estimates cost more than passes and the budget is short, starts are compared after this many steps.
@@ -62,6 +65,8 @@ CHEAP_TRIAL_ROUNDS: Rounds = ((3, 14), (6, 8), (20, 3), (100, 1))
 TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 # Steps of one mixture that take fewer products than this are cheap.
 CHEAP = 2.5e5
+# Mixtures that have components of two optima, at most, and how often these are sought.
+CROSSES, CROSSINGS = 48, 3
 # Shares of agreeing starts from which one round is enough, and none is needed.
 CLEAR, CERTAIN = 0.25, 0.4
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
@@ -101,7 +106,9 @@ def search(
     budget = BUDGET + FULL_STEPS * 4.0 * problem.total * n_components * problem.row_values
     smooth = prior > SEARCH_PRIOR and problem.total > size
     arrived = SMOOTHED * sample.total if smooth else CONVERGED
-    found = Search(Learner(compared, hard, arrived), tables(compared), n_components, budget, rng).run(kind)
+    whole = strata is None and problem.total <= size
+    learner = Learner(compared, hard, arrived)
+    found = Search(learner, tables(compared), n_components, budget, rng, whole).run(kind)
     if strata is not None:
         learner = Learner(strata.problem(sample), hard, STRATA_CONVERGED)
         return replace(found, parameters=_refined(learner, found.parameters, STRATA_STEPS))
@@ -168,16 +175,23 @@ def _refined(learner: Learner, parameters: Parameters, steps: int) -> Parameters
 
 
 class Search:
-    """A search with a learner, within a budget."""
+    """A search with a learner, within a budget; `whole` says that its rows are all there are."""
 
     def __init__(
-        self, learner: Learner, tables: dict[str, Table], k: int, budget: float, rng: np.random.Generator
+        self,
+        learner: Learner,
+        tables: dict[str, Table],
+        k: int,
+        budget: float,
+        rng: np.random.Generator,
+        whole: bool = False,
     ) -> None:
         self.learner = learner
         self.tables = tables
         self.k = k
         self.budget = budget
         self.rng = rng
+        self.whole = whole
 
     def run(self, kind: str | None) -> Found:
         """Starts, then moves."""
@@ -256,20 +270,56 @@ class Search:
         """The best mixture after moves, how many were tried, and how many led to it.
 
         Where many of the starts agree one round is enough, and where most do none is needed. Where no two do the
-        optima are many, and the second best mixture may lead higher than the best.
+        optima are many: the second best mixture may lead higher than the best, or have components that are better.
         """
         most = self._effort[1]
         if agreeing >= CLEAR * count:
             most = 1 if agreeing < CERTAIN * count else 0
-        if self.learner.problem.family.has_places:
-            most = 0  # a move would put a component of one family in the place of another
         best, tried, improved = self._moved(finalists.take(np.array([0])), most)
-        if agreeing == 1 and len(finalists) > 1 and self._cheap:
-            other, more, leading = self._moved(finalists.take(np.array([1])), most // 2)
+        if agreeing > 1 or len(finalists) == 1 or not self._cheap:
+            return best, tried, improved
+        optima, leading = [best], [improved]
+        for place in range(1, min(len(finalists), self._parents)):
+            other, more, better = self._moved(finalists.take(np.array([place])), most // 2)
+            optima.append(other)
+            leading.append(better)
             tried += more
-            if value(other)[0] > value(best)[0]:
-                best, improved = other, leading
-        return best, tried, improved
+        order = np.argsort([-value(optimum)[0] for optimum in optima], kind="stable")
+        best, crosses, crossings = self._crossed([optima[place] for place in order])
+        return best, tried + crosses, leading[order[0]] + crossings
+
+    @property
+    def _parents(self) -> int:
+        """How many optima are combined: more where the sample is all rows and there are many ways to differ."""
+        return PARENTS if self.whole and self.k >= MANY_COMPONENTS else 2
+
+    def _crossed(self, optima: list[Batch]) -> tuple[Batch, int, int]:
+        """The best of some optima, the best one first, and of mixtures with components of it and another one."""
+        tried = improved = 0
+        for _ in range(CROSSINGS):
+            before = improved
+            for other in optima[1:]:
+                better, trials = self._cross(optima[0], other)
+                tried += trials
+                if better is not None:
+                    optima, improved = [better, *optima], improved + 1
+            if improved == before:
+                break
+            if self._parents > 2:
+                optima[0], trials, more = self._moved(optima[0], 1)
+                tried, improved = tried + trials, improved + more
+        return optima[0], tried, improved
+
+    def _cross(self, best: Batch, other: Batch) -> tuple[Batch | None, int]:
+        """A better mixture with components of both, if there is one, and how many were tried."""
+        if self.k == 1 or self.learner.work >= self.budget or stop_requested():
+            return None, 0
+        trials = crossed(self.learner, best.parameters(0), other.parameters(0), CROSSES, self.rng)
+        if trials is None:
+            return None, 0
+        count, enough = len(trials), float(value(best)[0]) + 0.1 * SAME
+        trials, _ = self._best_of(trials, CHEAP_TRIAL_ROUNDS, self.budget, enough)
+        return trials if value(trials)[0] > enough else None, count
 
     def _moved(self, best: Batch, most: int) -> tuple[Batch, int, int]:
         """The mixture after moves, until this many rounds in a row bring nothing or the budget is spent."""
