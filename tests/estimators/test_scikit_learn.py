@@ -115,9 +115,9 @@ def test_errors_call_a_column_by_its_name(Model):
 
 
 @BOTH
-def test_a_table_with_words_names_the_place(Model):
+def test_a_table_with_words_names_the_column(Model):
     words = FRAME.assign(kind="a")
-    with pytest.raises(ValueError, match="row 0, column 2 holds 'a', which is not a number"):
+    with pytest.raises(ValueError, match="column 'kind' holds values that are not numbers"):
         Model(2).fit(words)
 
 

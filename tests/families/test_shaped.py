@@ -241,3 +241,10 @@ def test_missing_entries_say_nothing(family, draw):
         np.testing.assert_allclose(value, np.concatenate(parts, axis=1), rtol=1e-6)
     assert model.score(X) * len(X) == pytest.approx(model.result_.log_likelihood)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_intervals_far_beyond_a_narrow_weibull_distribution_have_no_probability():
+    values = {"scale": np.array([4.6, 4.6]), "shape": np.array([9999.0, 1.0])}
+    found = f.Weibull().column_log_probability(np.array([9.0, 9.0]), np.array([10.0, np.inf]), values)
+    assert (found[:, 0] == -np.inf).all()
+    np.testing.assert_allclose(found[:, 1], [np.log(np.exp(-9 / 4.6) - np.exp(-10 / 4.6)), -9 / 4.6], rtol=1e-12)

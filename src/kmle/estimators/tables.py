@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 from ..data.batches import as_batches, chunks_of
 from ..data.holes import with_entries
 from ..data.intervals import as_intervals
-from ..families import ComponentFamilies, ExponentialFamily, Uniform
+from ..families import ComponentFamilies, ExponentialFamily, Gaussian, Uniform
 from ..families.support import PositiveDefinite
 from ..families.validation import as_rows, issparse, unmasked, without_na
 from ..mixture import Mixture
@@ -34,7 +34,8 @@ def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: boo
             ensure_all_finite=False,
         )
     except ValueError as error:
-        if str(error).startswith(("could not convert", "setting an array element")):
+        if str(error).startswith(("could not convert", "setting an array element", "Cannot cast")):
+            _check_columns(X)
             as_rows(family, X)  # says which row and column is no number
         raise
     except TypeError as error:
@@ -46,6 +47,22 @@ def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: boo
             raise TypeError(f"{explained} ({error})") from None
         raise
     return table
+
+
+def _check_columns(X: Any) -> None:
+    """Refuses columns of a frame that hold text, by their names."""
+    text = []
+    for name in getattr(X, "columns", ()):
+        try:
+            as_rows(Gaussian(), np.asarray(X[name]))
+        except ValueError:
+            text.append(name)
+    if text:
+        verb, them = ("column {} holds", "it") if len(text) == 1 else ("columns {} hold", "them")
+        raise ValueError(
+            f"{verb.format(', '.join(map(repr, text)))} values that are not numbers: encode or drop {them}, "
+            f"or name the families of all columns, as in family={{{text[0]!r}: 'categorical', ...}}"
+        )
 
 
 def _without_na(X: Any) -> Any:

@@ -116,9 +116,9 @@ class ShapedWeibull(Shaped):
         return density
 
     def column_log_probability(self, lower: Array, upper: Array, values: Values) -> Array:
-        with np.errstate(divide="ignore", over="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             low, high = ((end[:, None] / values["scale"]) ** values["shape"] for end in (np.maximum(lower, 0), upper))
-            return -low + np.log(-np.expm1(low - high))
+            return np.where(np.isinf(low), -np.inf, -low + np.log(-np.expm1(low - high)))
 
     def column_estimate(self, x: Array, shares: Array, before: Values | None, spread: float) -> Values:
         log_x, counts = np.log(x), shares.sum(axis=0)
