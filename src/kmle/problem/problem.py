@@ -69,6 +69,8 @@ class Problem(PreciseProblem):
     "auto", or the steps of the columns' grids: no component is narrower than they allow.
     """
 
+    _latest_fits: tuple[tuple[Engine, Partition, Array, Array], ...] = ()
+
     def __init__(
         self,
         family: ExponentialFamily,
@@ -186,8 +188,18 @@ class Problem(PreciseProblem):
         """For each of several parameters (k, D) the sum of log p(x) - k(x) over the rows of each component, (m, k)."""
         assert isinstance(self.rows, Rows)  # sparse rows have no direct densities
         if isinstance(self.engine, PatternsEngine):
-            return np.array([self.engine.fits(natural, partition.labels) for natural in naturals])
+            return np.array([self._fits_of_patterns(partition, natural) for natural in naturals])
         return np.array([self._precise.fits(natural, partition.labels) for natural in naturals])
+
+    def _fits_of_patterns(self, partition: Partition, natural: Array) -> Array:
+        """Those of rows with holes: a step asks for the same ones several times."""
+        assert isinstance(self.engine, PatternsEngine)
+        for known in self._latest_fits:
+            if known[0] is self.engine and known[1] is partition and known[2] is natural:
+                return known[3]
+        fits = self.engine.fits(natural, partition.labels)
+        self._latest_fits = (*self._latest_fits[-1:], (self.engine, partition, natural, fits))
+        return fits
 
     def over_rows(self, function: Callable[[Rows | SparseRows, int], T]) -> T:
         """What a function of rows, and of the place of their first one among all, says of all."""
