@@ -11,6 +11,8 @@ from kmle import KMLE, ExponentialFamilyMixture, Intervals, Mixture, select
 from kmle.data import gathered
 from kmle.estimators.learn import learn
 from kmle.estimators.plan import Plan
+from kmle.estimators.prepare_shapes import prepare_shapes
+from kmle.estimators.shape_moves import moved
 from kmle.inspection import standard_errors
 
 POSITIVE_POOL = ["weibull", f.Weibull("shared"), "exponential", f.Weibull(2.0), "gamma"]
@@ -236,3 +238,31 @@ def test_counts_that_are_poisson_in_effect_are_noted():
     assert f"Component 0 has size {size:.3g} (in effect Poisson)." in fit.notes
     overdispersed = rng.negative_binomial(3.0, 3 / 7, (400, 1)).astype(float)
     assert not learn(overdispersed, Plan(1, family="negative-binomial")).notes
+
+
+@pytest.mark.parametrize("seed", [100, 101])
+def test_moves_leave_poor_optima(seed):
+    # Without moves both seeds end at -1170.57.
+    rng = np.random.default_rng(2)
+    component = rng.integers(4, size=400)
+    X = (rng.uniform(1, 20, 4)[component] * rng.weibull(rng.uniform(1, 6, 4)[component]))[:, None]
+    fit = KMLE(4, family="weibull", random_state=seed).fit(X).result_
+    assert fit.starts.improved > 0
+    assert fit.objective > -1167.0
+    assert len(fit.mixture.weights) == 4
+    twice = KMLE(4, family="weibull", random_state=seed).fit(X, sample_weight=np.full(400, 2.0)).result_
+    copies = KMLE(4, family="weibull", random_state=seed).fit(np.concatenate([X, X])).result_
+    assert twice.objective == pytest.approx(copies.objective, rel=1e-9)
+
+
+def test_moves_keep_the_kinds_of_components():
+    rng = np.random.default_rng(5)
+    X = np.concatenate([8 * rng.weibull(4.0, 80), rng.weibull(1.5, 80), rng.gamma(30, 0.5, 80)])[:, None]
+    plan = Plan(4, ["weibull", "weibull", "gamma", "gamma"])
+    problem = prepare_shapes(X, plan, None, None).problem
+    start = problem.first_parameters(problem.gather(np.repeat([0, 1, 2, 3], 60).astype(np.int32), 4))
+    trials = moved(problem, start, 100)
+    assert len(trials) > 4
+    for trial in trials:
+        np.testing.assert_array_equal(problem.kind_of(trial.natural), problem.kind_of(start.natural))
+        assert np.exp(trial.log_weights).sum() == pytest.approx(1.0)

@@ -27,6 +27,7 @@ from ..search.search import FEW_ROWS, FEW_ROWS_PENALTY
 from .plan import Plan
 from .prepare import checked_labels, from_mixture
 from .prepare_shapes import PreparedShapes
+from .shape_moves import moved
 from .start_parts import (
     GROUPS,
     LABELS,
@@ -44,6 +45,9 @@ SAMPLE_ROWS, GROWTH = 2000, 10
 ORDERS = 4
 STEPS, MORE_STEPS, REFINING_STEPS = 8, 30, 60
 BEST = 3
+# Moves from the best start that are tried at once, at most how often, and numbers of the sample times components up to
+# which there are any: beyond, steps cost more than other optima gain.
+MOVES, MOST_ROUNDS, FEW_NUMBERS = 6, 2, 5_000
 STAND_IN, QUANTILES, SHELLS, ROWS = "similar families", "quantiles", "shells", "random rows"
 
 
@@ -107,7 +111,30 @@ def _best(
             finals.append(_after(problem, end.parameters, plan, rng, MORE_STEPS))
     best = max(finals, key=lambda end: end.objective)
     agreeing = sum(end.objective > best.objective - SAME for end in [*finals, *ends[BEST:]])
-    return Found(best.parameters, Starts(kinds, agreeing))
+    if problem.units is not None or problem.rows.X.size * plan.n_components > FEW_NUMBERS:
+        return Found(best.parameters, Starts(kinds, agreeing))
+    best, tried, improved = _improved(problem, best, plan, rng)
+    return Found(best.parameters, Starts(kinds, agreeing, tried, improved))
+
+
+def _improved(problem: ShapedProblem, best: "End", plan: Plan, rng: np.random.Generator) -> tuple["End", int, int]:
+    """Where moves lead, how many were tried, and how many rounds led higher."""
+    tried = improved = 0
+    for _ in range(MOST_ROUNDS):
+        trials = [_after(problem, each, plan, rng, STEPS) for each in moved(problem, best.parameters, MOVES)]
+        if not trials:
+            break
+        tried += len(trials)
+        top = max(trials, key=lambda trial: trial.objective)
+        fewer = top.parameters.active.sum() < best.parameters.active.sum()
+        if fewer or top.objective + MORE_STEPS * top.gain <= best.objective:
+            break
+        top = _after(problem, top.parameters, plan, rng, MORE_STEPS)
+        fewer = top.parameters.active.sum() < best.parameters.active.sum()
+        if fewer or not top.objective > best.objective + 0.1 * SAME:
+            break
+        best, improved = top, improved + 1
+    return best, tried, improved
 
 
 class End(NamedTuple):
