@@ -7,7 +7,7 @@ import pytest
 
 from kmle import KMLE, Batches, ExponentialFamilyMixture, select
 from kmle.algorithms import Starts
-from kmle.estimators.notes import few_agree, narrow_components
+from kmle.estimators.notes import few_agree, named_columns, narrow_components
 from kmle.families import Gamma, NegativeBinomial, Poisson, Product
 from kmle.families.resolution import Resolution
 
@@ -122,3 +122,20 @@ def test_a_selection_at_the_edge_says_so_in_its_estimator():
     assert any("largest that was tried" in note for note in chosen.notes)
     assert set(chosen.notes) <= set(chosen.best_estimator.notes_)
     assert not [note for note in select(X, "gaussian", range(1, 6), random_state=0).notes if "tried" in note]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_flat_columns_are_named(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    constant = kind(2, random_state=0).fit(np.column_stack([X, np.full(60, 3.3), np.zeros(60)]))
+    (note,) = said(constant, "constant")
+    assert note.startswith("Column 3, column 4 are constant: their part of the likelihood")
+    assert named_columns([note], "abcde")[0].startswith("Column 'd', 'e' are constant")
+    combined = np.column_stack([X, X[:, 0] - 2 * X[:, 1]])
+    assert said(kind(2, random_state=0).fit(combined), "Column 3 is an exact linear combination of others")
+    assert not said(kind(2, family="diagonal-gaussian", random_state=0).fit(combined), "combination")
+    assert not said(kind(2, random_state=0).fit(X), "likelihood is that of the narrowest")
+    assert said(kind(2, random_state=0).fit(np.ones((9, 3))), "All rows are equal")
+    wide = np.column_stack([X, np.ones((60, 6))])
+    assert said(kind(2, random_state=0).fit(wide), "6 columns (3, 4, 5, 6, ...) are constant")

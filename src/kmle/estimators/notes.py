@@ -17,6 +17,7 @@ from ..families.resolution import NARROWEST, NARROWEST_SHAPED
 from ..inspection.diagnostics import OVERLAP
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem
+from ..selection.redundancy import redundant_columns
 from .plan import Plan
 
 # A component with fewer effective rows than this has parameters that mean little.
@@ -27,6 +28,8 @@ FEW_AGREE = 1 / 24
 NARROW_STEPS = 0.41
 # A component this many times narrower than its column is a spike if most of its rows hold one value.
 SPIKE, MOST = 0.02, 0.5
+# The least eigenvalue of a correlation matrix below which columns may be combinations of others.
+SINGULAR = 1e-6
 # More columns than this are counted rather than named.
 NAMED = 4
 # Counts whose variance is OVERDISPERSED times what Poisson distributions allow are not Poisson, given ENOUGH_ROWS rows.
@@ -122,7 +125,13 @@ def few_agree(starts: Starts) -> Iterator[str]:
 
 def overfit_notes(fit: Fit, problem: LearningProblem) -> tuple[str, ...]:
     """What the data says against the components."""
-    return (*few_rows(fit), *narrow_components(fit), *repeated_values(fit, problem), *overdispersion(fit, problem))
+    return (
+        *few_rows(fit),
+        *narrow_components(fit),
+        *repeated_values(fit, problem),
+        *redundant(fit, problem),
+        *overdispersion(fit, problem),
+    )
 
 
 def few_rows(fit: Fit) -> Iterator[str]:
@@ -167,6 +176,51 @@ def repeated_values(fit: Fit, problem: LearningProblem) -> Iterator[str]:
                 f"Component {component} is a spike at {value:.6g} in column {column}, a value that many rows share: "
                 "its likelihood cannot be compared with that of a density; fit such rows apart."
             )
+
+
+def redundant(fit: Fit, problem: LearningProblem) -> Iterator[str]:
+    """Columns that Gaussian components see as flat: constant ones, and combinations of others under covariances."""
+    source, whole = fit.mixture.source, getattr(problem, "rows", None)
+    if _deviations(fit) is None or whole is None or not isinstance(whole.X, np.ndarray):
+        return
+    sample: Any = problem.sample
+    X = sample.rows.filled().X
+    constant = (X[0] == X).all(axis=0)
+    for column in np.flatnonzero(constant):
+        constant[column] = (whole.X[:, column] == X[0, column]).all()
+    if constant.all():
+        yield from ["All rows are equal: components are as narrow as numbers allow."] * int(fit.n > 1)
+        return
+    flat = np.zeros_like(constant)
+    if "covariance" in source and _is_singular(source["mean"], source["covariance"], fit.mixture.weights, constant):
+        flat[redundant_columns(X)] = True
+    for columns, one, several in (
+        (constant, "constant", "constant"),
+        (flat & ~constant, "an exact linear combination of others", "exact linear combinations of others"),
+    ):
+        found = np.flatnonzero(columns)
+        if len(found):
+            words = f"is {one}: its part" if len(found) == 1 else f"are {several}: their part"
+            yield (
+                f"{_some_columns(found)} {words} of the likelihood is that of the narrowest Gaussians allowed; omit "
+                f"{'it' if len(found) == 1 else 'them'} to compare likelihoods."
+            )
+
+
+def _some_columns(places: NDArray[np.intp]) -> str:
+    if len(places) > NAMED:
+        return f"{len(places)} columns ({', '.join(str(place) for place in places[:NAMED])}, ...)"
+    named = ", ".join(f"column {place}" for place in places)
+    return f"{named[0].upper()}{named[1:]}"
+
+
+def _is_singular(means: Array, covariances: Array, weights: Array, constant: NDArray[np.bool_]) -> bool:
+    """Whether columns that are not constant may be linear combinations of others, by the covariance of the mixture."""
+    gaps = (means - weights @ means)[:, ~constant]
+    inner = covariances[:, ~constant][:, :, ~constant]
+    overall = np.einsum("k,kij->ij", weights, inner) + (gaps.T * weights) @ gaps
+    scale = np.sqrt(np.diagonal(overall))
+    return bool(np.linalg.eigvalsh(overall / scale / scale[:, None])[0] < SINGULAR)
 
 
 def _shared_value(problem: LearningProblem, column: int, center: float, radius: float) -> float | None:
@@ -248,7 +302,10 @@ def named_columns(notes: Sequence[str], columns: Sequence[str]) -> list[str]:
     >>> named_columns(["Values are rounded, column 1 to steps of 0.5."], ["a", "b"])
     ["Values are rounded, 'b' to steps of 0.5."]
     """
-    return [re.sub(r"\bcolumn (\d+)", lambda match: repr(columns[int(match[1])]), note) for note in notes]
+    return [
+        re.sub(r"\b([Cc])olumn (\d+)", lambda match: "Column " * (match[1] == "C") + repr(columns[int(match[2])]), note)
+        for note in notes
+    ]
 
 
 # Rounding -------------------------------------------------------------------------------------------------------------
