@@ -32,7 +32,7 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-u
 WATCH = """
 window.seen = [];
 window.waiting = [];
-window.told = () => {
+window.noteState = () => {
   const { details } = document.documentElement.dataset;
   window.waiting = window.waiting.filter(({ after, stages, done }) => {
     const all = [...window.seen, { number: Number(details), stage: "details", painted: 0 }];
@@ -42,20 +42,20 @@ window.told = () => {
   });
 };
 new MutationObserver((changes) => {
-  if (changes.some(({ attributeName }) => attributeName === "data-details")) window.told();
+  if (changes.some(({ attributeName }) => attributeName === "data-details")) window.noteState();
   if (!changes.some(({ attributeName }) => attributeName === "data-milliseconds")) return;
   const { shown, stage, milliseconds } = document.documentElement.dataset;
   const sent = performance.now() - Number(milliseconds);
   requestAnimationFrame(() => setTimeout(() => {
     window.seen.push({ number: Number(shown), stage, painted: performance.now() - sent });
-    window.told();
+    window.noteState();
   }));
 }).observe(document.documentElement, { attributes: true, attributeFilter: ["data-milliseconds", "data-details"] });
 """
 WAIT = """
 const [after, stages, done] = arguments;
 window.waiting.push({ after, stages, done });
-window.told();
+window.noteState();
 """
 CHANGE = """
 const slider = document.getElementById("k");

@@ -112,6 +112,18 @@ def test_the_imputer_in_a_pipeline_keeps_names_and_tags():
     assert not get_tags(MixtureImputer(family="dirichlet")).input_tags.allow_nan
 
 
+def test_an_infinite_mean_does_not_reach_rows_of_other_components():
+    family = f.Product((f.InverseGamma(), f.Gaussian()))
+    natural = family.natural_from_source(
+        inverse_gamma_shape=[[0.6], [8.0]],
+        inverse_gamma_scale=[[1.0], [70.0]],
+        gaussian_mean=[[0.0], [500.0]],
+        gaussian_covariance=[[[1.0]], [[1.0]]],
+    )
+    completed = Mixture(family, np.array([0.5, 0.5]), natural).impute([[np.nan, 0.0], [np.nan, 500.0]])
+    np.testing.assert_allclose(completed[:, 0], [np.inf, 10.0])
+
+
 def test_families_of_complete_rows_are_refused():
     mixture = Mixture.from_source("dirichlet", [1.0], concentration=[[1.0, 2.0]])
     with pytest.raises(ValueError, match="dirichlet needs complete rows"):

@@ -197,9 +197,7 @@ class StudentT(CoordinateFamily):
         return wide & np.isfinite(cholesky_or_nan(left)[..., -1, -1])
 
     def bounds_reached(self, natural: Array) -> list[str]:
-        if not self.estimates_degrees:
-            return []
-        return bounds_of_degrees(self.parts(natural).degrees, CLOSE)
+        return bounds_of_degrees(self.parts(natural).degrees, CLOSE) if self.estimates_degrees else []
 
     def limits_met(self, natural: Array, n_rows: float) -> list[str]:
         return nearly_gaussian(self.parts(natural), n_rows, CLOSE) if self.estimates_degrees else []

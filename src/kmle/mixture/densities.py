@@ -157,7 +157,8 @@ class Densities:
             The rows.
         sample : bool, default=False
             Whether to draw values, for multiple imputation. Otherwise they are conditional means: of categories the
-            most probable one, of angles the mean direction.
+            most probable one, of angles the mean direction. They are infinite where a component that a row may come
+            from has no finite mean (inverse gamma of shape 1 or less).
         random_state : int, Generator or None, default=None
             The seed of the draws.
 

@@ -160,7 +160,13 @@ def _expected(unit: Unit, natural: Array, share: Array) -> Array:
         return np.arctan2(sine, cosine)[:, None]
     # Noise over all rows is taken to be in its box.
     family = replace(unit.family, everywhere=False) if isinstance(unit.family, Uniform) else unit.family
-    return share @ means(family, natural)
+    middle = means(family, natural)
+    infinite = np.isinf(middle)
+    if not infinite.any():
+        return share @ middle
+    # An infinite mean is infinite for the rows that may be of its component, and nothing to others.
+    finite = share @ np.where(infinite, 0.0, middle)
+    return np.where((share > 0) @ infinite, np.inf, finite)
 
 
 def _sampled(unit: Unit, natural: Array, chosen: NDArray[np.intp], rng: np.random.Generator) -> Array:
