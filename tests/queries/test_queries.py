@@ -7,6 +7,7 @@ from scipy import stats
 import cases
 from kmle import Mixture
 from kmle import families as f
+from kmle.queries.moments import covariances, means
 from queries.mixtures import mixture_at, mixture_of
 
 
@@ -268,3 +269,16 @@ def test_columns_with_shapes_of_their_own_are_scipys_distributions_and_come_back
     for one in (frozen, back):
         density = one.logpmf(X) if frozen.dist.name == "nbinom" else one.logpdf(X)
         np.testing.assert_allclose(density.sum(axis=1), mixture.log_density(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("family", "source", "mean", "variance"),
+    [
+        ("laplace", {"location": [[1.0, 3.0]], "scale": [[2.0, 1e-80]]}, [1.0, 3.0], [8.0, 2e-160]),
+        ("weibull", {"shape": [[1.0, 2.0]], "scale": [[2.0, 1.0]]}, [2.0, np.sqrt(np.pi) / 2], [4.0, 1 - np.pi / 4]),
+    ],
+)
+def test_moments_of_estimated_shapes_have_formulas(family, source, mean, variance):
+    mixture = Mixture.from_source(family, [1.0], **source)
+    np.testing.assert_allclose(means(mixture.family, mixture.natural)[0], mean, rtol=1e-12)
+    np.testing.assert_allclose(np.diagonal(covariances(mixture.family, mixture.natural)[0]), variance, rtol=1e-12)

@@ -30,6 +30,7 @@ from ..families import (
     VonMisesFisher,
     Wishart,
 )
+from ..families.shaped import Shaped
 from ..numerics.arrays import Array
 from .marginals import product_parts
 from .twins import column_twin
@@ -63,6 +64,12 @@ def _column_moments(family: ExponentialFamily, natural: Array) -> tuple[Array, A
     twin = column_twin(family, natural)
     if twin is not None:
         return np.asarray(twin.mean(), dtype=float), np.asarray(twin.var(), dtype=float)
+    if isinstance(family, Shaped):
+        # Each distribution is one of an exponential family, which may have formulas.
+        members = family.members(natural.reshape(-1, natural.shape[-1]))
+        each = np.array([[_column_moments(own, theta) for own, theta in columns] for columns in members])
+        mean, variance = np.moveaxis(each.reshape(*natural.shape[:-1], -1, 2), -1, 0)
+        return mean, variance
     thetas = np.moveaxis(natural.reshape(*natural.shape[:-1], family.n_statistics_for(1), -1), -1, -2)
     found = np.empty((2, *thetas.shape[:-1]))
     for index in np.ndindex(thetas.shape[:-1]):
