@@ -34,7 +34,7 @@ TABLES, PARTITIONS = 3, 8
 RANDOM, NOISE = 4, 0.1
 # Steps of the fit after which starts are compared.
 STEPS = 12
-STAND_INS, GROUPS, LABELS = "stand-ins", "random groups", "labels"
+STAND_INS, GROUPS, LABELS = "filled-in rows", "random groups", "labels"
 
 
 def start_of_parts(prepared: PreparedParts, plan: Plan, rng: np.random.Generator, restart: int = 0) -> Found:
