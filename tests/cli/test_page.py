@@ -33,7 +33,7 @@ def test_the_table_lists_every_command():
 ERRORS = next(block for language, block in BLOCKS if language == "text").splitlines()
 FILES = {
     "visits -1": ("visits\n" + "3\n" * 17 + "-1\n", ["--family", "poisson"]),
-    "age missing": ("visits,age\n" + "3,\n" * 4, []),
+    "age missing": ("visits,age\n" + "3,\n" * 4, ["--columns", "visits,age"]),
     "weigth": ("visits,age,weight\n1,2,3\n", ["--columns", "weigth"]),
 }
 

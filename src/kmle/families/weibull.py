@@ -155,10 +155,13 @@ class ShapedWeibull(Shaped):
         """
         top = float(log_x.max())
         y, mean = log_x - top, mean - top
+        # Powers are measured from the longest lifetime of each component: of a large shape they are zero elsewhere.
+        longest = np.array([np.max(y, initial=-np.inf, where=own > 0) for own in shares.T])
+        mean = mean - longest
 
         def slope(shape: Array) -> tuple[Array, Array]:
             """Minus the derivative of the mean profile likelihood by the shape, and its own derivative."""
-            sums = _tilted_sums(y, shares, np.broadcast_to(shape, start.shape))
+            sums = _tilted_sums(y, longest, shares, np.broadcast_to(shape, start.shape))
             tilted = sums[1] / sums[0]
             value = tilted - 1 / shape - mean
             change = sums[2] / sums[0] - tilted**2 + 1 / shape**2
@@ -169,14 +172,14 @@ class ShapedWeibull(Shaped):
         first = np.atleast_1d(start.mean()) if self.shared else start
         root = increasing_root(slope, first, SMALLEST_SHAPE, LARGEST_SHAPE, precision)
         shape = np.array(np.broadcast_to(root, start.shape))
-        log_scale = self._log_scale(y, shares, counts, shape)
+        log_scale = self._log_scale(y, longest, shares, counts, shape)
         if spread > 0:
             widest = SPREAD_TIMES_SHAPE * np.exp(top + log_scale) / spread
             narrow = shape > np.maximum(widest, 1.0)
             if narrow.any():
                 shape = np.where(narrow, np.maximum(widest, 1.0), shape)
                 shape = np.full(shape.shape, shape.min()) if self.shared else shape
-                log_scale = self._log_scale(y, shares, counts, shape)
+                log_scale = self._log_scale(y, longest, shares, counts, shape)
         return {"scale": np.exp(top + log_scale), "shape": shape}
 
     # A large shape makes the natural parameter, a power of the scale, too small for a number: usual parameters serve.
@@ -191,19 +194,24 @@ class ShapedWeibull(Shaped):
         shape = source["shape"]
         return np.asarray((np.euler_gamma * (1 - 1 / shape) + np.log(source["scale"] / shape) + 1).sum(axis=-1))
 
-    def _log_scale(self, y: Array, shares: Array, counts: Array, shape: Array) -> Array:
-        powers = np.array([own @ np.exp(c * y) for own, c in zip(shares.T, shape, strict=True)])
-        return np.log(powers / counts) / shape
+    def _log_scale(self, y: Array, longest: Array, shares: Array, counts: Array, shape: Array) -> Array:
+        each = zip(shares.T, longest, shape, strict=True)
+        powers = np.array([own @ np.exp(np.minimum(c * (y - end), 0.0)) for own, end, c in each])
+        return longest + np.log(powers / counts) / shape
 
 
-def _tilted_sums(y: Array, shares: Array, shape: Array) -> Array:
-    """Sums (3, k) of shares times exp(shape y), times that and y, and times that and y squared; y is at most zero."""
+def _tilted_sums(y: Array, longest: Array, shares: Array, shape: Array) -> Array:
+    """Sums (3, k) of shares times exp(shape z), times that and z, and times that and z squared, where z = y - longest.
+
+    Where a component has shares z is at most zero.
+    """
     sums = np.empty((3, len(shape)))
     for j, c in enumerate(shape):
-        tilted = np.exp(c * y)
+        z = np.minimum(y - longest[j], 0.0)
+        tilted = np.exp(c * z)
         tilted *= shares[:, j]
         sums[0, j] = tilted.sum()
-        sums[1, j] = tilted @ y
-        tilted *= y
-        sums[2, j] = tilted @ y
+        sums[1, j] = tilted @ z
+        tilted *= z
+        sums[2, j] = tilted @ z
     return sums
