@@ -218,7 +218,7 @@ def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.explore", description=__doc__)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=3, help="times that k goes through its values")
-    parser.add_argument("--changes", type=int, default=0, help="measure memory over so many changes instead")
+    parser.add_argument("--changes", type=int, default=0, help="measure memory over this number of changes instead")
     chosen = parser.parse_args(given)
     if chosen.changes:
         memory(table(chosen.rows), chosen.changes)

@@ -175,15 +175,15 @@ def test_light_tails_are_gaussian():
 
 def test_degrees_that_rows_do_not_tell_from_a_gaussian_are_noted():
     """Below the bound of the degrees, and only where the likelihood has no word on them."""
-    for seed, told in ((0, False), (3, True)):
-        X = np.random.default_rng(seed).standard_t(4.0 if told else 80.0, (400, 2))
+    for seed, heavy in ((0, False), (3, True)):
+        X = np.random.default_rng(seed).standard_t(4.0 if heavy else 80.0, (400, 2))
         fit = learn(X, Plan(1, family="student-t"))
         degrees = fit.mixture.source["degrees"].item()
         assert degrees < 990
         gain = fit.log_likelihood - f.Gaussian().mle(X).log_density(X).sum()
         notes = [note for note in fit.notes if "in effect a Gaussian" in note]
-        assert (gain > 2, notes == []) == (told, told)
-        assert told or notes == [f"Component 0 has {degrees:.3g} degrees of freedom (in effect a Gaussian)."]
+        assert (gain > 2, notes == []) == (heavy, heavy)
+        assert heavy or notes == [f"Component 0 has {degrees:.3g} degrees of freedom (in effect a Gaussian)."]
 
 
 @pytest.mark.parametrize("width", [1, 2])
