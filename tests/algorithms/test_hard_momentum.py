@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kmle import KMLE
-from kmle.algorithms import lloyd
 from kmle.algorithms.state import NO_LABEL_CHANGED
+from kmle.estimators import plan
 from kmle.families import FixedCovarianceGaussian
 
 UNIT = FixedCovarianceGaussian(1.0)
@@ -22,9 +22,9 @@ def fitted(seed: int, algorithm: str = "k-mle", family: object = UNIT, weights: 
 
 
 def test_momentum_saves_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lloyd, "PLAIN_STEPS", 10)
+    monkeypatch.setattr(plan, "PLAIN_STEPS", 10)
     quick = [fitted(seed).result_ for seed in range(3)]
-    monkeypatch.setattr(lloyd, "PLAIN_STEPS", 10**6)
+    monkeypatch.setattr(plan, "PLAIN_STEPS", 10**6)
     plain = [fitted(seed).result_ for seed in range(3)]
     assert sum(fit.n_iter for fit in quick) < 0.75 * sum(fit.n_iter for fit in plain)
     assert all(fit.stop_reason == NO_LABEL_CHANGED for fit in quick)
@@ -37,10 +37,17 @@ def test_momentum_saves_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_objective_never_falls_and_the_end_is_a_fixpoint(
     algorithm: str, family: object, weights: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lloyd, "PLAIN_STEPS", 10)
+    monkeypatch.setattr(plan, "PLAIN_STEPS", 10)
     model = fitted(0, algorithm, family, weights)
     fit = model.result_
-    assert fit.n_iter > lloyd.PLAIN_STEPS
+    assert fit.n_iter > plan.PLAIN_STEPS
     assert np.diff(fit.objectives).min() >= -1e-9 * abs(fit.objective)
     if fit.stop_reason == NO_LABEL_CHANGED:
         assert "stable" in str(fit.certify(overlapping(0)))
+
+
+def test_momentum_begins_soon_after_a_search_and_as_late_as_ever_from_a_given_start() -> None:
+    X, plans = overlapping(0), []
+    for settings in ({}, {"n_init": 3}, {"init": X[:8]}):
+        plans.append(plan.Plan(8, family=UNIT, algorithm="k-mle", **settings).make_algorithm(np.random.default_rng(0)))
+    assert [algorithm.plain_steps for algorithm in plans] == [3, 40, 40]

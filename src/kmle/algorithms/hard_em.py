@@ -5,17 +5,18 @@ together, in every pass.
 from dataclasses import dataclass
 
 from ..problem.problem import LearningProblem, Parameters
-from .lloyd import advanced, assigned, settled
+from .lloyd import PLAIN_STEPS, advanced, assigned, settled
 from .state import NO_LABEL_CHANGED, HalfStep, State
 
 
 @dataclass(frozen=True)
 class HardEM:
-    """Classification EM: both updates follow each assignment."""
+    """Classification EM: both updates follow each assignment; `plain_steps` are made before momentum begins."""
 
     reseed: bool = False
     name: str = "hard-em"
     monotone: bool = True
+    plain_steps: int = PLAIN_STEPS
 
     def init(self, problem: LearningProblem, parameters: Parameters) -> State:
         return assigned(problem, parameters, self.reseed)
@@ -27,5 +28,6 @@ class HardEM:
         updated = HalfStep("parameters", problem.complete_objective(parameters, statistics, partition))
         parameters = Parameters(natural, problem.log_weights(statistics.weights()))
         reweighted = HalfStep("weights", problem.complete_objective(parameters, statistics, partition))
-        following = advanced(problem, state, parameters, self.reseed, (updated, reweighted))
+        trace = updated, reweighted
+        following = advanced(problem, state, parameters, self.reseed, trace, self.plain_steps)
         return following.ended(NO_LABEL_CHANGED) if settled(problem, state, following) else following

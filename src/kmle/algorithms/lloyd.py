@@ -20,17 +20,22 @@ from .state import NO_LABEL_CHANGED, HalfStep, State
 LABELS, WEIGHTS = "labels", "weights"
 # A gain below this share of the objective is none.
 NOTHING = 1e-13
-# Plain steps before momentum begins. Most fits end sooner, and k-means ends where Lloyd's algorithm does.
-PLAIN_STEPS = 40
+# Plain steps before momentum begins. Most fits end sooner, and k-means ends where Lloyd's algorithm does. A search has
+# passed by the poor optima already: after it momentum begins soon.
+PLAIN_STEPS, PLAIN_STEPS_AFTER_SEARCH = 40, 3
 
 
 @dataclass(frozen=True)
 class KMLELloyd:
-    """The inner loop changes parameters, the outer one weights; with prescribed weights only the inner loop runs."""
+    """The inner loop changes parameters, the outer one weights; with prescribed weights only the inner loop runs.
+
+    `plain_steps` are made before momentum begins.
+    """
 
     reseed: bool = False
     name: str = "k-mle"
     monotone: bool = True
+    plain_steps: int = PLAIN_STEPS
 
     def init(self, problem: LearningProblem, parameters: Parameters) -> State:
         return assigned(problem, parameters, self.reseed)
@@ -40,7 +45,7 @@ class KMLELloyd:
         parameters = Parameters(natural, state.parameters.log_weights)
         objective = problem.complete_objective(parameters, state.statistics, state.partition)
         updated = HalfStep("parameters", objective)
-        following = advanced(problem, state, parameters, self.reseed, (updated,))
+        following = advanced(problem, state, parameters, self.reseed, (updated,), self.plain_steps)
         if not settled(problem, state, following):
             return following
         # The inner loop has converged: now the weights.
@@ -66,14 +71,19 @@ def settled(problem: LearningProblem, before: State, after: State) -> bool:
 
 
 def advanced(
-    problem: LearningProblem, state: State, plain: Parameters, reseed: bool, trace: tuple[HalfStep, ...]
+    problem: LearningProblem,
+    state: State,
+    plain: Parameters,
+    reseed: bool,
+    trace: tuple[HalfStep, ...],
+    plain_steps: int = PLAIN_STEPS,
 ) -> State:
     """The state after an assignment at a point beyond the plain estimate, or at the estimate.
 
     The point is kept if it gains at least what the estimate does, and changes labels: only plain steps tell that there
     is nothing left to change.
     """
-    acceleration = state.acceleration or Acceleration(plain, streak=FIRST_MOMENTUM - PLAIN_STEPS)
+    acceleration = state.acceleration or Acceleration(plain, streak=FIRST_MOMENTUM - plain_steps)
     trial = None if problem.expects else acceleration.momentum(problem, plain)
     if trial is not None:
         beyond = assigned(problem, trial, reseed, trace)

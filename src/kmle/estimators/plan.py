@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..algorithms import Algorithm, Exact, HardEM, Hartigan, KMLELloyd, Online, SoftEM, Swap
+from ..algorithms.lloyd import PLAIN_STEPS, PLAIN_STEPS_AFTER_SEARCH
 from ..engines.choose import ENGINES
 from ..families import ComponentFamilies, ExponentialFamily, resolve
 from ..families.component_lists import component_families
@@ -310,9 +311,10 @@ class Plan:
         if not isinstance(self.algorithm, str):
             return self.algorithm
         reseed = self.empty_components == "reseed"
+        plain_steps = PLAIN_STEPS_AFTER_SEARCH if self.searches else PLAIN_STEPS
         kinds: Mapping[str, Algorithm] = {
-            "k-mle": KMLELloyd(reseed),
-            "hard-em": HardEM(reseed),
+            "k-mle": KMLELloyd(reseed, plain_steps=plain_steps),
+            "hard-em": HardEM(reseed, plain_steps=plain_steps),
             "hartigan": Hartigan(reseed),
             "swap": Swap(rng, reseed=reseed),
             "exact": Exact(),
