@@ -14,9 +14,10 @@ from kmle.families.component_lists import component_families
 from kmle.problem.problem import Problem
 from kmle.search import search
 from kmle.search.batch import Learner
+from kmle.search.comparing import FEW_ROWS_PENALTY, alike_on, value
 from kmle.search.crossing import crossed
 from kmle.search.moves import Moves
-from kmle.search.search import BUDGET, FEW_ROWS_PENALTY, Search, value
+from kmle.search.search import BUDGET, Search
 from kmle.search.starts import portfolio
 from kmle.seeding.partitions import cut, kinds_for, quantile_partitions, tables
 
@@ -228,3 +229,23 @@ def test_two_optima_are_combined_where_each_is_better_in_one_place(hard):
     first, second = (mixture.parameters(0) for mixture in mixtures)
     assert crossed(learner, first, first, 10, np.random.default_rng(0)) is None
     assert len(crossed(learner, first, second, 10, np.random.default_rng(0))) <= 10
+
+
+def test_mixtures_on_a_ridge_are_alike_and_those_of_other_densities_are_not():
+    rows = np.random.default_rng(0).standard_normal((400, 1))
+    problem = problem_of(rows)
+    learner = Learner(problem)
+    # However the weight is shared between equal components, their density stays the same.
+    shares = np.log([[0.5, 0.5], [0.2, 0.8], [0.01, 0.99]])
+    ridge = learner.expected(np.tile(problem.prior_natural, (3, 2, 1)), shares)
+    apart = learner.run(learner.expected(*learner.maximized(*splits(problem, [-1.5, 0.0, 1.5]))), 1)
+    apart.objective[:] = 0.0
+    assert alike_on(learner, ridge)
+    assert not alike_on(learner, apart)
+    assert not alike_on(Learner(problem, hard=True), ridge)
+
+
+def splits(problem, cuts):
+    """Statistics of the rows below and above each of some cuts."""
+    found = [problem.gather((problem.rows.X[:, 0] > cut).astype(np.int32), 2) for cut in cuts]
+    return np.stack([own.counts for own in found]), np.stack([own.sums for own in found])

@@ -23,7 +23,7 @@ from ..numerics.arrays import Array
 from ..problem.problem import Parameters, Problem
 from ..problem.shaped import ShapedProblem
 from ..search import SAME, Found, search
-from ..search.search import FEW_ROWS, FEW_ROWS_PENALTY
+from ..search.comparing import FEW_ROWS, FEW_ROWS_PENALTY
 from .plan import Plan
 from .prepare import checked_labels, from_mixture
 from .prepare_shapes import PreparedShapes

@@ -11,17 +11,16 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..algorithms import Hartigan, SoftEM, Starts
 from ..algorithms.loop import after_steps, stop_requested
 from ..algorithms.loop import steps as each_step
-from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters, Problem
 from ..seeding.partitions import Table, kinds_for, tables
 from ..seeding.sample import representative, sample_rows
 from ..seeding.strata import strata_of
 from .batch import CONVERGED, Batch, Learner
+from .comparing import SAME, alike_on, ordered, same, value
 from .crossing import crossed
 from .moves import Moves
 from .starts import portfolio
@@ -35,8 +34,6 @@ SEARCH_PRIOR = 0.001
 # until a step gains less than SMOOTHED nats per row.
 EACH_PARAMETER, LARGEST_PART = 0.5, 0.5
 SMOOTH_STEPS, SMOOTHED = 10, 1e-3
-# A component of fewer than FEW_ROWS rows costs FEW_ROWS_PENALTY nats: a regular mixture almost as good is preferred.
-FEW_ROWS, FEW_ROWS_PENALTY = 5.0, 0.5
 MOST_STARTS, FEWEST_STARTS = 32, 4
 # How many optima are combined from this number of components on, where the sample is all rows; two otherwise.
 PARENTS, MANY_COMPONENTS = 4, 4
@@ -49,10 +46,6 @@ CHEAP_ROUNDS: Rounds = ((3, 16), (6, 8), (14, 4), (150, PARENTS))
 FEW_ROUNDS: Rounds = ((1, 2), (27, 1), (150, 1))
 # Where estimates cost more than passes and the budget is short, starts are compared after this many steps.
 SHORT_STEPS = 2
-# Values are compared to this many decimal places: the last digits depend on the order of sums.
-DIGITS = 6
-# Two mixtures whose objectives differ by less, in nats, have reached the same optimum.
-SAME = 0.5
 # Trials of a round of moves, and how many rounds in a row may bring nothing, by whether learning is hard: hard optima
 # are many. Then the same where steps are cheap, and the rounds of the steps of trials.
 EFFORT = {False: (24, 2), True: (24, 4)}
@@ -238,7 +231,7 @@ class Search:
         for kind in kinds:
             batch, _ = portfolio(self.learner, self.tables, [kind], self.k, self.rng)
             batch = self.learner.run(batch, SHORT_STEPS)
-            if best is not None and _same(batch, best):
+            if best is not None and same(batch, best):
                 agreeing += 1
             elif best is None or batch.objective[0] > best.objective[0]:
                 best, agreeing = batch, 1
@@ -257,26 +250,28 @@ class Search:
         begun = self.learner.work
         if self.learner.hard:
             batch = self.learner.softly(batch, SOFT_STEPS)
-        batch, weights = _ordered(batch, weights)
+        batch, weights = ordered(batch, weights)
         for place, (steps, kept) in enumerate(rounds):
             later = sum(steps for steps, _ in rounds[place + 1 :])
             end = begun + (limit - begun) * (place + 1) / len(rounds)
             batch = self.learner.run(batch, steps, later, end, least)
-            batch, weights = _ordered(batch, weights)
+            batch, weights = ordered(batch, weights)
             batch, weights = batch.take(np.arange(min(kept, len(batch)))), weights[:kept]
         return batch, int(weights[0])
 
     def _improved(self, finalists: Batch, agreeing: int, count: int) -> tuple[Batch, int, int]:
         """The best mixture after moves, how many were tried, and how many led to it.
 
-        Where many of the starts agree one round is enough, and where most do none is needed. Where no two do the
-        optima are many: the second best mixture may lead higher than the best, or have components that are better.
+        Where many of the starts agree, or the best are alike, one round is enough, and where most agree none is needed.
+        Where no two do the optima are many: the second best mixture may lead higher than the best, or have components
+        that are better.
         """
         most = self._effort[1]
-        if agreeing >= CLEAR * count:
-            most = 1 if agreeing < CERTAIN * count else 0
+        alike = agreeing < CLEAR * count and alike_on(self.learner, finalists)
+        if alike or agreeing >= CLEAR * count:
+            most = 0 if agreeing >= CERTAIN * count else 1
         best, tried, improved = self._moved(finalists.take(np.array([0])), most)
-        if agreeing > 1 or len(finalists) == 1 or not self._cheap:
+        if agreeing > 1 or alike or len(finalists) == 1 or not self._cheap:
             return best, tried, improved
         optima, leading = [best], [improved]
         for place in range(1, min(len(finalists), self._parents)):
@@ -344,47 +339,3 @@ class Search:
             else:
                 failures += 1
         return best, tried, improved
-
-
-def value(batch: Batch) -> Array:
-    """What mixtures are compared by (S,): their objectives, less a penalty for components of very few rows."""
-    few = np.isfinite(batch.log_weights) & (batch.counts < FEW_ROWS)
-    return batch.objective - FEW_ROWS_PENALTY * few.sum(axis=1)
-
-
-def _ordered(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:
-    """The mixtures in order of their values, each once, with their weights; the first ones first among equals."""
-    order = np.argsort(-np.round(value(batch), DIGITS), kind="stable")
-    return _merged(batch.take(order), weights[order])
-
-
-def _merged(batch: Batch, weights: NDArray[np.intp]) -> tuple[Batch, NDArray[np.intp]]:
-    """Mixtures in order of their objectives; of those that are the same only the first, with the weights of all."""
-    twins = _twins(batch)
-    kept: list[int] = []
-    totals: list[int] = []
-    for place, weight in enumerate(weights.tolist()):
-        first = next((i for i, other in enumerate(kept) if twins[other][place]), None)
-        if first is None:
-            kept.append(place)
-            totals.append(weight)
-        else:
-            totals[first] += weight
-    return (batch if len(kept) == len(batch) else batch.take(np.array(kept))), np.array(totals)
-
-
-def _twins(batch: Batch) -> list[list[bool]]:
-    """Which mixtures are as good and have the same counts, (S, S): they differ at most in the order of components."""
-    counts = np.sort(batch.counts, axis=1)
-    with np.errstate(invalid="ignore"):
-        as_good = np.abs(batch.objective[:, None] - batch.objective) <= SAME
-    apart = np.abs(counts[:, None] - counts).max(axis=2)
-    return (as_good & (apart <= 0.01 * counts.sum(axis=1)[:, None])).tolist()
-
-
-def _same(first: Batch, second: Batch) -> bool:
-    """Whether the only mixtures of two batches are the same."""
-    if abs(first.objective[0] - second.objective[0]) > SAME:
-        return False
-    counts, others = np.sort(first.counts[0]), np.sort(second.counts[0])
-    return bool(np.abs(counts - others).max() <= 0.01 * counts.sum())
