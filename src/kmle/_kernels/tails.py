@@ -41,8 +41,8 @@ class Tailed:
 
     def compiled(self, module: Any) -> Any:
         """The same for compiled passes."""
-        rows, columns = np.tril_indices(self.location.shape[1])
-        packed = np.ascontiguousarray(self.whitening[:, rows, columns], dtype=np.float64)
+        lower = np.tri(self.location.shape[1], dtype=bool)
+        packed = np.ascontiguousarray(self.whitening[:, lower], dtype=np.float64)
         others = (np.ascontiguousarray(part, dtype=np.float64) for part in (self.degrees, self.constant))
         return module.Tailed(np.ascontiguousarray(self.location, dtype=np.float64), packed, *others)
 
@@ -175,8 +175,8 @@ def responsibilities(scores: Floats, kept: int | None) -> tuple[Floats, Floats]:
 def _added(shares: Floats, logs: Floats, scales: Floats, white: Floats) -> Floats:
     """The sums (k, cells) of some rows."""
     weights = shares * scales
-    rows, columns = np.tril_indices(white.shape[2])
+    lower = np.tri(white.shape[2], dtype=bool)
     first = np.einsum("nk,kni->ki", weights, white)
-    second = np.einsum("nk,kni,knj->kij", weights, white, white)[:, rows, columns]
+    second = np.einsum("nk,kni,knj->kij", weights, white, white)[:, lower]
     scalars = np.stack([shares.sum(axis=0), weights.sum(axis=0), (shares * logs).sum(axis=0)], axis=1)
     return np.concatenate([scalars, first, second], axis=1)

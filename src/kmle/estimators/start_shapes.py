@@ -45,6 +45,8 @@ SAMPLE_ROWS, GROWTH = 2000, 10
 ORDERS = 4
 STEPS, MORE_STEPS, REFINING_STEPS = 8, 30, 60
 BEST = 3
+# Steps end where all those left would gain less than this, in nats, if each gained what the last one did.
+NOTHING = 0.01 * SAME
 # Moves from the best start that are tried at once, at most how often, and numbers of the sample times components up to
 # which there are any: beyond, steps cost more than other optima gain.
 MOVES, MOST_ROUNDS, FEW_NUMBERS = 6, 2, 5_000
@@ -152,8 +154,11 @@ def _after(problem: ShapedProblem, parameters: Parameters, plan: Plan, rng: np.r
         soft = SoftEM()
         parameters = after_steps(soft, problem, soft.init(problem, parameters), steps // 2).parameters
     algorithm = plan.make_algorithm(rng)
-    earlier = after_steps(algorithm, problem, algorithm.init(problem, parameters), steps - 1)
-    state = after_steps(algorithm, problem, earlier, 1)
+    earlier = state = algorithm.init(problem, parameters)
+    for left in range(steps - 1, -1, -1):
+        earlier, state = state, after_steps(algorithm, problem, state, 1)
+        if left * (state.objective - earlier.objective) < NOTHING:
+            break
     # Components of very few rows fit noise, as in other searches.
     few = state.parameters.active & (state.statistics.counts < FEW_ROWS)
     objective = state.objective - FEW_ROWS_PENALTY * int(few.sum())

@@ -14,6 +14,7 @@ import scipy
 from .._kernels import Tailed
 from ..numerics.arrays import Array
 from ..numerics.linear_algebra import cholesky_or_nan
+from ..numerics.packing import lower_triangle
 from ..numerics.special import trigamma
 from .gaussian import lifted_covariances
 from .resolution import COLLINEAR
@@ -152,12 +153,7 @@ def factors_of(scale: Array, spread: Array | None, sizes: Array) -> Array:
     floor = np.maximum(COLLINEAR * deviations, least) if spread is None else np.maximum(spread, least)
     lifted = scale
     if spread is not None or not np.isfinite(cholesky_or_nan(scale)).all() or (deviations < least).any():
-        lifted = np.stack(
-            [
-                lifted_covariances(own, at)
-                for own, at in zip(scale, np.broadcast_to(floor, deviations.shape), strict=True)
-            ]
-        )
+        lifted = lifted_covariances(scale, np.broadcast_to(floor, deviations.shape))
     return cholesky_or_nan(lifted)
 
 
@@ -191,7 +187,7 @@ class ScaleSums:
     def of(cls, before: Parts, cells: Array) -> "ScaleSums":
         """Those of a pass (k, cells); see `TailedRows`."""
         d, degrees = before.location.shape[1], before.degrees
-        rows, columns = np.tril_indices(d)
+        rows, columns = lower_triangle(d)
         second = np.empty((len(cells), d, d))
         second[:, rows, columns] = second[:, columns, rows] = cells[:, 3 + d :]
         counts = cells[:, 0]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..numerics.arrays import Array
 from ..numerics.line_search import increasing_root
 from ..numerics.linear_algebra import cholesky_or_nan
-from ..numerics.packing import packed_length, size_from_packed
+from ..numerics.packing import lower_triangle, packed_length, size_from_packed
 from ..numerics.special import trigamma
 from .coordinates import LARGEST_LOGARITHM, CoordinateFamily
 from .derived import ExponentialFamily
@@ -127,7 +127,7 @@ class StudentT(CoordinateFamily):
         """What coordinates (..., D) stand for."""
         body = natural[..., :-1] if self.estimates_degrees else natural
         d = size_from_packed(body.shape[-1] + 1) - 1
-        rows, columns = np.tril_indices(d)
+        rows, columns = lower_triangle(d)
         factor = np.zeros((*natural.shape[:-1], d, d))
         factor[..., rows, columns] = body[..., d:]
         diagonal = np.arange(d)
@@ -142,7 +142,7 @@ class StudentT(CoordinateFamily):
     def from_parts(self, parts: Parts) -> Array:
         """The inverse of `parts`."""
         d = parts.location.shape[-1]
-        rows, columns = np.tril_indices(d)
+        rows, columns = lower_triangle(d)
         factor, diagonal = parts.factor.copy(), np.arange(d)
         factor[..., diagonal, diagonal] = np.log(parts.factor[..., diagonal, diagonal])
         tail = [np.log(parts.degrees)[..., None]] if self.estimates_degrees else []
@@ -175,7 +175,7 @@ class StudentT(CoordinateFamily):
     def coordinate_units(self, natural: Array) -> Array:
         location, factor, _ = self.parts(natural)
         deviations = np.sqrt((factor**2).sum(axis=-1))
-        rows, columns = np.tril_indices(location.shape[-1])
+        rows, columns = lower_triangle(location.shape[-1])
         triangle = np.where(rows == columns, 1.0, deviations[..., rows])
         tail = [np.ones((*natural.shape[:-1], 1))] if self.estimates_degrees else []
         return np.concatenate([deviations, triangle, *tail], axis=-1)

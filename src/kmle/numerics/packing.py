@@ -32,6 +32,14 @@ def _places(size: int) -> NDArray[np.intp]:
     return places
 
 
+@lru_cache(maxsize=64)
+def lower_triangle(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows and columns of the lower triangle, read row by row; the same arrays each time."""
+    rows, columns = np.tril_indices(size)
+    rows.flags.writeable = columns.flags.writeable = False
+    return rows, columns
+
+
 def packed_length(size: int) -> int:
     """Number of free entries of a symmetric matrix of this size."""
     return size * (size + 1) // 2

@@ -297,9 +297,9 @@ class ShapedProblem(LearningProblem):
 
     def estimates_of_shares(self, shares: Array, before: Array | None) -> Array:
         """Parameters (k, D) for shares (n, k) of the rows; components without rows get those of all rows."""
-        k = shares.shape[1]
-        natural = self.overall(k) if before is None else before.copy()
-        kinds, occupied = self.kind_of(natural), shares.sum(axis=0) > EMPTY * self.total
+        k, occupied = shares.shape[1], shares.sum(axis=0) > EMPTY * self.total
+        natural = self.overall(k, filled=~occupied) if before is None else before.copy()
+        kinds = self.kind_of(natural)
         for place, kind in enumerate(self.kinds):
             own = np.flatnonzero((kinds == place) & occupied)
             if len(own) and not isinstance(kind.family, Parameterless):
@@ -307,15 +307,18 @@ class ShapedProblem(LearningProblem):
                 natural[own, kind.block] = kind.estimate(shares[:, own], self.prior_strength, start)
         return natural
 
-    def overall(self, n_components: int, pattern: NDArray[np.intp] | None = None) -> Array:
-        """Components (k, D) that each have the distribution of all rows."""
+    def overall(
+        self, n_components: int, pattern: NDArray[np.intp] | None = None, filled: NDArray[np.bool_] | bool = True
+    ) -> Array:
+        """Components (k, D) that each have the distribution of all rows; `filled` says which ones get parameters."""
         natural = np.zeros((n_components, self.n_statistics))
         places = np.zeros(n_components, dtype=np.intp)
         if isinstance(self.family, ComponentFamilies):
             places = np.resize(self.family.pattern if pattern is None else pattern, n_components)
             natural[np.arange(n_components), self.n_statistics - len(self.kinds) + places] = 1.0
         for place, kind in enumerate(self.kinds):
-            natural[places == place, kind.block] = kind.overall
+            if (own := (places == place) & filled).any():
+                natural[own, kind.block] = kind.overall
         return natural
 
     def updated_natural(

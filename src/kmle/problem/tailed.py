@@ -27,7 +27,7 @@ from .row_kinds import Units
 from .shaped import ShapedProblem
 
 # Rows times components from which sums of passes serve; below, every estimate looks at the rows themselves.
-MANY = 400_000
+MANY = 50_000
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,10 @@ class TailedProblem(ShapedProblem):
         prior_strength: float = 0.0,
         weights: Array | None = None,
         resolution: Resolution | None = None,
+        n_components: int = 1,
     ) -> None:
         super().__init__(family, rows, row_weights, prior_strength, weights, resolution)
+        self._n_components = n_components
         self._tailed = TailedRows(rows.X, row_weights, rows.n_threads, self.meter)
         self._sizes = largest_of(rows.X)
         self._own: tuple[Array, Labels, Array] | None = None
@@ -58,6 +60,10 @@ class TailedProblem(ShapedProblem):
     @property
     def engine_name(self) -> str:
         return "heavy tails"
+
+    def on_rows(self, places: NDArray[np.intp]) -> ShapedProblem:
+        settings = self.prior_strength, self.weights, self.resolution, None, self._n_components
+        return problem_of_shapes(self.family, self.rows.subset(places), self.row_weights[places], *settings)
 
     # Passes -----------------------------------------------------------------------------------------------------------
 
@@ -219,9 +225,10 @@ def problem_of_shapes(
     """The problem of rows in memory: with compiled passes where there are such for the family, and many rows."""
     if units is not None:
         return ShapedProblem(family, rows, row_weights, prior_strength, weights, resolution, units)
-    many = len(rows) * n_components > MANY and rows.all_exact
-    kind = TailedProblem if many and has_passes(family, rows.X) else ShapedProblem
-    return kind(family, rows, row_weights, prior_strength, weights, resolution)
+    settings = family, rows, row_weights, prior_strength, weights, resolution
+    if len(rows) * n_components > MANY and rows.all_exact and has_passes(family, rows.X):
+        return TailedProblem(*settings, n_components)
+    return ShapedProblem(*settings)
 
 
 def has_passes(family: ExponentialFamily, X: Array) -> bool:
