@@ -142,3 +142,18 @@ def test_constant_columns():
     X = np.array([[1.0, 2.0, 3.0], [1.0, 2.5, 3.0]])
     assert constant_columns(X, ["a", "b", "c"]) == ["a", "c"]
     assert constant_columns(X[:1], ["a", "b", "c"]) == []
+
+
+def test_rounded_proportions_are_named_with_the_remedy():
+    rng = np.random.default_rng(8)
+    shares = rng.dirichlet([0.2, 4, 3], 200)
+    for rows, total in ((shares.round(3), "1"), (100 * shares.round(3), "100"), ((100 * shares).round(), "100")):
+        assert f"rows sum to about {total}, as proportions do" in guess_family(rows).reason
+    others = (
+        shares + 0.01,
+        rng.multinomial(100, [0.2, 0.3, 0.5], 200),
+        rng.integers(0, 2, (200, 2)),
+        rng.random((9, 3)),
+    )
+    for rows in others:
+        assert "proportions do" not in guess_family(rows).reason

@@ -24,8 +24,9 @@ from ..families import (
     VonMises,
     VonMisesFisher,
 )
-from ..families.support import Simplex, UnitSphere
+from ..families.support import TOLERANCE, Simplex, UnitSphere
 from ..numerics.arrays import Array
+from ..numerics.grid import grid_step
 
 # Whole numbers that start below this are counts; those that start above are measurements in whole units.
 SMALL_COUNT = 10
@@ -46,6 +47,9 @@ ID_NAME = re.compile(
 FEWEST_NUMBERED = 5
 # Full covariances need this many rows for each of their entries.
 ROWS_FOR_COVARIANCE = 5
+
+# Proportions are rounded to no more than this share of their total.
+ROUNDED_TOTAL = 0.01
 
 CONTINUOUS = ("real", "positive", "bounded")
 WORDS = {
@@ -113,7 +117,14 @@ def guess_family(
     found = ["categories" if levels[place] else _kind(entries[place], name) for place, name in enumerate(names)]
     modelled = [_modelled(kind, entries[place]) for place, kind in enumerate(found)]
     kinds = _decided(modelled, [float(column.min()) > 0 for column in entries], len(X))
-    return Guess(_family(kinds, levels, len(X)), _reason(names, found, kinds, len(X)))
+    reason = _reason(names, found, kinds, len(X))
+    total = None if any(levels) else _rounded_total(X)
+    if total is not None:
+        reason += (
+            f"; rows sum to about {total}, as proportions do: divide each by its sum, and replace zeros, for the family"
+            " dirichlet"
+        )
+    return Guess(_family(kinds, levels, len(X)), reason)
 
 
 def _whole_rows(X: Array) -> Guess | None:
@@ -128,6 +139,24 @@ def _whole_rows(X: Array) -> Guess | None:
     if proportions:
         return Guess(Dirichlet(), "every row is positive and sums to one")
     return Guess(VonMisesFisher(), "every row has length one")
+
+
+def _rounded_total(X: Array) -> int | None:
+    """The total of proportions or percentages: 1 or 100 in every row, as closely as the rounding of entries allows."""
+    if len(X) < FEWEST_NUMBERED or X.shape[1] < 2:
+        return None
+    for place in (slice(0, FEWEST_NUMBERED), slice(None)):
+        rows = X[place]
+        sums = rows.sum(axis=1, dtype=float)
+        total = 100 if sums[0] > 50 else 1
+        if not (rows >= 0).all() or np.abs(sums - total).max() > total * ROUNDED_TOTAL * X.shape[1]:
+            return None
+    numbers = X.astype(np.result_type(X.dtype, np.float32), copy=False)
+    steps = [grid_step(column) for column in numbers.T]
+    exact = np.abs(sums - total).max() <= TOLERANCE * total
+    if (exact and min(steps) == max(steps) == 1) or np.isin(X, (0.0, 1.0)).all():
+        return None
+    return total if exact or np.abs(sums - total).max() <= 0.501 * sum(steps) else None
 
 
 def _entries(column: Array) -> Array:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
-from ..numerics.cells import Line, integrals, sums
+from ..numerics.cells import Densities, Line, integrals, sums
 from ..numerics.quadrature import integer_nodes, interval_nodes
 from .layout import Layout
 from .support import Integers, Interval
@@ -54,23 +55,49 @@ class Expectations(Layout):
         closed = self.interval_formula(lower, upper, natural)
         if closed is not None:
             return closed
-        normalizer, support = self.log_normalizer(natural), self.support
-
-        def densities(x: Array) -> tuple[Array, Array]:
-            column = x[:, None]
-            t = self.sufficient_statistic(column)
-            size = float((np.abs(t).max(axis=0) @ np.abs(natural).T).max())
-            direct = None if np.finfo(float).eps * size < PACKED_ERROR else self.direct_log_density(column, natural)
-            if direct is None:
-                direct = t @ natural.T - normalizer
-                direct = direct + self.log_carrier(column)[:, None] if self.has_carrier else direct
-            return direct, t
-
+        densities, support = self._densities(natural), self.support
         if isinstance(support, Integers) and not isinstance(support.upper, tuple):
             return sums(densities, lower, upper, (float(support.lower), float(support.upper)))
         if isinstance(support, Interval):
             return integrals(densities, Line(support.lower, support.upper), lower, upper)
         raise ValueError(f"{self.name} has no intervals: its support is {support.description}")
+
+    def _densities(self, natural: Array) -> Densities:
+        """The densities of one column, direct where rounding of the packed ones would show."""
+        normalizer, size = self.log_normalizer(natural), np.abs(natural)
+
+        def is_rounded(t: Array) -> bool:
+            return bool(np.finfo(float).eps * (size @ np.abs(t).max(axis=0)).max() > PACKED_ERROR)
+
+        def is_far_off(density: Array, terms: Array) -> NDArray[np.bool_]:
+            return ~(np.finfo(float).eps * terms <= PACKED_ERROR * np.maximum(1.0, np.abs(density)))
+
+        def each(x: Array) -> tuple[Array, Array]:
+            column = x[:, None]
+            t = self.sufficient_statistic(column)
+            density = t @ natural.T - normalizer
+            density = density + self.log_carrier(column)[:, None] if self.has_carrier else density
+            if is_rounded(t):
+                rows = np.flatnonzero(is_far_off(density, np.abs(t) @ size.T).any(axis=1))
+                direct = self.direct_log_density(column[rows], natural) if len(rows) else None
+                if direct is not None:
+                    density[rows] = direct
+            return density, t
+
+        def own(x: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
+            column = x[:, None]
+            t = self.sufficient_statistic(column)
+            density = np.einsum("ns,ns->n", t, natural[which]) - normalizer[which]
+            density = density + self.log_carrier(column) if self.has_carrier else density
+            if is_rounded(t):
+                rows = np.flatnonzero(is_far_off(density, np.einsum("ns,ns->n", np.abs(t), size[which])))
+                for j in np.unique(which[rows]):
+                    chosen = rows[which[rows] == j]
+                    direct = self.direct_log_density(column[chosen], natural[j : j + 1])
+                    density[chosen] = density[chosen] if direct is None else direct[:, 0]
+            return density, t
+
+        return Densities(each, own)
 
     @final
     def integrate_entropy(self, natural: Array) -> Array:

@@ -1,8 +1,8 @@
 """Integrals of densities over many intervals at once.
 
-The bounds of all intervals and a few points of each density, between which it changes little, cut the line into cells.
-Every cell is integrated by Gauss-Legendre points, which are the same for all densities, and an interval is a run of
-cells. Runs are added up from the tail they lie in, so that small probabilities keep their digits.
+For each density the bounds of all intervals and a few points of its own, between which it changes little, cut the line
+into cells. Every cell is integrated by Gauss-Legendre points, and an interval is a run of cells. Runs are added up from
+the tail they lie in, so that small probabilities keep their digits.
 """
 
 from collections.abc import Callable
@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from .arrays import Array
 
-# Log-densities (n, k) of numbers (n,) under k distributions, and their statistics t (n, s).
-Densities = Callable[[Array], tuple[Array, Array]]
-# Log-densities (..., k) of places (...) on a line.
+Indices = NDArray[np.intp]
+# Log-densities (k, ...) of the places (k, ...) of each density on a line.
 Heights = Callable[[Array], Array]
 
 # Points of cells in which densities change, and of those that are this share of such a cell.
@@ -32,6 +31,18 @@ _SHORT_RUN = 64
 _COARSE, _FINE, _ROUNDS = 1201, 101, 8
 # The smallest probability, relative to the peak of the density, that is integrated.
 _SMALLEST = 1e-290
+
+
+@dataclass(frozen=True)
+class Densities:
+    """The densities of k distributions of one number, and their statistics t.
+
+    ``each(x)`` is the log-densities (n, k) of numbers (n,) under all of them and t (n, s); ``own(x, which)`` the
+    log-densities (n,) of numbers under the distribution of each, and t.
+    """
+
+    each: Callable[[Array], tuple[Array, Array]]
+    own: Callable[[Array, Indices], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -77,56 +88,74 @@ class Line:
 def integrals(densities: Densities, line: Line, lower: Array, upper: Array) -> tuple[Array, Array]:
     """log P_j(lower_i < X < upper_i) (m, k), and E_j[t(X) | ...] (m, k, s), for k densities that have one mode each.
 
-    >>> found = integrals(lambda x: (-x[:, None], x[:, None]), Line(0.0, np.inf), np.ones(1), np.array([np.inf]))
+    >>> exponential = Densities(lambda x: (-x[:, None], x[:, None]), lambda x, which: (-x, x[:, None]))
+    >>> found = integrals(exponential, Line(0.0, np.inf), np.ones(1), np.array([np.inf]))
     >>> [part.round(9).item() for part in found]
     [-1.0, 2.0]
     """
 
     def height(w: Array) -> Array:
-        """The log-densities (..., k) of places on the line."""
+        """The log-densities (k, ...) of places of their own (k, ...) on the line."""
+        which = np.repeat(np.arange(len(w)), w[0].size)
         with np.errstate(all="ignore"):
-            value = densities(line.x(w.ravel()))[0].reshape(*w.shape, -1) + line.log_slope(w)[..., None]
+            value = densities.own(line.x(w.ravel()), which)[0].reshape(w.shape) + line.log_slope(w)
         return np.where(np.isnan(value), -np.inf, value)
 
     below, above = line.w(lower), line.w(upper)
     bounds = np.unique(np.concatenate([below, above]))
     bounds = bounds[np.isfinite(bounds)]
     extremes = (bounds[0], bounds[-1]) if len(bounds) else (0.0, 0.0)
-    modes, own = _edges(height, line.reach, extremes)
-    edges = np.unique(np.concatenate([bounds, own]))
-    peak = np.diagonal(height(modes))
-    sums = _cells(densities, line, edges, np.unique(own), peak)
-    first, last = (np.minimum(np.searchsorted(edges, ends), len(edges) - 1) for ends in (below, above))
-    found = _runs(sums, first, last, np.searchsorted(edges, modes))
+    modes = _modes(densities, height, line)
+    own = _edges(height, modes, line.reach, extremes)
+    peaks = height(modes[:, None])[:, 0]
+    edges, short = _cut(bounds, own)
+    sums = _cells(densities, line, edges, short, peaks)
+    places = np.searchsorted(bounds, below), np.searchsorted(bounds, above)
+    found = np.empty((len(below), *sums.shape[::2]))
+    for j, mode in enumerate(modes):
+        # Where bounds are among the edges; infinite ones are the ends.
+        rank = np.append(np.arange(len(bounds)) + np.searchsorted(own[j], bounds), edges.shape[1] - 1)
+        first, last = np.where(below == -np.inf, 0, rank[places[0]]), rank[places[1]]
+        found[:, j] = _runs(sums[j], first, last, int(np.searchsorted(edges[j], mode)))
     with np.errstate(all="ignore"):
-        log_p: Array = np.log(found[..., 0]) + peak
+        log_p: Array = np.log(found[..., 0]) + peaks
         means: Array = found[..., 1:] / found[..., :1]
     far = ~(found[..., 0] > _SMALLEST)
     if far.any():
-        log_p, means = _far_tails(height, densities, line, (below, above), modes, far, (log_p, means))
+        log_p, means = _far_tails(densities, line, (below, above), modes, far, (log_p, means))
     return log_p, means
 
 
-def _cells(densities: Densities, line: Line, edges: Array, own: Array, peak: Array) -> Array:
-    """The integrals of (1, t) times the densities over the cells between edges, relative to peaks: (c, k, 1 + s)."""
+def _cut(bounds: Array, own: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """The edges of the cells of each density (k, c + 1), and which cells are short (k, c)."""
+    edges = np.empty((len(own), len(bounds) + own.shape[1]))
+    short = np.empty((len(own), edges.shape[1] - 1), dtype=bool)
+    for j, parts in enumerate(own):
+        edges[j] = np.insert(bounds, np.searchsorted(bounds, parts, side="right"), parts)
+        around = np.clip(np.searchsorted(parts, edges[j, :-1], side="right"), 1, len(parts) - 1)
+        short[j] = np.diff(edges[j]) < _SHORT_CELL * (parts[around] - parts[around - 1])
+    return edges, short
+
+
+def _cells(densities: Densities, line: Line, edges: Array, short: NDArray[np.bool_], peaks: Array) -> Array:
+    """The integrals of (1, t) times each density over its cells, relative to its peak: (k, c, 1 + s)."""
     width = np.diff(edges)
-    around = np.clip(np.searchsorted(own, edges[:-1], side="right"), 1, len(own) - 1)
-    short = width < _SHORT_CELL * (own[around] - own[around - 1])
     found: Array = np.empty(0)
     for chosen, (points, weights) in ((short, _SHORT_RULE), (~short, _RULE)):
-        places = np.flatnonzero(chosen)
-        if not len(places):
+        which, cells = np.nonzero(chosen & (width > 0))
+        if not len(which):
             continue
-        half = 0.5 * width[places]
-        w = (edges[places] + half)[:, None] + half[:, None] * points
+        half = 0.5 * width[which, cells]
+        w = ((edges[which, cells] + half)[:, None] + half[:, None] * points).ravel()
         with np.errstate(all="ignore"):
-            values, t = densities(line.x(w.ravel()))
-            values = np.exp(values + line.log_slope(w.ravel())[:, None] - peak)
-        mass = np.where(np.isnan(values), 0.0, values).reshape(*w.shape, -1) * (half[:, None] * weights)[..., None]
-        sums = mass.transpose(0, 2, 1) @ np.concatenate([np.ones((len(t), 1)), t], axis=1).reshape(*w.shape, -1)
+            values, t = densities.own(line.x(w), np.repeat(which, len(points)))
+            values = values.reshape(-1, len(points)) + line.log_slope(w).reshape(-1, len(points))
+            values = np.exp(values - peaks[which, None])
+        mass = np.where(np.isnan(values), 0.0, values) * (half[:, None] * weights)
         if not found.size:
-            found = np.empty((len(width), *sums.shape[1:]))
-        found[places] = sums
+            found = np.zeros((*width.shape, 1 + t.shape[1]))
+        found[which, cells, 0] = mass.sum(axis=1)
+        found[which, cells, 1:] = np.einsum("cp,cps->cs", mass, t.reshape(*mass.shape, -1))
     return found
 
 
@@ -144,14 +173,17 @@ def sums(densities: Densities, lower: Array, upper: Array, ends: tuple[float, fl
         return integrals(densities, line, low, high)
     x = np.arange(first, last + 1)
     with np.errstate(all="ignore"):
-        values, t = densities(x)
+        values, t = densities.each(x)
     peak = values.max(axis=0)
     mass = np.exp(values - peak)
-    found = _runs(
-        np.concatenate([mass[..., None], mass[..., None] * t[:, None]], axis=-1),
-        (np.maximum(lower, first) - first).astype(np.intp),
-        (np.minimum(upper, last) - first + 1).astype(np.intp),
-        values.argmax(axis=0),
+    start = (np.maximum(lower, first) - first).astype(np.intp)
+    stop = (np.minimum(upper, last) - first + 1).astype(np.intp)
+    found = np.stack(
+        [
+            _runs(np.column_stack([own, own[:, None] * t]), start, stop, mode)
+            for own, mode in zip(mass.T, values.argmax(axis=0), strict=True)
+        ],
+        axis=1,
     )
     with np.errstate(all="ignore"):
         log_p, means = np.log(found[..., 0]) + peak, found[..., 1:] / found[..., :1]
@@ -170,86 +202,82 @@ def _last(densities: Densities, first: float, highest: float, end: float) -> flo
     x = np.unique(np.concatenate([[first, highest], np.floor(highest + 2.0 ** np.arange(0.0, 50.0))]))
     x = x[x <= end]
     with np.errstate(all="ignore"):
-        values = densities(x)[0]
+        values = densities.each(x)[0]
     start = np.searchsorted(x, highest)
     limit = np.minimum(values.max(axis=0), values[start:].max(axis=0)) - _NEGLIGIBLE
     left = np.flatnonzero((values > limit).any(axis=1))
     return float(x[min(left.max() + 1, len(x) - 1)])
 
 
-def _runs(sums: Array, first: NDArray[np.intp], last: NDArray[np.intp], modes: NDArray[np.intp]) -> Array:
-    """Sums (m, k, 1 + s) over the cells first..last - 1 of m runs."""
+def _runs(sums: Array, first: Indices, last: Indices, mode: int) -> Array:
+    """Sums (m, 1 + s) over the cells first..last - 1 of m runs, of one density."""
     short = last - first <= _SHORT_RUN
-    found = np.empty((len(first), *sums.shape[1:]))
-    # An empty run would be one cell to `reduceat`; intervals have positive width, and so one cell at least.
-    padded = np.concatenate([sums, np.zeros((1, *sums.shape[1:]))])
+    found = np.empty((len(first), sums.shape[1]))
+    none = np.zeros((1, sums.shape[1]))
     if short.any():
+        # An empty run would be one cell to `reduceat`; intervals have positive width, and so one cell at least.
         places = np.stack([first[short], last[short]], axis=1).ravel()
-        found[short] = np.add.reduceat(padded, places, axis=0)[::2]
+        found[short] = np.add.reduceat(np.concatenate([sums, none]), places, axis=0)[::2]
     if not short.all():
-        left = np.concatenate([np.zeros((1, *sums.shape[1:])), np.cumsum(sums, axis=0)])
-        right = np.concatenate([np.cumsum(sums[::-1], axis=0)[::-1], np.zeros((1, *sums.shape[1:]))])
+        left = np.concatenate([none, np.cumsum(sums, axis=0)])
+        right = np.concatenate([np.cumsum(sums[::-1], axis=0)[::-1], none])
         start, stop = first[~short], last[~short]
-        for j, mode in enumerate(modes):
-            # Below the mode sums from the left are small where densities are, above it those from the right.
-            low = left[np.minimum(stop, mode), j] - left[np.minimum(start, mode), j]
-            high = right[np.maximum(start, mode), j] - right[np.maximum(stop, mode), j]
-            found[~short, j] = low + high
+        # Below the mode sums from the left are small where densities are, above it those from the right.
+        low = left[np.minimum(stop, mode)] - left[np.minimum(start, mode)]
+        high = right[np.maximum(start, mode)] - right[np.maximum(stop, mode)]
+        found[~short] = low + high
     return found
 
 
-def _edges(height: Heights, reach: float, extremes: tuple[float, float]) -> tuple[Array, Array]:
-    """The modes (k,) on the line, and points between which no density changes much, out to where all are negligible."""
-    grid = np.sinh(np.linspace(-np.arcsinh(reach), np.arcsinh(reach), _COARSE))
-    values = height(grid)
-    k = values.shape[1]
-    index = np.arange(k)
-    top = np.clip(values.argmax(axis=0), 1, len(grid) - 2)
+def _modes(densities: Densities, height: Heights, line: Line) -> Array:
+    """The modes (k,) on the line: a coarse grid for all, then ever finer ones for each."""
+    grid = np.sinh(np.linspace(-np.arcsinh(line.reach), np.arcsinh(line.reach), _COARSE))
+    with np.errstate(all="ignore"):
+        values = densities.each(line.x(grid))[0] + line.log_slope(grid)[:, None]
+    top = np.clip(np.where(np.isnan(values), -np.inf, values).argmax(axis=0), 1, len(grid) - 2)
     low, modes, high = grid[top - 1], grid[top], grid[top + 1]
-    share = np.linspace(0.0, 1.0, _FINE)
+    index, share = np.arange(len(top)), np.linspace(0.0, 1.0, _FINE)
     for _ in range(_ROUNDS):
         near = low[:, None] + (high - low)[:, None] * share
-        inner = _own(height, near)
-        top = np.clip(inner.argmax(axis=1), 1, _FINE - 2)
+        top = np.clip(height(near).argmax(axis=1), 1, _FINE - 2)
         low, modes, high = near[index, top - 1], near[index, top], near[index, top + 1]
-    parts = [modes]
+    return modes
+
+
+def _edges(height: Heights, modes: Array, reach: float, extremes: tuple[float, float]) -> Array:
+    """Points (k, e) in order between which each density does not change much, out to where it is negligible."""
+    share = np.linspace(0.0, 1.0, _FINE)
+    parts = [modes[:, None]]
     for side, outermost in ((-1.0, extremes[0]), (1.0, extremes[1])):
         far = _falls_off(height, modes, side, reach)
         shares = np.append(np.arange(1, _CELLS + 1) / _CELLS, _CLOSER)
-        parts.append((modes[:, None] + (far - modes)[:, None] * shares).ravel())
+        parts.append(modes[:, None] + (far - modes)[:, None] * shares)
         beyond = side * outermost > side * far
         if beyond.any():
             start = np.where(beyond, outermost, far)
             further = _falls_off(height, start, side, reach)
-            parts.append((start[:, None] + (further - start)[:, None] * share[1:] ** 2).ravel())
-            parts.append((far[:, None] + (start - far)[:, None] * share).ravel())
-    return modes, np.concatenate(parts)
-
-
-def _own(height: Heights, w: Array) -> Array:
-    """For each of k densities its values at its own places (k, m)."""
-    index = np.arange(len(w))
-    return height(w)[index, :, index]
+            parts.append(start[:, None] + (further - start)[:, None] * share[1:] ** 2)
+            parts.append(far[:, None] + (start - far)[:, None] * share)
+    return np.sort(np.concatenate(parts, axis=1), axis=1)
 
 
 def _falls_off(height: Heights, start: Array, side: float, reach: float) -> Array:
     """Where on one side of places (k,) densities have fallen by what is negligible, found by doubling and halving."""
-    base = _own(height, start[:, None])[:, 0] - _NEGLIGIBLE
+    base = height(start[:, None]) - _NEGLIGIBLE
     steps = side * 2.0 ** np.arange(-60.0, np.log2(reach) + 1)
     with np.errstate(invalid="ignore"):
-        below = _own(height, start[:, None] + steps) < base[:, None]
+        below = height(start[:, None] + steps) < base
     first = np.where(below.any(axis=1), below.argmax(axis=1), len(steps) - 1)
     low, high = np.where(first > 0, steps[first - 1], 0.0), steps[first]
     share = np.linspace(0.0, 1.0, 9)
     near = low[:, None] + (high - low)[:, None] * share
     with np.errstate(invalid="ignore"):
-        gone = _own(height, start[:, None] + near) < base[:, None]
+        gone = height(start[:, None] + near) < base
     place = np.where(gone.any(axis=1), gone.argmax(axis=1), len(share) - 1)
     return start + near[np.arange(len(start)), place]
 
 
 def _far_tails(
-    height: Heights,
     densities: Densities,
     line: Line,
     bounds: tuple[Array, Array],
@@ -264,9 +292,13 @@ def _far_tails(
         low, high = bounds[0][rows], bounds[1][rows]
         at = np.where(low > modes[j], low, high)
         step = 1e-6 * (1 + np.abs(at)) * np.where(low > modes[j], 1.0, -1.0)
-        here, there = height(at)[:, j], height(at + step)[:, j]
+        which = np.full(len(rows), j)
+        with np.errstate(all="ignore"):
+            here, t = densities.own(line.x(at), which)
+            there, _ = densities.own(line.x(at + step), which)
+            here, there = here + line.log_slope(at), there + line.log_slope(at + step)
         slope = np.maximum(here - there, 1e-12) / np.abs(step)
         with np.errstate(all="ignore"):
             log_p[rows, j] = here - np.log(slope) + np.log(-np.expm1(-slope * (high - low)))
-        means[rows, j] = densities(line.x(at))[1]
+        means[rows, j] = t
     return log_p, means
