@@ -1,15 +1,10 @@
-"""Every parameter of what users call is documented: signatures against the sections of docstrings."""
+"""Every parameter and result of what users call or write is documented: signatures against sections of docstrings."""
 
 import inspect
 import re
 from importlib import import_module
 
 import pytest
-from sklearn.base import BaseEstimator
-
-import kmle
-from kmle.algorithms import State
-from kmle.families import ExponentialFamily
 
 MODULES = [
     "kmle",
@@ -25,27 +20,18 @@ MODULES = [
 ]
 
 
-def public_callables():
-    """Functions, families, estimators and mixtures, and the methods of all that is not a contract, by their names."""
+def public_callables(module):
+    """The public functions and classes of a module, and all public methods of these, inherited ones too, by name."""
     found = {}
-    for module in map(import_module, MODULES):
-        for name in module.__all__:
-            value = getattr(module, name)
-            if inspect.isfunction(value) or (inspect.isclass(value) and is_built(value)):
-                found[f"{module.__name__}.{name}"] = value
-            if inspect.isclass(value) and not is_contract(value):
-                found |= {f"{module.__name__}.{name}.{method}": function for method, function in methods(value)}
+    for name in import_module(module).__all__:
+        value = getattr(import_module(module), name)
+        if inspect.isfunction(value):
+            found[name] = value
+        elif inspect.isclass(value):
+            # A protocol says what others must have; nobody calls it.
+            found |= {} if getattr(value, "_is_protocol", False) else {name: value}
+            found |= {f"{name}.{method}": function for method, function in methods(value)}
     return found
-
-
-def is_built(kind):
-    """Whether users make objects of a class; functions return the others."""
-    return issubclass(kind, (ExponentialFamily, BaseEstimator)) or kind is kmle.Mixture
-
-
-def is_contract(kind):
-    """Whether its methods are what a family or an algorithm of your own must have; users call others."""
-    return issubclass(kind, (ExponentialFamily, State)) or hasattr(kind, "step")
 
 
 def methods(kind):
@@ -56,24 +42,41 @@ def methods(kind):
 
 
 def documented(docstring):
-    """The names in the section Parameters."""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", docstring, flags=re.MULTILINE | re.DOTALL)
-    lines = re.findall(r"^(\*{0,2}\w[^:\n]*?)(?: :|$)", section.group(1) if section else "", flags=re.MULTILINE)
+    """The names in the sections Parameters and Attributes; the results of functions have the latter."""
+    sections = re.findall(
+        r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", docstring, flags=re.MULTILINE | re.DOTALL
+    )
+    lines = re.findall(r"^(\*{0,2}\w[^:\n]*?)(?: :|$)", "".join(sections), flags=re.MULTILINE)
     return {name.strip().lstrip("*") for line in lines for name in line.split(",")}
 
 
-@pytest.mark.parametrize(("name", "value"), public_callables().items(), ids=public_callables())
-def test_every_parameter_is_documented(name, value):
-    parameters = [parameter for parameter in inspect.signature(value).parameters if parameter not in ("self", "cls")]
-    missing = set(parameters) - documented(inspect.getdoc(value) or "")
-    assert not missing, f"{name} has no line for {sorted(missing)}"
+def missing(value):
+    """What the docstring of a class or function leaves out."""
+    signature, docstring = inspect.signature(value), inspect.getdoc(value) or ""
+    gaps = set(signature.parameters) - {"self", "cls"} - documented(docstring)
+    returns = signature.return_annotation not in (None, "None", inspect.Signature.empty)
+    if not inspect.isclass(value) and returns and not re.search(r"^(Returns|Yields)\n---", docstring, re.MULTILINE):
+        gaps.add("Returns")
+    return sorted(gaps)
 
 
-def test_a_missing_line_is_found():
-    assert documented(
-        "Adds.\n\nParameters\n----------\na, b : int\n    Terms.\n*rest\n    More.\n\nReturns\n-------\nint"
-    ) == {
-        "a",
-        "b",
-        "rest",
-    }
+@pytest.mark.parametrize("module", MODULES)
+def test_every_parameter_and_result_is_documented(module):
+    callables = public_callables(module)
+    assert callables
+    gaps = {name: missing(value) for name, value in callables.items()}
+    assert {name: gap for name, gap in gaps.items() if gap} == {}
+
+
+def test_what_is_left_out_is_found():
+    def add(a, b, *rest) -> int:
+        """Adds.
+
+        Parameters
+        ----------
+        a, b : int
+            Terms.
+        """
+
+    assert missing(add) == ["Returns", "rest"]
+    assert missing(public_callables("kmle.families")["Poisson.sample"]) == []

@@ -1,6 +1,7 @@
 """The algorithms: each a first state and a step; `loop.run` drives any of them."""
 
 from .certificate import Certificate, certificate
+from .contract import Algorithm
 from .exact import Exact
 from .hard_em import HardEM
 from .hartigan import Hartigan
@@ -8,7 +9,7 @@ from .lloyd import KMLELloyd
 from .loop import run
 from .online import Online
 from .soft_em import SoftEM
-from .state import Algorithm, Fit, HalfStep, Starts, State
+from .state import Fit, HalfStep, Starts, State
 from .swap import Swap
 
 __all__ = [

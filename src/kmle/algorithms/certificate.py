@@ -44,7 +44,17 @@ STEPS = 3
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was found: its kind, one sentence that says it, and the numbers behind it."""
+    """What is sure about the outcome of a fit.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of optimum.
+    sentence : str
+        What can be said, as a sentence.
+    details : dict of float
+        The numbers behind it.
+    """
 
     kind: str
     sentence: str

@@ -17,7 +17,8 @@ from ..engines.statistics import ClusterStatistics
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters
 from .acceleration import Acceleration
-from .state import Algorithm, HalfStep, Remembering, Run, Starts, State
+from .contract import Algorithm, Remembering
+from .state import HalfStep, Run, Starts, State
 
 FORMAT = 2
 # Seconds between two writes: less than anyone minds to lose, much more than a write takes.

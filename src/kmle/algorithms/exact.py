@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..engines.partition import Labelled
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters, Problem, at_hand
+from .contract import Algorithm
 from .interval_search import Intervals, best_cuts
 from .monotone import monotone_maxima
 from .state import GLOBAL_OPTIMUM, HalfStep, State, near_optimum
@@ -32,11 +33,19 @@ Worth = Callable[[Indices, Indices], Array]
 
 
 @dataclass(frozen=True)
-class Exact:
-    """Order-one families only; plain maximum likelihood (the prior plays no part).
+class Exact(Algorithm):
+    """The best partition of one column, for families with one statistic; plain maximum likelihood, without the prior.
 
-    With free weights fewer components than asked for are often better, as every extra one costs entropy; `exactly`
-    insists on all of them.
+    With free weights fewer components than asked for are often better, as every extra one costs entropy.
+
+    Parameters
+    ----------
+    exactly : bool, default=False
+        Whether to insist on all components.
+    name : str, default="exact"
+        The short name.
+    monotone : bool, default=True
+        Whether the objective never falls.
     """
 
     exactly: bool = False

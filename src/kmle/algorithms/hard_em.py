@@ -5,13 +5,26 @@ together, in every pass.
 from dataclasses import dataclass
 
 from ..problem.problem import LearningProblem, Parameters
+from .contract import Algorithm
 from .lloyd import PLAIN_STEPS, advanced, assigned, settled
 from .state import NO_LABEL_CHANGED, HalfStep, State
 
 
 @dataclass(frozen=True)
-class HardEM:
-    """Classification EM: both updates follow each assignment; `plain_steps` are made before momentum begins."""
+class HardEM(Algorithm):
+    """Classification EM: both updates follow each assignment.
+
+    Parameters
+    ----------
+    reseed : bool, default=False
+        Whether a component that loses all its rows starts again elsewhere instead of being removed.
+    name : str, default="hard-em"
+        The short name.
+    monotone : bool, default=True
+        Whether the objective never falls.
+    plain_steps : int, default=40
+        How many steps are made before momentum begins.
+    """
 
     reseed: bool = False
     name: str = "hard-em"

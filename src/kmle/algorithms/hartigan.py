@@ -13,6 +13,7 @@ from ..engines.partition import Labelled
 from ..engines.statistics import ClusterStatistics
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters, at_hand
+from .contract import Algorithm
 from .hard_em import HardEM
 from .single_moves import SMALLEST_GAIN, Clusters, Gains
 from .state import NO_MOVE_GAINS, HalfStep, State
@@ -24,8 +25,18 @@ FEW_COMPONENTS = 3
 
 
 @dataclass(frozen=True)
-class Hartigan:
-    """Never ends below the Lloyd optimum it starts from, because every move it makes gains."""
+class Hartigan(Algorithm):
+    """Never ends below the Lloyd optimum it starts from, because every move it makes gains.
+
+    Parameters
+    ----------
+    reseed : bool, default=False
+        Whether a component that loses all its rows starts again elsewhere instead of being removed.
+    name : str, default="hartigan"
+        The short name.
+    monotone : bool, default=True
+        Whether the objective never falls.
+    """
 
     reseed: bool = False
     name: str = "hartigan"

@@ -14,6 +14,7 @@ from ..engines.statistics import ClusterStatistics
 from ..problem.problem import LearningProblem, Parameters
 from ..problem.shrinking import shrunk
 from .acceleration import FIRST_MOMENTUM, Acceleration
+from .contract import Algorithm
 from .state import NO_LABEL_CHANGED, HalfStep, State
 
 # The kinds of half-steps: assignments, and the weights that follow once no label changes.
@@ -26,10 +27,19 @@ PLAIN_STEPS, PLAIN_STEPS_AFTER_SEARCH = 40, 3
 
 
 @dataclass(frozen=True)
-class KMLELloyd:
+class KMLELloyd(Algorithm):
     """The inner loop changes parameters, the outer one weights; with prescribed weights only the inner loop runs.
 
-    `plain_steps` are made before momentum begins.
+    Parameters
+    ----------
+    reseed : bool, default=False
+        Whether a component that loses all its rows starts again elsewhere instead of being removed.
+    name : str, default="k-mle"
+        The short name.
+    monotone : bool, default=True
+        Whether the objective never falls.
+    plain_steps : int, default=40
+        How many steps are made before momentum begins.
     """
 
     reseed: bool = False

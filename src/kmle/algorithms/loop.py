@@ -15,9 +15,10 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters
+from .contract import Algorithm
 from .lloyd import LABELS
 from .soft_em import ACCELERATED, NEGLIGIBLE, PLAIN
-from .state import ITERATION_LIMIT, STOPPED, TOLERANCE_REACHED, Algorithm, Fit, HalfStep, Run, State
+from .state import ITERATION_LIMIT, STOPPED, TOLERANCE_REACHED, Fit, HalfStep, Run, State
 
 # Steps in a row that gain nothing at all before rounding is taken to be going round in circles.
 IDLE_STEPS = 3

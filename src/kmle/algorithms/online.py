@@ -15,6 +15,7 @@ from ..data.table import Rows
 from ..engines.statistics import ClusterStatistics
 from ..problem.parts import PartedProblem
 from ..problem.problem import LearningProblem, Parameters, Problem, at_hand
+from .contract import Algorithm, Remembering
 from .hard_em import HardEM
 from .loop import after_steps
 from .state import DATA_USED_UP, HalfStep, State
@@ -35,11 +36,24 @@ class Visit:
 
 
 @dataclass
-class Online:
+class Online(Algorithm, Remembering):
     """One or several passes over batches in random order; the first batch is fitted by hard EM to start from.
 
     A step takes one batch, or all batches of one part where the rows lie in parts: parts come in random order, and so
     do the rows of each. A stochastic approximation: the objective is known only at the end, for all rows.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        The source of randomness.
+    batch_size : int, default=1024
+        The number of rows of a batch.
+    passes : int, default=1
+        How often all rows are seen.
+    name : str, default="online"
+        The short name.
+    monotone : bool, default=False
+        Whether the objective never falls.
     """
 
     rng: np.random.Generator
@@ -47,7 +61,7 @@ class Online:
     passes: int = 1
     name: str = "online"
     monotone: bool = False
-    _coming: list[NDArray[np.intp]] | list[Visit] = field(default_factory=list)
+    _coming: list[NDArray[np.intp]] | list[Visit] = field(default_factory=list, init=False)
 
     def init(self, problem: LearningProblem, parameters: Parameters) -> State:
         self._before = self.rng.bit_generator.state

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..problem.problem import LearningProblem, Parameters
 from .acceleration import PLAIN_STEPS, Acceleration
+from .contract import Algorithm
 from .state import TOLERANCE_REACHED, HalfStep, State
 
 # A component with less than this share of the rows is gone: its weight could not come back in a float's lifetime.
@@ -27,12 +28,22 @@ PLAIN, ACCELERATED = "responsibilities", "accelerated"
 
 
 @dataclass(frozen=True)
-class SoftEM:
+class SoftEM(Algorithm):
     """Responsibilities, then parameters and weights from them; the objective is the (incomplete) log-likelihood.
 
-    With `n_responsibilities` = L only the L largest responsibilities of a row count, rescaled to one, and the objective
-    is the log of the L largest terms' sum: L = 1 is hard EM, L = k is EM, and it never falls for any L in between.
-    `accelerated=False` makes plain steps only.
+    With `n_responsibilities` = L the responsibilities that count are rescaled to one, and the objective is the log of
+    the L largest terms' sum: L = 1 is hard EM, L = k is EM, and it never falls for any L in between.
+
+    Parameters
+    ----------
+    n_responsibilities : int, default=None
+        How many responsibilities of a row count, the largest ones; None is all.
+    name : str, default="em"
+        The short name.
+    monotone : bool, default=True
+        Whether the objective never falls.
+    accelerated : bool, default=True
+        Whether steps may go beyond the plain ones of EM where that gains.
     """
 
     n_responsibilities: int | None = None
@@ -66,9 +77,21 @@ class SoftEM:
         return replace(following, acceleration=acceleration)
 
     def maximized(self, problem: LearningProblem, state: State, surely: bool = False) -> Parameters:
-        """The parameters and weights that are best for the responsibilities of a state.
+        """Returns the parameters and weights that are best for the responsibilities of a state.
 
-        `surely` leaves parameters alone whose gain rounding might have made.
+        Parameters
+        ----------
+        problem : LearningProblem
+            The data and the model.
+        state : State
+            The state.
+        surely : bool, default=False
+            Whether parameters stay as they are where rounding might have made the gain.
+
+        Returns
+        -------
+        Parameters
+            The parameters.
         """
         statistics = state.statistics
         vanished = statistics.counts <= VANISHED * problem.total

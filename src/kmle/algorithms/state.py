@@ -1,8 +1,7 @@
 """What algorithms carry from step to step, and what a fit returns."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +12,7 @@ from ..engines.statistics import ClusterStatistics
 from ..families.resolution import Resolution
 from ..mixture import Mixture
 from ..numerics.arrays import Array
-from ..problem.problem import LearningProblem, Parameters
+from ..problem.problem import Parameters
 from .acceleration import Acceleration
 from .criteria import Criteria
 
@@ -33,7 +32,15 @@ STOPPED = "stopped by the caller"
 
 @dataclass(frozen=True)
 class HalfStep:
-    """One half of an iteration, by what it changed, and the objective after it."""
+    """One half of an iteration.
+
+    Attributes
+    ----------
+    kind : str
+        What it changed.
+    objective : float
+        The objective after it.
+    """
 
     kind: str
     objective: float
@@ -50,7 +57,29 @@ def near_optimum(gap: float) -> str:
 
 @dataclass(frozen=True)
 class State:
-    """Parameters and, for hard algorithms, the partition and statistics they produced; `trace` is the latest step's."""
+    """Parameters and, for hard algorithms, the partition and statistics they produced.
+
+    Attributes
+    ----------
+    parameters : Parameters
+        Natural parameters and logarithms of the weights.
+    objective : float
+        The objective at them.
+    statistics : ClusterStatistics
+        The statistics of each component.
+    partition : Partition or None
+        The labels of hard algorithms.
+    trace : tuple of HalfStep
+        The half-steps of the latest step.
+    finished : str or None
+        Why there is no further step; None while there is one.
+    n_responsibilities : int or None
+        How many responsibilities of a row count in soft statistics; None is all.
+    softened : bool
+        Whether the statistics are those of a full soft pass with these very parameters.
+    acceleration : Acceleration or None
+        What accelerated steps carry on.
+    """
 
     parameters: Parameters
     objective: float
@@ -59,11 +88,8 @@ class State:
     trace: tuple[HalfStep, ...] = ()
     finished: str | None = None
     n_responsibilities: int | None = None
-    """How many responsibilities of a row count in soft statistics; None is all."""
     softened: bool = False
-    """Whether the statistics are those of a full soft pass with these very parameters."""
     acceleration: Acceleration | None = None
-    """What accelerated steps carry on."""
 
     @property
     def expected_gain(self) -> float:
@@ -71,19 +97,58 @@ class State:
         return np.inf if self.acceleration is None else self.acceleration.expected_gain
 
     def has_labels_of(self, other: "State") -> bool:
-        """Whether no label differs between the two."""
+        """Compares the labels of two states.
+
+        Parameters
+        ----------
+        other : State
+            The other state.
+
+        Returns
+        -------
+        bool
+            Whether no label differs; False without labels.
+        """
         return self.partition is not None and other.partition is not None and self.partition.same_as(other.partition)
 
     def ended(self, reason: str) -> "State":
-        """The same state, finished."""
+        """Returns the same state, finished.
+
+        Parameters
+        ----------
+        reason : str
+            Why there is no further step.
+
+        Returns
+        -------
+        State
+            The state.
+        """
         return replace(self, finished=reason)
 
     def paused(self) -> "State":
-        """The same state, from which a few plain steps come next: their gains tell how much is left to gain."""
+        """Returns the same state, from which a few plain steps come next: their gains tell how much is left to gain.
+
+        Returns
+        -------
+        State
+            The state.
+        """
         return self if self.acceleration is None else replace(self, acceleration=self.acceleration.restarted())
 
     def unmoved(self, reason: str) -> "State":
-        """The same state after a step that changed nothing, finished."""
+        """Returns the same state after a step that changed nothing, finished.
+
+        Parameters
+        ----------
+        reason : str
+            Why there is no further step.
+
+        Returns
+        -------
+        State
+            The state.
+        """
         return replace(self, trace=(), finished=reason)
 
 
@@ -107,59 +172,32 @@ class Run:
         return replace(self, state=self.state.ended(reason))
 
 
-class Algorithm(Protocol):
-    """A way of learning: a first state, and a step that never lowers the objective (`online` alone may)."""
-
-    @property
-    def name(self) -> str:
-        """Its short name."""
-        ...
-
-    @property
-    def monotone(self) -> bool:
-        """Whether the objective never falls."""
-        ...
-
-    def init(self, problem: LearningProblem, parameters: Parameters) -> State:
-        """The state before the first step."""
-        ...
-
-    def step(self, problem: LearningProblem, state: State) -> State:
-        """The next state; `finished` says why there is no further one."""
-        ...
-
-
-@runtime_checkable
-class Remembering(Protocol):
-    """An algorithm that carries more than its state from step to step."""
-
-    def memory(self) -> dict[str, Any]:
-        """What it carries, as numbers and texts."""
-        ...
-
-    def restore(self, problem: LearningProblem, parameters: Parameters, memory: Mapping[str, Any]) -> None:
-        """Gets ready to go on from there, instead of `init`."""
-        ...
-
-
 @dataclass(frozen=True)
 class Starts:
     """How a fit found where to start.
 
     >>> print(Starts({"k-means": 12, "random": 12}, agreeing=21))
     21 of 24 starts agree
+
+    Attributes
+    ----------
+    kinds : dict of int
+        How many starts of each kind were tried.
+    agreeing : int
+        How many of them led to the best optimum found from any start, to half a nat.
+    moves : int
+        How many moves were tried from there: components split, removed and put elsewhere.
+    improved : int
+        How many of these led to a better optimum.
+    ascent : tuple of float
+        The best objective of any start after every pass of the search, per row of its sample.
     """
 
     kinds: dict[str, int]
-    """How many starts of each kind were tried."""
     agreeing: int
-    """How many of them led to the best optimum found from any start, to half a nat."""
     moves: int = 0
-    """How many moves were tried from there: components split, removed and put elsewhere."""
     improved: int = 0
-    """How many of these led to a better optimum."""
     ascent: tuple[float, ...] = ()
-    """The best objective of any start after every pass of the search, per row of its sample."""
 
     @property
     def n(self) -> int:
@@ -175,7 +213,55 @@ class Starts:
 
 @dataclass(frozen=True)
 class Fit:
-    """The outcome of learning, as a value."""
+    """The outcome of learning, as a value.
+
+    Attributes
+    ----------
+    mixture : Mixture
+        The mixture found.
+    labels : array (n,) of int
+        The component of each row.
+    history : tuple of HalfStep
+        The objective at every half-step.
+    n_iter : int
+        The number of iterations.
+    stop_reason : str
+        Why learning ended.
+    removed : tuple of int
+        The removed components, by their index in the start.
+    seconds : float
+        How long it took.
+    objective : float
+        What was maximised, at the end.
+    complete_log_likelihood : float
+        The log-likelihood of rows and labels.
+    log_likelihood : float
+        The log-likelihood of the rows.
+    mean_entropy : float
+        How much uncertain the labels are: the mean entropy of the posteriors, in nats.
+    algorithm : str
+        The algorithm that ran.
+    engine : str
+        How rows were assigned to components.
+    prior_strength : float
+        How many observations the prior counts as.
+    n_responsibilities : int or None
+        How many responsibilities of a row counted (sparse EM); None is all.
+    n : float
+        The number of rows, or their total weight.
+    prescribed_weights : bool
+        Whether the weights were given rather than learned.
+    n_frozen : int
+        How many parameters, weights among them, were held rather than estimated.
+    starts : Starts
+        How many starts were tried, of which kinds, and how many led to the best optimum.
+    resolution : Resolution or None
+        The steps that the columns were rounded to: no component is narrower than 0.4 of them.
+    work : Work
+        Passes over rows and pairs scored, of the search for starts too.
+    notes : tuple of str
+        What the data says against the components, such as too few rows; the estimator adds it.
+    """
 
     mixture: Mixture
     labels: NDArray[np.integer[Any]]
@@ -183,32 +269,22 @@ class Fit:
     n_iter: int
     stop_reason: str
     removed: tuple[int, ...]
-    """The removed components, by their index in the start."""
     seconds: float
     objective: float
     complete_log_likelihood: float
     log_likelihood: float
     mean_entropy: float
-    """How much uncertain the labels are: the mean entropy of the posteriors, in nats."""
     algorithm: str
     engine: str
     prior_strength: float
     n_responsibilities: int | None
-    """How many responsibilities of a row counted (sparse EM); None is all."""
     n: float
-    """The number of rows, or their total weight."""
     prescribed_weights: bool = False
-    """Whether the weights were given rather than learned."""
     n_frozen: int = 0
-    """How many parameters, weights among them, were held rather than estimated."""
     starts: Starts = field(default_factory=lambda: Starts({"given": 1}, agreeing=1))
-    """How many starts were tried, of which kinds, and how many led to the best optimum."""
     resolution: Resolution | None = None
-    """The steps that the columns were rounded to: no component is narrower than 0.4 of them."""
     work: Work = field(default_factory=Work)
-    """Passes over rows and pairs scored, of the search for starts too."""
     notes: tuple[str, ...] = ()
-    """What the data says against the components, such as too few rows; the estimator adds it."""
 
     def __repr__(self) -> str:
         k, family = self.mixture.n_components, self.mixture.family.name

@@ -11,6 +11,7 @@ import numpy as np
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters
 from ..problem.shrinking import drawn, seed_candidates
+from .contract import Algorithm, Remembering
 from .hard_em import HardEM
 from .loop import after_steps
 from .single_moves import unbounded
@@ -20,8 +21,22 @@ LLOYD_STEPS = 20
 
 
 @dataclass
-class Swap:
-    """Hard EM to its optimum, then at most `trials` swaps, each followed by a few Lloyd steps and kept if it gains."""
+class Swap(Algorithm, Remembering):
+    """Hard EM to its optimum, then at most `trials` swaps, each followed by a few Lloyd steps and kept if it gains.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        The source of randomness.
+    trials : int, default=20
+        How many swaps are tried at most.
+    reseed : bool, default=False
+        Whether a component that loses all its rows starts again elsewhere instead of being removed.
+    name : str, default="swap"
+        The short name.
+    monotone : bool, default=True
+        Whether the objective never falls.
+    """
 
     rng: np.random.Generator
     trials: int = 20

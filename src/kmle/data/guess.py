@@ -77,7 +77,15 @@ def listed(names: list[str], most: int = 8) -> str:
 
 @dataclass(frozen=True)
 class Guess:
-    """A family and why it was chosen."""
+    """A family that fits a kind of data, as far as the rows tell.
+
+    Attributes
+    ----------
+    family : ExponentialFamily
+        The family.
+    reason : str
+        Why it was chosen.
+    """
 
     family: ExponentialFamily
     reason: str

@@ -19,7 +19,15 @@ BOUND_STEPS = 200
 
 @dataclass(frozen=True)
 class Bounds:
-    """What the true value is never below, and never above."""
+    """Certain bounds on a value.
+
+    Attributes
+    ----------
+    lower : float
+        What the true value is never below.
+    upper : float
+        What it is never above.
+    """
 
     lower: float
     upper: float

@@ -14,7 +14,15 @@ from .shared import check_spaces, exact_kl, tails_too_heavy
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over samples and its standard error, which is zero where the value is exact."""
+    """A mean over samples.
+
+    Attributes
+    ----------
+    value : float
+        The mean.
+    standard_error : float
+        Its standard error; zero where the value is exact.
+    """
 
     value: float
     standard_error: float

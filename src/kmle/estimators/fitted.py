@@ -27,12 +27,19 @@ from ..numerics.arrays import Array
 from .arguments import entropy_of, threads_of, weights_of
 from .by_name import NamedFamilies
 from .classes import ClassPrediction
+from .criteria import SingleCriteria
 from .familiar import FamiliarParameters
 from .online import opened
 from .tables import count_rows, names_in, of_block, score_of_batches, table_of, without_noise
 
 
-class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
+class FittedMixture(
+    FamiliarParameters,
+    ClassPrediction,
+    SingleCriteria,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+):
     """What an estimator says of rows once it has a mixture."""
 
     family: FamilyLike
@@ -294,55 +301,6 @@ class FittedMixture(FamiliarParameters, ClassPrediction, ClassNamePrefixFeatures
             - (self.result_.n_frozen if hasattr(self, "result_") else 0),
             n=count_rows(rows, weights),
         )
-
-    def aic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Returns Akaike's criterion on X; lower is better.
-
-        Parameters
-        ----------
-        X : array (n, d)
-            The rows.
-        sample_weight : array (n,), default=None
-            The weights of the rows.
-        """
-        return self.criteria(X, sample_weight).aic
-
-    def aicc(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Returns Akaike's criterion on X, corrected for small samples; lower is better, infinite with too many
-        parameters.
-
-        Parameters
-        ----------
-        X : array (n, d)
-            The rows.
-        sample_weight : array (n,), default=None
-            The weights of the rows.
-        """
-        return self.criteria(X, sample_weight).aicc
-
-    def bic(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Returns Schwarz's criterion on X; lower is better.
-
-        Parameters
-        ----------
-        X : array (n, d)
-            The rows.
-        sample_weight : array (n,), default=None
-            The weights of the rows.
-        """
-        return self.criteria(X, sample_weight).bic
-
-    def icl(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Returns the integrated complete likelihood criterion on X; lower is better.
-
-        Parameters
-        ----------
-        X : array (n, d)
-            The rows.
-        sample_weight : array (n,), default=None
-            The weights of the rows.
-        """
-        return self.criteria(X, sample_weight).icl
 
     def certify(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:
         """Checks what is certain about the fit on its rows; see `kmle.certify`.

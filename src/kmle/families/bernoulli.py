@@ -52,6 +52,18 @@ class Bernoulli(ExponentialFamily):
         return scipy.special.logit(np.clip(moment, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
 
     def natural_from_source(self, *, probability: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        probability : array (k, d) or (k,)
+            The chance of a one in each column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return logit(as_columns(probability))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:

@@ -58,6 +58,20 @@ class Beta(ScaledColumns):
         return join(concentration[..., 0], concentration[..., 1]) - 1
 
     def natural_from_source(self, *, alpha: Array, beta: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        alpha : array (k, d) or (k,)
+            The first shape of each column, the power of x plus one.
+        beta : array (k, d) or (k,)
+            The second shape of each column, the power of 1 - x plus one.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return join(as_columns(alpha), as_columns(beta)) - 1
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -69,7 +83,7 @@ class Beta(ScaledColumns):
         return np.asarray(dirichlet_entropy(np.stack([alpha, beta], axis=-1)).sum(axis=-1))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, unless parameters are so large that these would cancel."""
+        # Packed statistics, unless parameters are so large that these would cancel.
         if natural.max() <= LARGE:
             return self.packed_log_density(X, natural)
         return over_columns(_log_density, X, *blocks(natural + 1, 2))

@@ -70,6 +70,18 @@ class Binomial(ExponentialFamily):
         return scipy.special.logit(np.clip(moment / self.trials, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
 
     def natural_from_source(self, *, probability: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        probability : array (k, d) or (k,)
+            The chance of success in each column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return logit(as_columns(probability))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -83,7 +95,7 @@ class Binomial(ExponentialFamily):
         return self.integrate_entropy(natural)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, unless these would cancel, as they do for large numbers of trials."""
+        # Packed statistics, unless these would cancel, as they do for large numbers of trials.
         if self.trials <= LARGE:
             return self.packed_log_density(X, natural)
         means = self.trials * scipy.special.expit(natural), self.trials * scipy.special.expit(-natural)

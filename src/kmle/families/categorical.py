@@ -135,6 +135,18 @@ class Categorical(ExponentialFamily):
         return np.concatenate([log_proportions(column) for column in self._columns(moment)], axis=-1)
 
     def natural_from_source(self, *, probabilities: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        probabilities : array (k, d, n_categories) or (k, total)
+            The probabilities of the categories, column after column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         probabilities = np.atleast_2d(probabilities)
         family = self if self.n_categories is not None else Categorical(probabilities.shape[-1])
         return np.concatenate([log_probabilities(column) for column in family._columns(probabilities)], axis=-1)

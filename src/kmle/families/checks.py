@@ -25,7 +25,17 @@ SIX_SIGMA = 6.0
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check: whether it holds (None: not checked) and a sentence with the numbers."""
+    """One check of a family.
+
+    Attributes
+    ----------
+    name : str
+        What was checked.
+    holds : bool or None
+        Whether it holds; None where it was not checked.
+    sentence : str
+        What was found, with the numbers.
+    """
 
     name: str
     holds: bool | None
@@ -38,7 +48,15 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class FamilyReport:
-    """What `check_family` found."""
+    """What `check_family` found.
+
+    Attributes
+    ----------
+    family : str
+        The name of the family.
+    results : tuple of CheckResult
+        One result for each check.
+    """
 
     family: str
     results: tuple[CheckResult, ...]

@@ -54,6 +54,18 @@ class ChiSquare(ExponentialFamily):
         return inverse_digamma(moment - np.log(2)) - 1
 
     def natural_from_source(self, *, degrees: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        degrees : array (k, d) or (k,)
+            The degrees of freedom of each column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return 0.5 * as_columns(degrees) - 1
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -66,7 +78,7 @@ class ChiSquare(ExponentialFamily):
         return np.asarray((gamma_entropy(natural + 1) + np.log(2)).sum(axis=-1))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, unless these would cancel, as they do for many degrees."""
+        # Packed statistics, unless these would cancel, as they do for many degrees.
         if natural.max() <= LARGE:
             return self.packed_log_density(X, natural)
         return over_columns(lambda x, a: log_poisson(a, 0.5 * x) + np.log(a) - np.log(x), X, natural + 1)

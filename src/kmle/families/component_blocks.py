@@ -73,7 +73,7 @@ class ComponentBlocks(NumericDivergences):
         return all(kind.takes_missing for kind in self.kinds)
 
     def units(self) -> tuple[Unit, ...]:
-        """Those of all kinds, which have the same columns."""
+        # Those of all kinds, which have the same columns.
         places = zip(self.kinds, self._places, strict=True)
         return tuple(unit.moved(0, place.start) for kind, place in places for unit in kind.units())
 
@@ -115,11 +115,33 @@ class ComponentBlocks(NumericDivergences):
         }
 
     def kind_of(self, natural: Array) -> NDArray[np.intp]:
-        """The kinds (...) of components with natural parameters (..., D)."""
+        """Returns the kind of each component.
+
+        Parameters
+        ----------
+        natural : array (..., D)
+            Natural parameters.
+
+        Returns
+        -------
+        array (...,) of int
+            The places of their families among `kinds`.
+        """
         return np.asarray(np.argmax(natural[..., -len(self.kinds) :], axis=-1))
 
     def members(self, natural: Array) -> list[tuple[ExponentialFamily, Array]]:
-        """The family and the natural parameters (D_g,) of each component (k, D)."""
+        """Returns each component in its own family.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+
+        Returns
+        -------
+        list of tuple
+            The family and the natural parameters (D_g,) of each component.
+        """
         places = self._places
         return [(self.kinds[g], theta[places[g]]) for g, theta in zip(self.kind_of(natural), natural, strict=True)]
 
@@ -131,7 +153,18 @@ class ComponentBlocks(NumericDivergences):
         return family.family_of(theta) if isinstance(family, NumericDivergences) else (family, theta)
 
     def natural_of(self, members: Sequence[tuple[ExponentialFamily, Array]]) -> Array:
-        """The natural parameters (k, D) of components of these families: the inverse of `members`."""
+        """Returns the natural parameters of components of these families: the inverse of `members`.
+
+        Parameters
+        ----------
+        members : sequence of tuple
+            The family and the natural parameters (D_g,) of each component.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         natural = np.zeros((len(members), self.n_statistics))
         first = natural.shape[1] - len(self.kinds)
         for row, (family, theta) in zip(natural, members, strict=True):
@@ -150,7 +183,18 @@ class ComponentBlocks(NumericDivergences):
         return alike[0]
 
     def block(self, kind: int) -> slice:
-        """Where the parameters of a kind stand among all."""
+        """Returns where the parameters of a kind stand among all.
+
+        Parameters
+        ----------
+        kind : int
+            The place of the family among `kinds`.
+
+        Returns
+        -------
+        slice
+            The places.
+        """
         return self._places[kind]
 
     # Blocks ---------------------------------------------------------------------------------------------------------
@@ -257,7 +301,7 @@ class ComponentBlocks(NumericDivergences):
         return moved
 
     def locations(self, natural: Array) -> Array | None:
-        """Components without a location of their own lie where the others do on average."""
+        # Components without a location of their own lie where the others do on average.
         if not any(self._centered_kinds):
             return None
         kinds = self.kind_of(natural)
@@ -272,7 +316,7 @@ class ComponentBlocks(NumericDivergences):
         return np.where(known[..., None], places, places[known].mean(axis=0))
 
     def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array | None:
-        """Those of all kinds one after the other, zeros for kinds without a scale."""
+        # Those of all kinds one after the other, zeros for kinds without a scale.
         parts = [
             kind.smallest_spread(resolution, center if centered else None)
             for kind, centered in zip(self.kinds, self._centered_kinds, strict=True)

@@ -64,14 +64,14 @@ class ComponentFamilies(ComponentBlocks):
         return self._values_of_own(lambda g, theta: self.kinds[g].log_normalizer(theta), natural)
 
     def moment_from_natural(self, natural: Array) -> Array:
-        """The means of each component's own statistics; zero for those of other kinds and for carriers."""
+        # The means of each component's own statistics; zero for those of other kinds and for carriers.
         kinds = self.kind_of(natural)
         moments = self._of_own(lambda g, theta: self.kinds[g].moment_from_natural(theta), natural, kinds)
         moments[..., -len(self.kinds) :] = 0.0
         return moments
 
     def natural_from_moment(self, moment: Array) -> Array:
-        """The estimate of the family that fits best, for a component that may be of any."""
+        # The estimate of the family that fits best, for a component that may be of any.
         return self._best_of(moment, self._values(moment, None), None)
 
     def natural_with_spread(self, moment: Array, spread: Array) -> Array:
@@ -104,7 +104,7 @@ class ComponentFamilies(ComponentBlocks):
         return values.reshape(*moments.shape[:-1], len(self.kinds))
 
     def joint_estimate(self, counts: Array, moments: Array, before: Array | None, spread: Array | None) -> Array:
-        """Components keep their kinds; without any before they have those of their places."""
+        # Components keep their kinds; without any before they have those of their places.
         places = np.broadcast_to(np.resize(self.pattern, counts.shape[-1]), counts.shape)
         return self._estimated(moments, places if before is None else self.kind_of(before), spread)
 
@@ -121,7 +121,7 @@ class ComponentFamilies(ComponentBlocks):
         return order
 
     def presented(self, log_weights: Array, natural: Array) -> NDArray[np.intp]:
-        """Components in the order of their families, the heavier ones of each first."""
+        # Components in the order of their families, the heavier ones of each first.
         kinds = self.kind_of(natural)
         slots = np.empty(len(kinds), dtype=np.intp)
         for g in range(len(self.kinds)):
@@ -136,7 +136,7 @@ class ComponentFamilies(ComponentBlocks):
         return own, own.natural_of(members)
 
     def joint_projection(self, counts: Array, natural: Array, before: Array, spread: Array | None) -> Array:
-        """Each component where it is legal and wide enough, the one before elsewhere; kinds are those before."""
+        # Each component where it is legal and wide enough, the one before elsewhere; kinds are those before.
         natural = natural.copy()
         natural[..., -len(self.kinds) :] = before[..., -len(self.kinds) :]
         with np.errstate(all="ignore"):
@@ -150,7 +150,7 @@ class ComponentFamilies(ComponentBlocks):
         )
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
-        """The usual parameters by kind, not a number for components of other kinds."""
+        # The usual parameters by kind, not a number for components of other kinds.
         kinds = self.kind_of(natural)
         source: dict[str, Array] = {}
         for g, (prefix, kind, place) in enumerate(zip(self.kind_names, self.kinds, self._places, strict=True)):
@@ -170,7 +170,7 @@ class ComponentFamilies(ComponentBlocks):
         return family.sample(theta, size, rng)
 
     def mean_log_carrier(self, natural: Array) -> Array:
-        """Zero: T holds the carriers. The entropy is that of the component's own family."""
+        # Zero: T holds the carriers. The entropy is that of the component's own family.
         return np.zeros(natural.shape[:-1])
 
     def direct_entropy(self, natural: Array) -> Array:
@@ -192,10 +192,8 @@ class ComponentFamilies(ComponentBlocks):
         return density
 
     def prior_moment(self, mean_statistic: Array) -> Array:
-        """The mean statistic with minus F* of each kind's block in place of its mean carrier.
-
-        So no component pays for a prior at its own family's estimate from all rows, whatever its family.
-        """
+        # The mean statistic with minus F* of each kind's block in place of its mean carrier. So no component pays for a
+        # prior at its own family's estimate from all rows, whatever its family.
         moment = mean_statistic.copy()
         first = len(moment) - len(self.kinds)
         moment[first:] = 0.0

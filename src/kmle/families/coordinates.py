@@ -33,32 +33,98 @@ class CoordinateFamily(NumericDivergences):
 
     @abstractmethod
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """log-densities (n, k)."""
+        """Returns log-densities.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            Rows in the support.
+        natural : array (k, D)
+            Coordinates of the distributions.
+
+        Returns
+        -------
+        array (n, k)
+            The log-densities.
+        """
 
     @abstractmethod
     def weighted_estimate(
         self, X: Array, shares: Array, prior: Array | None, before: Array | None, spread: Array | None
     ) -> Array:
-        """Coordinates (k, D) of components that have these shares (n, k) of the rows (n, d).
+        """Estimates components from rows and their shares.
 
         The log-likelihood sum_ij shares_ij log p_j(x_i), plus that of the prior, is as large as it can be, or larger
-        than at `before` (k, D). The prior has weights (n,) of its own on the rows, the same for every component. No
-        component is narrower than `spread` (d,).
+        than at `before`.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            Rows in the support.
+        shares : array (n, k)
+            How much of each row each component has.
+        prior : array (n,), default=None
+            The weights of the rows in the prior's observation, the same for every component.
+        before : array (k, D), default=None
+            The coordinates before; None at the start.
+        spread : array (d,), default=None
+            How narrow components may be in each column; None where nothing bounds them.
+
+        Returns
+        -------
+        array (k, D)
+            The coordinates of the components.
         """
 
     def prior_summary(self, X: Array, prior: Array) -> tuple[Array, ...] | None:
-        """What `prior_fit` needs to know of the prior's observation, which has weights (n,) on the rows.
+        """Returns what `prior_fit` needs to know of the prior's observation.
 
-        None: it fits as other rows do.
+        Parameters
+        ----------
+        X : array (n, d)
+            Rows in the support.
+        prior : array (n,)
+            The weights of the rows in that observation.
+
+        Returns
+        -------
+        tuple of arrays, or None
+            The summary; None where the observation fits as other rows do.
         """
         return None
 
     def prior_fit(self, summary: tuple[Array, ...], natural: Array) -> Array:
-        """How well the prior's observation fits distributions (k, D), where it has a summary."""
+        """Returns how well the prior's observation fits distributions.
+
+        Parameters
+        ----------
+        summary : tuple of arrays
+            What `prior_summary` returned.
+        natural : array (k, D)
+            Coordinates of the distributions.
+
+        Returns
+        -------
+        array (k,)
+            The log-likelihoods.
+        """
         raise NotImplementedError(f"the prior of {self.name} has no summary")
 
     def prior_peak(self, summary: tuple[Array, ...] | None, X: Array) -> Array | None:
-        """The coordinates (D,) at which that observation fits best; None: the estimate from all rows (n, d)."""
+        """Returns the coordinates at which the prior's observation fits best.
+
+        Parameters
+        ----------
+        summary : tuple of arrays, default=None
+            What `prior_summary` returned.
+        X : array (n, d)
+            Rows in the support.
+
+        Returns
+        -------
+        array (D,) or None
+            The coordinates; None for the estimate from all rows.
+        """
         return None
 
     @property
@@ -67,15 +133,45 @@ class CoordinateFamily(NumericDivergences):
         """An exponential family whose mixtures are like those of this one: starts are sought with it."""
 
     def fixed_parameters(self) -> dict[str, Any]:
-        """What is fixed and what is estimated, as the constructor that users call takes it."""
+        """Returns the arguments of the constructor, which say what is fixed and what is estimated.
+
+        Returns
+        -------
+        dict
+            The arguments by name.
+        """
         return {"n_features": self.n_features}
 
     def bounds_reached(self, natural: Array) -> list[str]:
-        """The parameters of distributions (k, D) that stand on a bound, in words."""
+        """Returns the parameters that stand on a bound.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Coordinates of the distributions.
+
+        Returns
+        -------
+        list of str
+            A sentence for each.
+        """
         return []
 
     def limits_met(self, natural: Array, n_rows: float) -> list[str]:
-        """The parameters (k, D) that make others of distributions, as far as this number of rows can tell, in words."""
+        """Returns the parameters that make distributions those of a simpler family, as far as the rows can tell.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Coordinates of the distributions.
+        n_rows : float
+            The number of rows.
+
+        Returns
+        -------
+        list of str
+            A sentence for each.
+        """
         return []
 
     @property
@@ -84,11 +180,28 @@ class CoordinateFamily(NumericDivergences):
         return 0
 
     def shared_places(self) -> list[int]:
-        """Which coordinates all components share."""
+        """Returns which coordinates all components share.
+
+        Returns
+        -------
+        list of int
+            Their places.
+        """
         return []
 
     def coordinate_units(self, natural: Array) -> Array:
-        """By how much coordinates (D,) change a distribution about as much as its scale does when it is doubled."""
+        """Returns by how much coordinates change a distribution about as much as doubling its scale does.
+
+        Parameters
+        ----------
+        natural : array (..., D)
+            Coordinates of the distributions.
+
+        Returns
+        -------
+        array (..., D)
+            The units.
+        """
         return np.ones(natural.shape)
 
     # What follows -----------------------------------------------------------------------------------------------------
@@ -99,7 +212,7 @@ class CoordinateFamily(NumericDivergences):
 
     @final
     def log_normalizer(self, natural: Array) -> Array:
-        """Zero where coordinates are numbers: densities are direct."""
+        # Zero where coordinates are numbers: densities are direct.
         return np.where(np.isfinite(natural).all(axis=-1), 0.0, np.nan)
 
     @final

@@ -89,6 +89,18 @@ class CustomFamily(ExponentialFamily):
         return invert_gradient(self.log_normalizer, flat, np.array(self.start), slope).reshape(moment.shape)
 
     def natural_from_source(self, *, natural: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            The natural parameters, which are the usual ones here.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return np.atleast_2d(natural)
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -100,7 +112,7 @@ class CustomFamily(ExponentialFamily):
         return self.integrate_log_carrier(natural)
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        """Draws by inverting the cumulative sum of the density over its quadrature nodes: one column only."""
+        # Draws by inverting the cumulative sum of the density over its quadrature nodes: one column only.
         if self.n_features not in (None, 1) or not isinstance(self.support, Integers | Interval):
             raise ValueError(f"{self.name} samples one column only: subclass ExponentialFamily to write its `sample`")
         x, weight = self.nodes(natural)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .._kernels import CompressedRows
 from ..numerics.arrays import Array
-from .divergences import Divergences
+from .centroids import Centroids
 from .holding import check_held
 from .layout import slices
 from .member import Member
@@ -22,7 +22,7 @@ from .validation import as_rows, check_fixed, check_parameters, check_rows, chec
 
 
 @dataclass(frozen=True)
-class ExponentialFamily(Divergences):
+class ExponentialFamily(Centroids):
     """A family of distributions with log-density <t(x), theta> - F(theta) + k(x); see `contract` for what a subclass
     writes.
 
@@ -69,10 +69,23 @@ class ExponentialFamily(Divergences):
 
     @final
     def check(self, X: ArrayLike, columns: list[str] | None = None, first_row: int = 0, missing: bool = False) -> Array:
-        """X as a float array (n, d) of legal rows, or one sentence naming the first row and column that is not.
+        """Checks rows: the first one that is not legal raises an error that names its row and column.
 
-        Of a part of larger data `first_row` is where it begins. With `missing` entries may be NaN, where the family
-        can learn from such rows.
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        columns : list of str, default=None
+            The names of the columns, for the error.
+        first_row : int, default=0
+            Where a part of larger data begins, for the error.
+        missing : bool, default=False
+            Whether entries may be NaN, where the family can learn from such rows.
+
+        Returns
+        -------
+        array (n, d)
+            The rows as numbers.
         """
         return check_rows(self, X, columns, first_row, missing=missing)[0]
 
@@ -137,9 +150,21 @@ class ExponentialFamily(Divergences):
 
     @final
     def natural_from_centered(self, moment: Array, center: Array | None, spread: Array | None) -> Array:
-        """Natural parameters (k, D) for the moments of `centered_rows(X, center)`.
+        """Returns natural parameters for the moments of rows that are measured from a point.
 
-        They have at least the spread (d,), which is that of the data's own columns.
+        Parameters
+        ----------
+        moment : array (k, D)
+            The means of t(x) over `centered_rows(X, center)`.
+        center : array (d,), default=None
+            The point that rows are measured from; None for zero.
+        spread : array (d,), default=None
+            How narrow components may be in the data's own columns; None where nothing bounds them.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters in the data's own coordinates.
         """
         if spread is None or not spread.any():
             natural = self.natural_from_moment(moment)

@@ -56,6 +56,20 @@ class DiagonalGaussian(ScaledColumns):
         return natural_of(*mean_variance_of(moment))
 
     def natural_from_source(self, *, mean: Array, variance: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        mean : array (k, d) or (k,)
+            The mean of each column.
+        variance : array (k, d) or (k,)
+            The variance of each column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return natural_of(as_columns(mean), as_columns(variance))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -116,7 +130,7 @@ class DiagonalGaussian(ScaledColumns):
         return Centered(mean, 1 / np.sqrt(variance), -0.5 * np.log(2 * np.pi * variance).sum(axis=-1))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """By differences to the means: no second moments, so no digits lost far from the center."""
+        # By differences to the means: no second moments, so no digits lost far from the center.
         mean, variance = _mean_variance(natural)
         density = np.tile(-0.5 * np.log(2 * np.pi * variance).sum(axis=-1), (len(X), 1))
         # Column by column: two dimensions at a time never make an n x k x d array.

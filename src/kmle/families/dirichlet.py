@@ -60,6 +60,18 @@ class Dirichlet(ExponentialFamily):
         return dirichlet_concentration(moment) - 1
 
     def natural_from_source(self, *, concentration: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        concentration : array (k, d)
+            The concentration of each part.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return np.atleast_2d(concentration) - 1
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -69,7 +81,7 @@ class Dirichlet(ExponentialFamily):
         return dirichlet_entropy(natural + 1)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, unless concentrations are so large that these would cancel."""
+        # Packed statistics, unless concentrations are so large that these would cancel.
         if natural.max() <= LARGE:
             return self.packed_log_density(X, natural)
         concentration = natural + 1

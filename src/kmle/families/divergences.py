@@ -1,7 +1,6 @@
-"""Divergences, entropies and centroids of distributions, derived from F and its gradient.
+"""Divergences and entropies of distributions, derived from F and its gradient.
 
-Banerjee et al. 2005 (Bregman divergences and exponential families), Nielsen and Nock 2009 (centroids), Nielsen 2013
-(Chernoff information).
+Banerjee et al. 2005 (Bregman divergences and exponential families), Nielsen 2013 (Chernoff information).
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from ..numerics.differentiation import jacobian, natural_steps
 from .expectations import Expectations
 from .validation import check_sample_weight
 
-DESCENT_STEPS = 200
 # A divergence below this fraction of the terms it is the difference of is integrated instead, at this many points.
 CANCELLED, INTEGRAL_POINTS = 1e-5, 8
 
@@ -26,7 +24,7 @@ def _dot(a: Array, b: Array) -> Array:
     return np.einsum("...i,...i->...", a, b)
 
 
-def _normalised(weights: ArrayLike | None, count: int) -> Array:
+def normalised(weights: ArrayLike | None, count: int) -> Array:
     if weights is None:
         return np.full(count, 1 / count)
     w = check_sample_weight(weights, count)
@@ -40,27 +38,76 @@ class Divergences(Expectations):
 
     @final
     def conjugate(self, moment: Array) -> Array:
-        """F*(eta) = <theta, eta> - F(theta) at theta = grad F*(eta)."""
+        """Returns F*(eta) = <theta, eta> - F(theta) at theta = grad F*(eta).
+
+        Parameters
+        ----------
+        moment : array (k, D)
+            Moment parameters: the means of t(x).
+
+        Returns
+        -------
+        array (k,)
+            The values.
+        """
         natural = self.natural_from_moment(moment)
         return np.asarray(_dot(natural, moment) - self.log_normalizer(natural))
 
     @final
     def center(self, natural: Array, weights: ArrayLike | None = None) -> Array | None:
-        """The weighted mean (d,) of the locations of distributions (k, D); None for families without a location."""
+        """Returns the weighted mean of the locations of distributions.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters of the distributions.
+        weights : array (k,), default=None
+            The weights of the distributions; equal by default.
+
+        Returns
+        -------
+        array (d,) or None
+            The mean; None for families without a location.
+        """
         places = self.locations(natural)
-        return None if places is None else _normalised(weights, len(natural)) @ places
+        return None if places is None else normalised(weights, len(natural)) @ places
 
     @final
     def centered(self, center: Array | None, *natural: Array) -> tuple[Array, ...]:
         """Natural parameters of the same distributions in coordinates with `center` at zero.
 
         Far from zero F is many times larger than the differences of F that divergences are made of.
+
+        Parameters
+        ----------
+        center : array (d,), default=None
+            The point to measure from; None for none.
+        *natural : arrays (..., D)
+            Natural parameters.
+
+        Returns
+        -------
+        tuple of arrays (..., D)
+            Natural parameters.
         """
         return natural if center is None else tuple(self.shifted(part, -center) for part in natural)
 
     @final
     def bregman(self, natural: Array, other: Array) -> Array:
-        """B_F(theta : theta') = F(theta) - F(theta') - <theta - theta', grad F(theta')>."""
+        """Returns the Bregman divergence B_F(theta : theta') = F(theta) - F(theta') - <theta - theta', grad F(theta')>.
+
+        Parameters
+        ----------
+        natural : array (..., D)
+            Natural parameters of p.
+        other : array (..., D)
+            Natural parameters of q.
+
+        Returns
+        -------
+        array (...,)
+            The divergences, in nats.
+        """
         return self._bregman(*self.centered(self.locations(other), natural, other))
 
     def _bregman(self, natural: Array, other: Array) -> Array:
@@ -87,22 +134,72 @@ class Divergences(Expectations):
 
     @final
     def dual_bregman(self, moment: Array, other: Array) -> Array:
-        """B_F*(eta : eta') = F*(eta) - F*(eta') - <eta - eta', grad F*(eta')>, which is B_F(theta' : theta)."""
+        """Returns B_F*(eta : eta') = F*(eta) - F*(eta') - <eta - eta', grad F*(eta')>, which is B_F(theta' : theta).
+
+        Parameters
+        ----------
+        moment : array (..., D)
+            Moment parameters of p.
+        other : array (..., D)
+            Moment parameters of q.
+
+        Returns
+        -------
+        array (...,)
+            The divergences, in nats.
+        """
         return self.bregman(self.natural_from_moment(other), self.natural_from_moment(moment))
 
     @final
     def kl(self, natural: Array, other: Array) -> Array:
-        """Kullback-Leibler divergence of `natural` from `other`: B_F with its arguments swapped."""
+        """Returns the Kullback-Leibler divergence of p from q, which is B_F with its arguments swapped.
+
+        Parameters
+        ----------
+        natural : array (..., D)
+            Natural parameters of p.
+        other : array (..., D)
+            Natural parameters of q.
+
+        Returns
+        -------
+        array (...,)
+            KL(p : q), in nats.
+        """
         return self.bregman(other, natural)
 
     @final
     def cross_entropy(self, natural: Array, other: Array) -> Array:
-        """-E[log p(x; other)] for x drawn from `natural`, in nats."""
+        """Returns -E[log q(x)] for x drawn from p.
+
+        Parameters
+        ----------
+        natural : array (..., D)
+            Natural parameters of p.
+        other : array (..., D)
+            Natural parameters of q.
+
+        Returns
+        -------
+        array (...,)
+            The cross-entropies, in nats.
+        """
         return np.asarray(self.entropy(natural) + self.kl(natural, other))
 
     @final
     def entropy(self, natural: Array) -> Array:
-        """-E[log p(x)], in nats; for continuous data the differential entropy."""
+        """Returns -E[log p(x)]; for continuous data this is the differential entropy.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+
+        Returns
+        -------
+        array (k,)
+            The entropies, in nats.
+        """
         direct = self.direct_entropy(natural)
         if direct is not None:
             return direct
@@ -113,18 +210,59 @@ class Divergences(Expectations):
         return np.asarray(volume - mean - self.mean_log_carrier(natural))
 
     def chernoff_coefficient(self, natural: Array, other: Array, alpha: float = 0.5) -> Array:
-        """The integral of p^alpha q^(1 - alpha): one for equal distributions, zero for disjoint ones."""
+        """Returns the integral of p^alpha q^(1 - alpha).
+
+        Parameters
+        ----------
+        natural : array (..., D)
+            Natural parameters of p.
+        other : array (..., D)
+            Natural parameters of q.
+        alpha : float, default=0.5
+            The exponent of p.
+
+        Returns
+        -------
+        array (...,)
+            The coefficients: one for equal distributions, zero for disjoint ones.
+        """
         natural, other = self.centered(self.locations(other), natural, other)
         middle = alpha * natural + (1 - alpha) * other
         return np.exp(-alpha * self._bregman(natural, middle) - (1 - alpha) * self._bregman(other, middle))
 
     @final
     def bhattacharyya_coefficient(self, natural: Array, other: Array) -> Array:
-        """The integral of sqrt(p q)."""
+        """Returns the integral of sqrt(p q).
+
+        Parameters
+        ----------
+        natural : array (..., D)
+            Natural parameters of p.
+        other : array (..., D)
+            Natural parameters of q.
+
+        Returns
+        -------
+        array (...,)
+            The coefficients: one for equal distributions, zero for disjoint ones.
+        """
         return self.chernoff_coefficient(natural, other, 0.5)
 
     def chernoff_information(self, natural: Array, other: Array) -> Array:
-        """-log of the smallest Chernoff coefficient over alpha: the best error exponent for telling p from q."""
+        """Returns -log of the smallest Chernoff coefficient over alpha: the best error exponent for telling p from q.
+
+        Parameters
+        ----------
+        natural : array (..., D)
+            Natural parameters of p.
+        other : array (..., D)
+            Natural parameters of q.
+
+        Returns
+        -------
+        array (...,)
+            The information, in nats.
+        """
         natural, other = self.centered(self.locations(other), natural, other)
         shape = np.broadcast_shapes(natural.shape, other.shape)[:-1]
         low, high = np.zeros(shape), np.ones(shape)
@@ -139,77 +277,57 @@ class Divergences(Expectations):
 
     @final
     def jensen_diversity(self, natural: Array, weights: ArrayLike | None = None) -> Array:
-        """J_F: the weighted mean of F over distributions (k, D) minus F at their weighted mean, as a mean of
-        divergences.
+        """Returns the weighted mean of F over distributions minus F at their weighted mean.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters of the distributions.
+        weights : array (k,), default=None
+            The weights of the distributions; equal by default.
+
+        Returns
+        -------
+        array ()
+            J_F, in nats; computed as a mean of divergences.
         """
-        w = _normalised(weights, len(natural))
+        w = normalised(weights, len(natural))
         return np.asarray(w @ self.bregman(natural, (w @ natural)[None]))
 
     @final
     def bregman_information(self, moment: Array, weights: ArrayLike | None = None) -> Array:
-        """J_F*: the least weighted mean of B_F*(eta_i : c), reached at the mean moment."""
-        w = _normalised(weights, len(moment))
+        """Returns the least weighted mean of B_F*(eta_i : c) over c, reached at the mean moment.
+
+        Parameters
+        ----------
+        moment : array (k, D)
+            Moment parameters of the distributions.
+        weights : array (k,), default=None
+            The weights of the distributions; equal by default.
+
+        Returns
+        -------
+        array ()
+            J_F*, in nats.
+        """
+        w = normalised(weights, len(moment))
         return np.asarray(w @ self.dual_bregman(moment, (w @ moment)[None]))
 
     @final
     def fisher_information(self, natural: Array) -> Array:
-        """The covariance of t(x), grad^2 F(theta), (k, D, D): differences of order eight of grad F."""
+        """Returns the covariance of t(x), grad^2 F(theta), by differences of order eight of grad F.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+
+        Returns
+        -------
+        array (k, D, D)
+            The Fisher information of the natural parameters.
+        """
         natural = np.atleast_2d(np.asarray(natural, dtype=float))
         steps = natural_steps(self.log_normalizer, natural)
         information = jacobian(self.moment_from_natural, natural, steps)
         return np.asarray(0.5 * (information + np.swapaxes(information, -1, -2)))
-
-    # Centroids of distributions (k, D) --------------------------------------------------------------------------------
-
-    @final
-    def right_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
-        """The theta that minimises the mean of KL(p_i : p_theta): the distribution with the mean moment."""
-        center = self.center(natural, weights)
-        return self._moved_back(self._right_centroid(self.centered(center, natural)[0], weights), center)
-
-    def _right_centroid(self, natural: Array, weights: ArrayLike | None) -> Array:
-        moment = _normalised(weights, len(natural)) @ self.moment_from_natural(natural)
-        return self.natural_from_moment(moment[None])[0]
-
-    def _moved_back(self, natural: Array, center: Array | None) -> Array:
-        return natural if center is None else self.shifted(natural, center)
-
-    @final
-    def left_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
-        """The theta that minimises the mean of KL(p_theta : p_i): the mean natural parameter."""
-        return np.asarray(_normalised(weights, len(natural)) @ natural)
-
-    @final
-    def symmetrised_centroid(self, natural: Array, weights: ArrayLike | None = None) -> Array:
-        """The theta that minimises the mean of KL(p_i : p_theta) + KL(p_theta : p_i).
-
-        Up to a constant that mean is B_F(left : theta) + B_F(theta : right), left and right being the one-sided
-        centroids: a descent with twice the Fisher information as its metric, halving any step that does not pay.
-        """
-        center = self.center(natural, weights)
-        return self._moved_back(self._symmetrised_centroid(self.centered(center, natural)[0], weights), center)
-
-    def _symmetrised_centroid(self, natural: Array, weights: ArrayLike | None) -> Array:
-        right, left = self._right_centroid(natural, weights), self.left_centroid(natural, weights)
-        right_moment = self.moment_from_natural(right[None])[0]
-
-        def loss(theta: Array) -> float:
-            with np.errstate(all="ignore"):
-                value = float(self.bregman(left, theta) + self.bregman(theta, right))
-            return value if np.isfinite(value) else np.inf
-
-        # Both ends are legal; the better of them and their middle starts.
-        center = min((right, left, 0.5 * (left + right)), key=loss)
-        current = loss(center)
-        for _ in range(DESCENT_STEPS):
-            information = self.fisher_information(center)[0]
-            slope = self.moment_from_natural(center[None])[0] - right_moment - information @ (left - center)
-            step = np.linalg.lstsq(2 * information, -slope, rcond=1e-12)[0]
-            while loss(center + step) > current and step @ information @ step > 1e-24:
-                step = 0.5 * step
-            if step @ information @ step <= 1e-24:
-                break
-            center = center + step
-            current = loss(center)
-        # Through the moment and back, so that redundant coordinates come out in their normal form.
-        return self.natural_from_moment(self.moment_from_natural(center[None]))[0]

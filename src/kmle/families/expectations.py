@@ -26,8 +26,19 @@ class Expectations(Layout):
 
     @final
     def nodes(self, natural: Array) -> tuple[Array, Array]:
-        """Quadrature nodes (m,) and weights for one univariate distribution (D,): sum(weight * g(x)) is the integral of
-        g.
+        """Returns quadrature nodes: the weighted sum of g over them is the integral of g.
+
+        Parameters
+        ----------
+        natural : array (D,)
+            Natural parameters of one distribution of one column.
+
+        Returns
+        -------
+        x : array (m,)
+            The nodes.
+        weight : array (m,)
+            Their weights.
         """
         support = self.support
         one = replace(self, n_features=1)
@@ -48,9 +59,25 @@ class Expectations(Layout):
 
     @final
     def interval_expectations(self, lower: Array, upper: Array, natural: Array) -> tuple[Array, Array]:
-        """log P(X in A) (m, k) and E[t(X) | X in A] (m, k, D) for intervals A of one column; whole numbers may be ends.
+        """Returns probabilities of intervals of one column, and means over them, by formula or by quadrature.
 
-        By the family's formula, or by quadrature.
+        Whole numbers may be ends.
+
+        Parameters
+        ----------
+        lower : array (m,)
+            Lower ends.
+        upper : array (m,)
+            Upper ends.
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+
+        Returns
+        -------
+        log_probability : array (m, k)
+            log P(X in A).
+        mean : array (m, k, D)
+            E[t(X) | X in A].
         """
         closed = self.interval_formula(lower, upper, natural)
         if closed is not None:
@@ -101,7 +128,19 @@ class Expectations(Layout):
 
     @final
     def integrate_entropy(self, natural: Array) -> Array:
-        """The entropy as the mean of -log p by quadrature, for families of one statistic in each independent column."""
+        """Returns the entropy as the mean of -log p by quadrature, for families of one statistic in each independent
+        column.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+
+        Returns
+        -------
+        array (k,)
+            The entropies, in nats.
+        """
         one = replace(self, n_features=1)
         entropies = np.empty(natural.shape)
         for index in np.ndindex(natural.shape):
@@ -117,7 +156,18 @@ class Expectations(Layout):
 
     @final
     def integrate_log_carrier(self, natural: Array) -> Array:
-        """E[k(x)] by quadrature, column by column, for families of independent columns."""
+        """Returns E[k(x)] by quadrature, for families of independent columns.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+
+        Returns
+        -------
+        array (k,)
+            The means.
+        """
         natural = np.asarray(natural, dtype=float)
         columns = natural.shape[-1] // self.n_statistics_for(1)
         thetas = np.moveaxis(natural.reshape(*natural.shape[:-1], self.n_statistics_for(1), columns), -1, -2)

@@ -42,6 +42,18 @@ class Exponential(ScaleFamily):
         return X
 
     def natural_from_source(self, *, rate: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        rate : array (k, d) or (k,)
+            The rate of each column, one over its mean.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return -as_columns(rate)
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:

@@ -118,6 +118,18 @@ class FixedCovarianceGaussian(ExponentialFamily):
         return self._whitened(moment) @ _whitener(self) if self._variances is None else moment / self._variances
 
     def natural_from_source(self, *, mean: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        mean : array (k, d) or (k,)
+            The mean of each column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return self.natural_from_moment(as_columns(mean))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -196,7 +208,7 @@ class FixedCovarianceGaussian(ExponentialFamily):
         return Centered(mean, factor, np.zeros(k), carried=True)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """By distances to the means: no squares of coordinates, so no digits lost far from the center."""
+        # By distances to the means: no squares of coordinates, so no digits lost far from the center.
         distances = scipy.spatial.distance.cdist(
             self._whitened(X), self._whitened(self.moment_from_natural(natural)), "sqeuclidean"
         )

@@ -80,6 +80,18 @@ class FixedDegreesWishart(ExponentialFamily):
         return pack_dual(-0.5 * self.degrees * legal_mean(moment)[0])
 
     def natural_from_source(self, *, scale: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        scale : array (k, p, p)
+            The scale matrices.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         as_degrees(np.array(self.degrees), scale, self.name)
         return packed_inverse(scale, -0.5)
 

@@ -51,6 +51,18 @@ class FixedShapeGamma(ScaleFamily):
         return ((self.shape - 1) * np.log(X) - scipy.special.gammaln(self.shape)).sum(axis=-1)
 
     def natural_from_source(self, *, scale: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        scale : array (k, d) or (k,)
+            The scale of each column; the mean is shape times scale.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return -1 / as_columns(scale)
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:

@@ -62,6 +62,20 @@ class Gamma(ScaledColumns):
         return join(shape - 1, -shape / mean)
 
     def natural_from_source(self, *, shape: Array, scale: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        shape : array (k, d) or (k,)
+            The shape of each column.
+        scale : array (k, d) or (k,)
+            The scale of each column; the mean is shape times scale.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return join(as_columns(shape) - 1, -1 / as_columns(scale))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -86,7 +100,7 @@ class Gamma(ScaledColumns):
         return np.asarray((gamma_entropy(shape) - np.log(rate)).sum(axis=-1))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, unless a shape is so large that these would cancel."""
+        # Packed statistics, unless a shape is so large that these would cancel.
         shape, rate = _shape_rate(natural)
         if shape.max() <= LARGE:
             return self.packed_log_density(X, natural)

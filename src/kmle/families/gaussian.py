@@ -146,6 +146,20 @@ class Gaussian(ExponentialFamily):
         return self.natural_with_spread(moment, np.zeros(dimension(moment)))
 
     def natural_from_source(self, *, mean: Array, covariance: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        mean : array (k, d)
+            The means.
+        covariance : array (k, d, d)
+            The covariances.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return natural_of(as_columns(mean), cholesky_or_nan(as_matrices(covariance)))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -191,7 +205,7 @@ class Gaussian(ExponentialFamily):
         return joint if center is None else np.maximum(joint, RESOLUTION * np.abs(center))
 
     def natural_with_spread(self, moment: Array, spread: Array) -> Array:
-        """Exactly the most likely ones with covariance - diag(spread^2) positive semidefinite."""
+        # Exactly the most likely ones with covariance - diag(spread^2) positive semidefinite.
         compiled = gaussian_natural(moment, spread, 10 * SMALLEST_CORRELATION, ROUNDING_VARIANCE)
         if compiled is None:
             return _lifted_natural(moment, spread)
@@ -246,7 +260,7 @@ class Gaussian(ExponentialFamily):
         return Centered(mean, factors, _log_constant(factors))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """By Cholesky factors of the precisions: no second moments, so no digits lost far from the center."""
+        # By Cholesky factors of the precisions: no second moments, so no digits lost far from the center.
         mean, factors = _mean_factors(natural)
         center = mean.mean(axis=0)
         k, d = mean.shape
@@ -330,15 +344,10 @@ def _lifted_natural(moment: Array, spread: Array) -> Array:
     if spread.any():
         covariance = factors @ np.swapaxes(factors, -1, -2)
         if d < LARGE:
-            return natural_of(mean, _widened_factors(covariance, spread))
+            return natural_of(mean, cholesky_or_nan(lifted_covariances(covariance, spread)))
         narrow = np.isnan(cholesky_or_nan(covariance - np.diag(spread**2))[..., -1, -1])
-        factors[narrow] = _widened_factors(covariance[narrow], spread)
+        factors[narrow] = cholesky_or_nan(lifted_covariances(covariance[narrow], spread))
     return natural_of(mean, factors)
-
-
-def _widened_factors(covariance: Array, spread: Array) -> Array:
-    """Cholesky factors after lifting the eigenvalues, in units of the spread, to one."""
-    return cholesky_or_nan(lifted_covariances(covariance, spread))
 
 
 def _resolvable(natural: Array, center: Array) -> Array:

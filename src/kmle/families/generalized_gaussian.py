@@ -76,6 +76,18 @@ class GeneralizedGaussian(ScaleFamily):
         return np.abs(X - self.location) ** self.shape
 
     def natural_from_source(self, *, scale: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        scale : array (k, d) or (k,)
+            The scale of each column: the density falls as exp(-(abs(x - location) / scale)^shape).
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return -(as_columns(scale) ** -self.shape)
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:

@@ -51,6 +51,18 @@ class Geometric(ExponentialFamily):
         return -np.log1p(1 / np.maximum(moment, SMALLEST_MEAN))
 
     def natural_from_source(self, *, probability: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        probability : array (k, d) or (k,)
+            The chance of success of each trial, by column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         probability = as_columns(probability)
         return np.log1p(-np.where(probability == 1, 1 - SMALLEST_MEAN, probability))
 

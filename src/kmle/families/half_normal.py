@@ -42,6 +42,18 @@ class HalfNormal(ScaleFamily):
         return X * X
 
     def natural_from_source(self, *, scale: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        scale : array (k, d) or (k,)
+            The standard deviation of the normal distribution before its sign is dropped, by column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return -0.5 / as_columns(scale) ** 2
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:

@@ -63,6 +63,20 @@ class InverseGaussian(ScaledColumns):
         return _natural(mean, 1 / gap)
 
     def natural_from_source(self, *, mean: Array, shape: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        mean : array (k, d) or (k,)
+            The mean of each column.
+        shape : array (k, d) or (k,)
+            The shape of each column; the variance is mean^3 / shape.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return _natural(as_columns(mean), as_columns(shape))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -78,7 +92,7 @@ class InverseGaussian(ScaledColumns):
         return np.asarray((0.5 * (1 + np.log(2 * np.pi / shape)) + 1.5 * _mean_log(mean, shape)).sum(axis=-1))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, unless a shape is so large for its mean that these would cancel."""
+        # Packed statistics, unless a shape is so large for its mean that these would cancel.
         mean, shape = _mean_shape(natural)
         if (shape / mean).max() <= LARGE:
             return self.packed_log_density(X, natural)

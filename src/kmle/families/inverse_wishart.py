@@ -79,6 +79,20 @@ class InverseWishart(ExponentialFamily):
         return np.concatenate([-(half + (size + 1) / 2)[..., None], matrix], axis=-1)
 
     def natural_from_source(self, *, degrees: Array, scale: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        degrees : array (k,)
+            The degrees of freedom.
+        scale : array (k, p, p)
+            The scale matrices.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         degrees, matrices = as_degrees(degrees, scale, self.name), as_matrices(scale)
         first = -(degrees + matrices.shape[-1] + 1) / 2
         return np.concatenate([first[:, None], pack_dual(-0.5 * matrices)], axis=-1)

@@ -65,6 +65,18 @@ class Laplace(ScaleFamily):
         return np.abs(X - self.location)
 
     def natural_from_source(self, *, scale: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        scale : array (k, d) or (k,)
+            The mean absolute distance from the location, by column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return -1 / as_columns(scale)
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:

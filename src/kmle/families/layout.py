@@ -36,65 +36,206 @@ class Layout(FamilyContract):
     # Centring -------------------------------------------------------------------------------------------------------
 
     def data_center(self, X: Array, weights: Array | None = None, summary: ColumnSummary | None = None) -> Array | None:
-        """The point from which t(x) is best measured so that second moments keep their digits; None if none is.
+        """Returns the point from which t(x) is best measured, so that second moments keep their digits.
 
-        `summary` is that of the columns of X, where it is known.
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        weights : array (n,), default=None
+            The weights of the rows.
+        summary : ColumnSummary, default=None
+            The summary of the columns of X, where it is known.
+
+        Returns
+        -------
+        array (d,) or None
+            The point; None for families that measure rows from zero.
         """
         return None
 
     def centered_rows(self, X: Array, center: Array) -> Array:
-        """The rows as seen from `center`."""
+        """Returns rows as they are seen from a point.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        center : array (d,)
+            The point that rows are measured from.
+
+        Returns
+        -------
+        array (n, d)
+            The rows.
+        """
         return X
 
     def resolvable(self, natural: Array, center: Array) -> Array:
-        """The components, widened where natural parameters in coordinates `center` away could not tell their means."""
+        """Widens components whose means natural parameters could not tell apart, measured from far away.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+        center : array (d,)
+            How far away the coordinates begin.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return natural
 
     def natural_at_center(self, natural: Array, center: Array) -> Array:
-        """Natural parameters in the data's own coordinates, from those fitted to `centered_rows(X, center)`."""
+        """Returns natural parameters in the data's own coordinates.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Those fitted to `centered_rows(X, center)`.
+        center : array (d,)
+            The point that rows are measured from.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return natural
 
     def centered_spread(self, spread: Array, center: Array) -> Array:
-        """The spread (d,) of the data's own columns as `centered_rows(X, center)` have it: the same, after a shift."""
+        """Returns the spread of columns as `centered_rows(X, center)` have it: the same, after a shift.
+
+        Parameters
+        ----------
+        spread : array (d,)
+            The spread of the data's own columns.
+        center : array (d,)
+            The point that rows are measured from.
+
+        Returns
+        -------
+        array (d,)
+            The spread.
+        """
         return spread
 
     def log_volume(self, center: Array) -> Array:
-        """log |dx/dy| for y = `centered_rows(x, center)`, (...): zero, unless that is more than a shift."""
+        """Returns log |dx/dy| for y = `centered_rows(x, center)`: zero, unless that is more than a shift.
+
+        Parameters
+        ----------
+        center : array (..., d)
+            The point that rows are measured from.
+
+        Returns
+        -------
+        array (...,)
+            The logarithm.
+        """
         return np.zeros(center.shape[:-1])
 
     def log_carrier_from(self, X: Array, center: Array) -> Array:
-        """k(x) to go with t of `centered_rows(X, center)`: the same, unless moving the center moves it too."""
+        """Returns k(x) to go with t of `centered_rows(X, center)`: the same, unless moving the center moves it too.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        center : array (d,)
+            The point that rows are measured from.
+
+        Returns
+        -------
+        array (n,)
+            The value at each row.
+        """
         return self.log_carrier(X)
 
     def log_carrier_beside_means(self, X: Array) -> Array:
-        """k(x) to go with the scores of `centered`: the same, unless those hold a part of it."""
+        """Returns k(x) to go with the scores of `centered_form`: the same, unless those hold a part of it.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+
+        Returns
+        -------
+        array (n,)
+            The value at each row.
+        """
         return self.log_carrier(X)
 
     # Packing --------------------------------------------------------------------------------------------------------
 
     def kernel_columns(self, X: Array) -> tuple[Array, str]:
-        """Columns (n, c) and the features by which t(x) follows from them in the kernels.
+        """Returns narrow columns, from which the kernels make t(x).
 
-        "identity": the columns are t(x); "diagonal": t is the columns and their squares; "quadratic": the columns and
-        all their products. Families whose t is wide give the narrow columns here, so that t is never held for all rows.
+        Families whose t(x) is wide give narrow columns here, so that t(x) is never held for all rows.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+
+        Returns
+        -------
+        columns : array (n, c)
+            The columns.
+        features : str
+            "identity": the columns are t(x); "diagonal": t(x) is the columns and their squares; "quadratic": the
+            columns and all their products.
         """
         return self.sufficient_statistic(X), "identity"
 
     def kernel_shift(self, center: Array) -> Array | None:
-        """What to take off the columns of X to have those of the kernels, seen from `center`; None: that is not all."""
+        """Returns what to take off the columns of X to have those of the kernels.
+
+        Parameters
+        ----------
+        center : array (d,)
+            The point that rows are measured from.
+
+        Returns
+        -------
+        array (d,) or None
+            The shift; None where the columns differ by more than that.
+        """
         return None
 
     def carrier_by_squares(self, n_columns: int) -> tuple[Array, float] | None:
-        """Factors (d,) and a constant such that k(x), to go with t seen from a center, is the constant plus the sum of
-        the factors times the squares of the columns seen from there; None where it is not.
+        """Returns k(x), to go with t(x) measured from a center, as a constant plus factors times the squares of the
+        columns.
+
+        Parameters
+        ----------
+        n_columns : int
+            The number of columns.
+
+        Returns
+        -------
+        tuple of array (d,) and float, or None
+            The factors and the constant; None where k(x) is not of this form.
         """
         return None
 
     def centered_form(self, natural: Array) -> Centered | None:
-        """Distributions (k, D) by mean and factor of the precision, for scores without squares of the kernels' columns.
+        """Returns distributions by mean and factor of the precision, for scores without squares of the columns.
 
-        Scores are <t(x), theta> - F(theta), and x the first of the kernels' columns and of t(x); None where there is no
-        such form.
+        Scores are <t(x), theta> - F(theta), and x the first of the columns of the kernels and of t(x).
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+
+        Returns
+        -------
+        Centered or None
+            Means and factors; None for families without.
         """
         return None
 
@@ -107,23 +248,75 @@ class Layout(FamilyContract):
         factors: Array,
         setting: StepSetting,
     ) -> MixtureStep | None:
-        """A step of S mixtures with counts (S, k) and sums (S, k, D) in one call; None to use the other formulas.
+        """Makes a step of S mixtures in one call.
 
-        The points beyond lie by `factors` (S,) of the change from `before` and `weights_before` beyond the estimates.
+        Parameters
+        ----------
+        counts : array (S, k)
+            The number or weight of the rows of each component.
+        sums : array (S, k, D)
+            The sums of t(x) over these rows.
+        before : array (S, k, D)
+            Natural parameters before the step.
+        weights_before : array (S, k)
+            Weights before the step.
+        factors : array (S,)
+            How far beyond the estimates further points lie, in units of the change from before.
+        setting : StepSetting
+            The prior and what bounds components.
+
+        Returns
+        -------
+        MixtureStep or None
+            The step; None to use the other formulas.
         """
         return None
 
     def mixture_steps(
         self, rows: PackedRows, mixtures: Mixtures, setting: StepSetting, pace: Pace, work: float
     ) -> Progress | None:
-        """Several steps of mixtures, which change in place, in one call; None to make them one by one."""
+        """Makes several steps of mixtures, which change in place, in one call.
+
+        Parameters
+        ----------
+        rows : PackedRows
+            The rows.
+        mixtures : Mixtures
+            The mixtures.
+        setting : StepSetting
+            The prior and what bounds components.
+        pace : Pace
+            How many steps, and when they end.
+        work : float
+            How much work each step is allowed.
+
+        Returns
+        -------
+        Progress or None
+            What was done; None to make steps one by one.
+        """
         return None
 
     # Passes in blocks -----------------------------------------------------------------------------------------------
 
     @final
     def mean_statistic(self, X: Array, weights: Array | None = None, center: Array | None = None) -> Array:
-        """The weighted mean of t(x) over legal rows, (D,)."""
+        """Returns the weighted mean of t(x) over rows.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            Rows in the support.
+        weights : array (n,), default=None
+            The weights of the rows.
+        center : array (d,), default=None
+            The point that rows are measured from.
+
+        Returns
+        -------
+        array (D,)
+            The mean.
+        """
         total: Array | float = 0.0
         for rows in self.row_blocks(X):
             # In double precision even for float32 data: differences such as log E[x] - E[log x] need the digits.
@@ -135,7 +328,20 @@ class Layout(FamilyContract):
 
     @final
     def packed_log_density(self, X: Array, natural: Array) -> Array:
-        """<t(x), theta> - F(theta) + k(x), (n, k), for legal rows."""
+        """Returns log-densities <t(x), theta> - F(theta) + k(x).
+
+        Parameters
+        ----------
+        X : array (n, d)
+            Rows in the support.
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+
+        Returns
+        -------
+        array (n, k)
+            The log-densities.
+        """
         log_normalizer = self.log_normalizer(natural)
         density = np.empty((len(X), len(natural)))
         for block in self.row_blocks(X):
@@ -145,5 +351,16 @@ class Layout(FamilyContract):
 
     @final
     def row_blocks(self, X: Array) -> Iterator[slice]:
-        """Slices of rows whose statistics take a bounded amount of memory."""
+        """Cuts rows into blocks whose statistics take a bounded amount of memory.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+
+        Returns
+        -------
+        iterator of slice
+            The rows of each block.
+        """
         yield from slices(len(X), max(self.n_statistics_for(X.shape[1]), X.shape[1]))

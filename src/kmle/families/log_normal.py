@@ -61,6 +61,20 @@ class LogNormal(ScaledColumns):
         return _LOGARITHM.natural_from_moment(moment)
 
     def natural_from_source(self, *, log_mean: Array, log_std: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        log_mean : array (k, d) or (k,)
+            The mean of the logarithm of each column.
+        log_std : array (k, d) or (k,)
+            The standard deviation of the logarithm of each column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return _LOGARITHM.natural_from_source(mean=log_mean, variance=as_columns(log_std) ** 2)
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -102,7 +116,7 @@ class LogNormal(ScaledColumns):
         return np.sqrt(source["variance"]) * np.exp(source["mean"])
 
     def natural_at_spread(self, natural: Array, spread: Array) -> Array:
-        """Exactly the most likely ones: the mean moves up a little, where the same spread is a smaller share of it."""
+        # Exactly the most likely ones: the mean moves up a little, where the same spread is a smaller share of it.
         mean, variance = _LOGARITHM.source_from_natural(natural).values()
         bound = (spread * np.exp(-mean)) ** 2
         shift = np.zeros_like(mean)
@@ -130,5 +144,5 @@ class LogNormal(ScaledColumns):
         return _LOGARITHM.centered_form(natural)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """The Gaussian of the logarithm, by differences to its mean."""
+        # The Gaussian of the logarithm, by differences to its mean.
         return _LOGARITHM.direct_log_density(np.log(X), natural) + self.log_carrier(X)[:, None]

@@ -45,6 +45,18 @@ class Maxwell(ScaleFamily):
         return (2 * np.log(X) + 0.5 * np.log(2 / np.pi)).sum(axis=-1)
 
     def natural_from_source(self, *, scale: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        scale : array (k, d) or (k,)
+            The standard deviation of each of the three coordinates, by column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return -0.5 / as_columns(scale) ** 2
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:

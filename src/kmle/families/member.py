@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One or several distributions of a family, as a value: natural (k, D)."""
+    """One or several distributions of a family, as a value.
+
+    Attributes
+    ----------
+    family : ExponentialFamily
+        The family.
+    natural : array (k, D)
+        The natural parameters.
+    """
 
     family: ExponentialFamily
     natural: Array

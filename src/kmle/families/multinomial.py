@@ -92,6 +92,18 @@ class Multinomial(ExponentialFamily):
         return log_proportions(moment)
 
     def natural_from_source(self, *, probabilities: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        probabilities : array (k, d)
+            The probabilities of the categories.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return log_probabilities(np.atleast_2d(probabilities))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -102,7 +114,7 @@ class Multinomial(ExponentialFamily):
         return np.asarray(terms - self.direct_entropy(natural))
 
     def direct_entropy(self, natural: Array) -> Array:
-        """A product of Poisson probabilities given the total, each count being binomial."""
+        # A product of Poisson probabilities given the total, each count being binomial.
         total, proportions = float(self._total), scipy.special.softmax(natural, axis=-1)
         one = Binomial(self._total, n_features=1)
         means = np.empty(natural.shape)
@@ -115,7 +127,7 @@ class Multinomial(ExponentialFamily):
         return np.asarray(log_poisson(np.array(total), np.array(total)) - means.sum(axis=-1))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, but for rows with counts so large that these would cancel."""
+        # Packed statistics, but for rows with counts so large that these would cancel.
         density = self.packed_log_density(X, natural)
         total = X.sum(axis=-1, keepdims=True)
         large = total[:, 0] > LARGE

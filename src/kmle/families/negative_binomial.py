@@ -89,6 +89,18 @@ class NegativeBinomial(ExponentialFamily):
         return -np.log1p(self.size / np.maximum(moment, SMALLEST_MEAN))
 
     def natural_from_source(self, *, probability: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        probability : array (k, d) or (k,)
+            The chance of success of each trial, by column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         probability = as_columns(probability)
         return np.log1p(-np.where(probability == 1, 1 - SMALLEST_MEAN, probability))
 
@@ -103,7 +115,7 @@ class NegativeBinomial(ExponentialFamily):
         return self.integrate_entropy(natural)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, but for rows with counts so large that these would cancel."""
+        # Packed statistics, but for rows with counts so large that these would cancel.
         density = self.packed_log_density(X, natural)
         large = (X > LARGE).any(axis=-1) | (self.size > LARGE)
         if large.any():

@@ -24,10 +24,36 @@ class NumericDivergences(ExponentialFamily):
 
     @abstractmethod
     def family_of(self, natural: Array) -> tuple[ExponentialFamily, Array]:
-        """The exponential family and natural parameter (D',) of one distribution; itself where there is none."""
+        """Returns the exponential family of one distribution.
+
+        Parameters
+        ----------
+        natural : array (D,)
+            Natural parameters.
+
+        Returns
+        -------
+        family : ExponentialFamily
+            The family; this one where the distribution is of no exponential family.
+        natural : array (D',)
+            The natural parameters in that family.
+        """
 
     def member_of(self, natural: Array) -> tuple[ExponentialFamily, Array]:
-        """The family of one distribution, with its parameters (D',): of components of different families, its own."""
+        """Returns the family of one distribution: of components of different families, its own.
+
+        Parameters
+        ----------
+        natural : array (D,)
+            Natural parameters.
+
+        Returns
+        -------
+        family : ExponentialFamily
+            The family.
+        natural : array (D',)
+            The natural parameters in that family.
+        """
         return self, natural
 
     def _points(self, natural: Array) -> tuple[Array, Array]:

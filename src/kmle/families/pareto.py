@@ -57,6 +57,18 @@ class Pareto(ScaleFamily):
         return -np.log(X).sum(axis=-1)
 
     def natural_from_source(self, *, shape: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        shape : array (k, d) or (k,)
+            The shape of each column, the power with which its tail falls.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return -as_columns(shape)
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:

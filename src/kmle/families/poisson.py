@@ -64,6 +64,18 @@ class Poisson(ExponentialFamily):
         return np.log(np.maximum(moment, SMALLEST_RATE))
 
     def natural_from_source(self, *, rate: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        rate : array (k, d) or (k,)
+            The mean count of each column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         rate = as_columns(rate)
         return np.log(np.where(rate == 0, SMALLEST_RATE, rate))
 
@@ -86,7 +98,7 @@ class Poisson(ExponentialFamily):
         return np.asarray(entropy.sum(axis=-1))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, but for rows with counts so large that these would cancel."""
+        # Packed statistics, but for rows with counts so large that these would cancel.
         density = self.packed_log_density(X, natural)
         large = (X > LARGE).any(axis=-1)
         if large.any():

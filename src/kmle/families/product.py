@@ -202,7 +202,7 @@ class Product(ExponentialFamily):
         return np.concatenate([family.centered_spread(own, o) for family, own, o in blocks])
 
     def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array | None:
-        """Zeros for blocks that have no scale."""
+        # Zeros for blocks that have no scale.
         centers = [None] * len(self.families) if center is None else self._columns(center)
         ends = np.cumsum(self.widths)
         parts = [
@@ -228,7 +228,7 @@ class Product(ExponentialFamily):
         return any(family.joint for family in self.families)
 
     def joint_estimate(self, counts: Array, moments: Array, before: Array | None, spread: Array | None) -> Array:
-        """Block by block: those of joint families together, the others component by component."""
+        # Block by block: those of joint families together, the others component by component.
         none: list[Array | None] = [None] * len(self.families)
         befores = none if before is None else self._slices(before)
         spreads = none if spread is None else self._columns(spread)
@@ -266,7 +266,7 @@ class Product(ExponentialFamily):
         return np.sum(self._each(lambda f, p: f.entropy(p), self._slices(natural)), axis=0)
 
     def centered_form(self, natural: Array) -> Centered | None:
-        """Blocks that have no such form are linear in their statistics; None where none has it."""
+        # Blocks that have no such form are linear in their statistics; None where none has it.
         pairs = list(zip(self.families, self._slices(natural), strict=True))
         forms = [family.centered_form(part) for family, part in pairs]
         if all(form is None for form in forms):
@@ -275,7 +275,7 @@ class Product(ExponentialFamily):
         return side_by_side(blocks, [family.n_statistics for family in self.families])
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """The sum of the blocks' densities, each in its own best way."""
+        # The sum of the blocks' densities, each in its own best way.
         blocks = zip(self.families, self._columns(X), self._slices(natural), strict=True)
         return reduce(np.add, (family.log_density(x, p) for family, x, p in blocks))
 

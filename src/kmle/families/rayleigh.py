@@ -45,6 +45,18 @@ class Rayleigh(ScaleFamily):
         return np.log(X).sum(axis=-1)
 
     def natural_from_source(self, *, scale: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        scale : array (k, d) or (k,)
+            The scale of each column, where the density is highest.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return -0.5 / as_columns(scale) ** 2
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:

@@ -65,7 +65,7 @@ class ScaleFamily(ExponentialFamily):
 
     @final
     def natural_with_spread(self, moment: Array, spread: Array) -> Array:
-        """Exactly the most likely ones: the mean statistic is at least that of a row one spread from the edge."""
+        # Exactly the most likely ones: the mean statistic is at least that of a row one spread from the edge.
         return self.natural_from_moment(np.maximum(moment, self._statistic_at(spread)))
 
     @final
@@ -75,7 +75,7 @@ class ScaleFamily(ExponentialFamily):
 
     @final
     def interval_formula(self, lower: Array, upper: Array, natural: Array) -> tuple[Array, Array] | None:
-        """By the exponential distribution of t(x), where it has one; on both sides of the edge if t is symmetric."""
+        # By the exponential distribution of t(x), where it has one; on both sides of the edge if t is symmetric.
         if self.statistic_shape != 1:
             return None
         rate = -natural[:, 0]
@@ -100,12 +100,38 @@ class ScaleFamily(ExponentialFamily):
 
     @final
     def mean_log_statistic(self, natural: Array) -> Array:
-        """E[log t(x)] of each column."""
+        """Returns E[log t(x)] of each column.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+
+        Returns
+        -------
+        array (k, d)
+            The means.
+        """
         return scipy.special.digamma(self.statistic_shape) - np.log(-natural)
 
     @final
     def sample_statistic(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        """Draws of t(x), kept off zero, where some of these densities have no logarithm."""
+        """Draws t(x), kept off zero, where some of these densities have no logarithm.
+
+        Parameters
+        ----------
+        natural : array (D,)
+            The natural parameters of the distribution.
+        size : int
+            The number of rows.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        array (size, d)
+            The draws.
+        """
         draws = rng.gamma(self.statistic_shape, -1 / natural, (size, natural.size))
         return np.maximum(draws, SMALLEST_MOMENT)
 

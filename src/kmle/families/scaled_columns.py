@@ -21,11 +21,35 @@ class ScaledColumns(ExponentialFamily):
 
     @abstractmethod
     def column_spread(self, natural: Array) -> Array:
-        """The standard deviation of each column (k, d), or what it is close to where it is small."""
+        """Returns the standard deviation of each column, or what it is close to where it is small.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+
+        Returns
+        -------
+        array (k, d)
+            The spreads.
+        """
 
     @abstractmethod
     def natural_at_spread(self, natural: Array, spread: Array) -> Array:
-        """The distributions around the same location with these spreads (k, d)."""
+        """Returns the distributions around the same locations with other spreads.
+
+        Parameters
+        ----------
+        natural : array (k, D)
+            Natural parameters, one row per distribution.
+        spread : array (k, d)
+            The standard deviation of each column.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
 
     def smallest_spread(self, resolution: Resolution, center: Array | None) -> Array | None:
         return resolution.shaped_spread

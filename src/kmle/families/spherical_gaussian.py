@@ -60,6 +60,20 @@ class SphericalGaussian(ExponentialFamily):
         return natural_of(*mean_variance_of(moment))
 
     def natural_from_source(self, *, mean: Array, variance: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        mean : array (k, d)
+            The means.
+        variance : array (k,)
+            The variance, which all columns have.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return natural_of(as_columns(mean), as_scalars(variance))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -123,7 +137,7 @@ class SphericalGaussian(ExponentialFamily):
         return Centered(mean, factor, -0.5 * mean.shape[-1] * np.log(2 * np.pi * variance))
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """By distances to the means: no second moments, so no digits lost far from the center."""
+        # By distances to the means: no second moments, so no digits lost far from the center.
         mean, variance = _mean_variance(natural)
         return -0.5 * (
             scipy.spatial.distance.cdist(X, mean, "sqeuclidean") / variance

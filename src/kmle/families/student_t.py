@@ -14,11 +14,8 @@ import scipy
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
-from ..numerics.line_search import increasing_root
 from ..numerics.linear_algebra import cholesky_or_nan
-from ..numerics.packing import lower_triangle, packed_length, size_from_packed
-from ..numerics.special import trigamma
-from .coordinates import LARGEST_LOGARITHM, CoordinateFamily
+from ..numerics.packing import lower_triangle, packed_length
 from .derived import ExponentialFamily
 from .gaussian import Gaussian
 from .hidden_scales import (
@@ -26,12 +23,9 @@ from .hidden_scales import (
     MOST_DEGREES,
     Parts,
     Prior,
-    ScaleSums,
     bounds_of_degrees,
-    degree_slopes,
     factors_of,
     fits_of,
-    gaussian_fit,
     largest_of,
     log_density,
     log_diagonal,
@@ -42,8 +36,9 @@ from .hidden_scales import (
 )
 from .laplace import weighted_medians
 from .resolution import Resolution
-from .shaped import CLOSE, SHARED, is_estimated, shares_shape
+from .shaped import CLOSE, is_estimated, shares_shape
 from .shapes import as_matrices, as_scalars
+from .student_t_steps import StudentSteps
 from .support import POSITIVE, REALS, PositiveDefinite, Support
 
 FIRST_DEGREES = 8.0
@@ -53,12 +48,10 @@ FEW = 400_000
 SAMPLE = 20_000
 # Steps of a first estimate of one distribution and of several, and the gain per row at which they end: few rows, many.
 FIRST_STEPS, FEW_STEPS, ENOUGH, ENOUGH_OF_MANY = 400, 6, 1e-13, 1e-9
-# Newton steps for the degrees of freedom, and the longest one in their logarithm.
-NEWTON_STEPS, LONGEST_STEP = 2, 1.0
 
 
 @dataclass(frozen=True)
-class StudentT(CoordinateFamily):
+class StudentT(StudentSteps):
     """Heavy-tailed vectors: t distributions with a `location`, a `scale` matrix and `degrees` of freedom.
 
     In one column the scale matrix is the square of the usual scale. A number fixes the degrees of freedom; without one
@@ -76,8 +69,6 @@ class StudentT(CoordinateFamily):
     >>> StudentT(degrees=3.0).mle([[0.0], [1.0], [2.0], [3.0], [40.0]])
     student-t(location=1.63603, scale=5.76465)
     """
-
-    degrees: float | str | None = None
 
     name: ClassVar = "student-t"
     support: ClassVar = REALS
@@ -99,15 +90,6 @@ class StudentT(CoordinateFamily):
     def has_marginals(self) -> bool:
         return True
 
-    @property
-    def estimates_degrees(self) -> bool:
-        """Whether degrees of freedom are not given."""
-        return is_estimated(self.degrees)
-
-    @property
-    def n_shared(self) -> int:
-        return int(self.degrees == SHARED)
-
     def shared_places(self) -> list[int]:
         return [self.n_statistics - 1] if self.n_shared else []
 
@@ -122,31 +104,6 @@ class StudentT(CoordinateFamily):
 
     def n_statistics_for(self, n_features: int) -> int:
         return n_features + packed_length(n_features) + self.estimates_degrees
-
-    def parts(self, natural: Array) -> Parts:
-        """What coordinates (..., D) stand for."""
-        body = natural[..., :-1] if self.estimates_degrees else natural
-        d = size_from_packed(body.shape[-1] + 1) - 1
-        rows, columns = lower_triangle(d)
-        factor = np.zeros((*natural.shape[:-1], d, d))
-        factor[..., rows, columns] = body[..., d:]
-        diagonal = np.arange(d)
-        bounded = np.clip(factor[..., diagonal, diagonal], -LARGEST_LOGARITHM, LARGEST_LOGARITHM)
-        factor[..., diagonal, diagonal] = np.exp(bounded)
-        if not self.estimates_degrees:
-            degrees = np.full(natural.shape[:-1], float(self.degrees))  # type: ignore[arg-type]
-        else:
-            degrees = np.exp(np.clip(natural[..., -1], -LARGEST_LOGARITHM, LARGEST_LOGARITHM))
-        return Parts(body[..., :d], factor, degrees)
-
-    def from_parts(self, parts: Parts) -> Array:
-        """The inverse of `parts`."""
-        d = parts.location.shape[-1]
-        rows, columns = lower_triangle(d)
-        factor, diagonal = parts.factor.copy(), np.arange(d)
-        factor[..., diagonal, diagonal] = np.log(parts.factor[..., diagonal, diagonal])
-        tail = [np.log(parts.degrees)[..., None]] if self.estimates_degrees else []
-        return np.concatenate([parts.location, factor[..., rows, columns], *tail], axis=-1)
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
         location, factor, degrees = self.parts(natural)
@@ -210,10 +167,6 @@ class StudentT(CoordinateFamily):
 
     def prior_summary(self, X: Array, prior: Array) -> tuple[Array, ...]:
         return weighted_moments(X, prior)
-
-    def prior_fit(self, summary: tuple[Array, ...], natural: Array) -> Array:
-        """That of Gaussians with the same locations and scale matrices: heavy tails would bound no scale."""
-        return gaussian_fit(summary, self.parts(natural))
 
     def prior_peak(self, summary: tuple[Array, ...] | None, X: Array) -> Array:
         assert summary is not None  # the mean and the covariance
@@ -325,75 +278,3 @@ class StudentT(CoordinateFamily):
             return moved._replace(degrees=self.likely_degrees(cells, moved))
         excess = np.einsum("nk,nk->k", shares, np.log(hidden) - hidden) / counts
         return moved._replace(degrees=self.degrees_from_scales(excess, counts, parts.degrees, d))
-
-    def estimate_from_sums(
-        self, sums: ScaleSums, prior: Prior | None, spread: Array | None, sizes: Array
-    ) -> tuple[Array, Array]:
-        """Coordinates (k, D) of a step from what a pass added up, and lower bounds (k,) on what it gains.
-
-        A component keeps its own where no step is sure not to lower its likelihood and that of the prior.
-        """
-        natural = self.from_parts(sums.before)
-        gain = np.zeros(len(natural))
-        summary = None if prior is None else (prior.mean, prior.covariance)
-        own = None if prior is None or summary is None else prior.strength * self.prior_fit(summary, natural)
-        left = np.ones(len(natural), dtype=bool)
-        for expanded in (True, False):
-            moved = sums.step(prior, spread, sizes, expanded)
-            if self.estimates_degrees:
-                excess = sums.mean_excess(expanded)
-                degrees = self.degrees_from_scales(excess, sums.counts, sums.before.degrees, len(sizes))
-                moved = moved._replace(degrees=degrees)
-            found, proposed = sums.gain(moved), self.from_parts(moved)
-            if prior is not None and summary is not None and own is not None:
-                found = found + prior.strength * self.prior_fit(summary, proposed) - own
-            better = left & (found >= 0)
-            if self.n_shared:
-                # Components that share their degrees change together.
-                better = np.full(len(left), bool(left.all() and found.sum() >= 0))
-            natural[better], gain[better] = proposed[better], found[better]
-            left &= ~better
-            if not left.any():
-                break
-        return natural, gain
-
-    def likely_degrees(self, cells: list[tuple[Array, Array, int]], parts: Parts) -> Array:
-        """Degrees (k,) of a higher likelihood, locations and scale matrices as they are: steps of Newton's method.
-
-        Those from before where the steps do not gain. Rows come by how many columns they have: squared distances
-        (n, k), shares (n, k) and that number.
-        """
-        low, high = np.log(LEAST_DEGREES), np.log(MOST_DEGREES)
-        point = np.log(parts.degrees)
-        for _ in range(NEWTON_STEPS):
-            slopes = [degree_slopes(distance, shares, np.exp(point), d) for distance, shares, d in cells]
-            slope, bend = (np.sum(part, axis=0) for part in zip(*slopes, strict=True))
-            if self.n_shared:
-                slope, bend = (np.full(point.shape, part.sum()) for part in (slope, bend))
-            step = np.where(bend < 0, -slope / np.minimum(bend, -1e-300), np.sign(slope) * LONGEST_STEP)
-            point = np.clip(point + np.clip(step, -LONGEST_STEP, LONGEST_STEP), low, high)
-        moved = parts._replace(degrees=np.exp(point))
-        gain = np.zeros(len(point))
-        for distance, shares, d in cells:
-            change = log_density(distance, moved, d) - log_density(distance, parts, d)
-            gain += np.einsum("nk,nk->k", shares, change)
-        better = np.full(gain.shape, gain.sum() >= 0) if self.n_shared else gain >= 0
-        return np.where(better, moved.degrees, parts.degrees)
-
-    def degrees_from_scales(self, excess: Array, counts: Array, degrees: Array, d: int) -> Array:
-        """The degrees (k,) of EM from the mean log(u) - u of the expected hidden scales u of each component."""
-        half = 0.5 * (degrees + d)
-        constant = 1 + excess + scipy.special.digamma(half) - np.log(half)
-
-        def slope(at: Array) -> tuple[Array, Array]:
-            own = 0.5 * np.broadcast_to(np.exp(at), constant.shape)
-            value = scipy.special.digamma(own) - np.log(own) - constant
-            change = own * trigamma(own) - 1
-            if not self.n_shared:
-                return value, change
-            return np.atleast_1d(counts @ value), np.atleast_1d(counts @ change)
-
-        start = np.log(degrees)
-        first = np.atleast_1d(start.mean()) if self.n_shared else start
-        root = increasing_root(slope, first, np.log(LEAST_DEGREES), np.log(MOST_DEGREES), 1e-9)
-        return np.array(np.broadcast_to(np.exp(root), start.shape))

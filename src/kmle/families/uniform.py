@@ -69,7 +69,7 @@ class Uniform(Parameterless):
         return True
 
     def units(self) -> tuple[Unit, ...]:
-        """Of the columns that a row has the distribution is uniform, too."""
+        # Of the columns that a row has the distribution is uniform, too.
         if self.low is None or self.high is None:
             return whole(self)
         boxes = zip(self.low, self.high, strict=True)

@@ -56,6 +56,20 @@ class VonMises(ScaledColumns):
         return moment * join(ratio, ratio)
 
     def natural_from_source(self, *, mean: Array, concentration: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        mean : array (k, d) or (k,)
+            The mean direction of each column, in radians.
+        concentration : array (k, d) or (k,)
+            The concentration of each column; zero is uniform.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         angle, length = as_columns(mean), as_columns(concentration)
         return join(length * np.cos(angle), length * np.sin(angle))
 

@@ -61,6 +61,20 @@ class VonMisesFisher(ExponentialFamily):
         return moment * (concentration / np.where(length > 0, length, 1.0))[..., None]
 
     def natural_from_source(self, *, direction: Array, concentration: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        direction : array (k, d)
+            The mean directions, of length one.
+        concentration : array (k,)
+            The concentrations; zero is uniform.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return as_columns(direction) * as_scalars(concentration)[:, None]
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:

@@ -80,6 +80,20 @@ class Wishart(ExponentialFamily):
         return np.concatenate([(half - (size + 1) / 2)[..., None], matrix], axis=-1)
 
     def natural_from_source(self, *, degrees: Array, scale: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        degrees : array (k,)
+            The degrees of freedom.
+        scale : array (k, p, p)
+            The scale matrices.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         degrees = as_degrees(degrees, scale, self.name)
         size = as_matrices(scale).shape[-1]
         return np.concatenate([((degrees - size - 1) / 2)[:, None], packed_inverse(scale, -0.5)], axis=-1)

@@ -62,6 +62,18 @@ class ZeroTruncatedPoisson(ExponentialFamily):
         return np.log(_rate(moment))
 
     def natural_from_source(self, *, rate: Array) -> Array:
+        """Returns the natural parameters of distributions that are given by their usual parameters.
+
+        Parameters
+        ----------
+        rate : array (k, d) or (k,)
+            The mean count of each column before zeros are left out.
+
+        Returns
+        -------
+        array (k, D)
+            Natural parameters.
+        """
         return np.log(as_columns(rate))
 
     def source_from_natural(self, natural: Array) -> dict[str, Array]:
@@ -71,7 +83,7 @@ class ZeroTruncatedPoisson(ExponentialFamily):
         return self.integrate_log_carrier(natural)
 
     def direct_log_density(self, X: Array, natural: Array) -> Array:
-        """Packed statistics, but for rows with counts so large that these would cancel."""
+        # Packed statistics, but for rows with counts so large that these would cancel.
         density = self.packed_log_density(X, natural)
         large = (X > LARGE).any(axis=-1)
         if large.any():
@@ -80,7 +92,7 @@ class ZeroTruncatedPoisson(ExponentialFamily):
         return density
 
     def sample(self, natural: Array, size: int, rng: np.random.Generator) -> Array:
-        """The first event of a Poisson process is drawn given that it happens in time, the others after it."""
+        # The first event of a Poisson process is drawn given that it happens in time, the others after it.
         rate = np.broadcast_to(np.exp(natural), (size, natural.size))
         first = -np.log1p(rng.random(rate.shape) * np.expm1(-rate))
         return 1.0 + draw_counts(np.maximum(rate - first, 0.0), rng)

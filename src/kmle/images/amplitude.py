@@ -29,20 +29,43 @@ LUMA = np.array([0.299, 0.587, 0.114])
 
 @dataclass(frozen=True, eq=False)
 class AmplitudeSegmentation:
-    """A mixture of amplitudes, darkest component first, and the component of every pixel."""
+    """A mixture of amplitudes, darkest component first, and the component of every pixel.
+
+    Attributes
+    ----------
+    mixture : Mixture
+        The mixture of amplitudes, darkest component first.
+    labels : array (height, width) of int
+        The component of every pixel.
+    means : array (k,)
+        The mean amplitude of each component, from 0 to 1.
+    notes : tuple of str
+        What is to be known about the result.
+    """
 
     mixture: Mixture
     labels: NDArray[np.int32]
     means: Array
-    """The mean amplitude of each component, from 0 to 1."""
     notes: tuple[str, ...] = ()
 
     def image(self) -> Pixels:
-        """Every pixel in the mean level of its component."""
+        """Returns every pixel in the mean level of its component.
+
+        Returns
+        -------
+        array (height, width, 3)
+            An image in colour, from 0 to 255.
+        """
         return in_colour(to_bytes(levels_of(self.means))[self.labels][:, :, None])
 
     def segments(self) -> Pixels:
-        """Every pixel in the colour of its component, and a legend below."""
+        """Returns every pixel in the colour of its component, and a legend below.
+
+        Returns
+        -------
+        array (height', width, 3)
+            An image in colour, from 0 to 255.
+        """
         palette = colours(self.mixture.n_components)
         table = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in palette], dtype=np.uint8)
         shares = np.bincount(self.labels.ravel(), minlength=len(palette)) / self.labels.size

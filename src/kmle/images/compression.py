@@ -20,7 +20,21 @@ COMPONENTS = (8, 16, 32, 64, 128)
 
 @dataclass(frozen=True)
 class Rate:
-    """The size and the quality of a model with a number of components."""
+    """The size and the quality of a model with a number of components.
+
+    Attributes
+    ----------
+    n_components : int
+        The number of components.
+    n_bytes : int
+        The size of the model.
+    bits_per_pixel : float
+        The same, by pixel.
+    psnr : float
+        The peak signal-to-noise ratio, in decibels.
+    ssim : float
+        The structural similarity; 1 is equal.
+    """
 
     n_components: int
     n_bytes: int

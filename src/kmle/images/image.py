@@ -25,10 +25,17 @@ TRANSPARENT = ("RGBA", "LA", "PA", "RGBa", "La")
 
 @dataclass(frozen=True, eq=False)
 class ImageData:
-    """Levels from 0 (black) to 1, shape (height, width, 1 or 3), and notes on what reading the file changed.
+    """An image as numbers.
 
     >>> ImageData([[0.0, 0.5], [0.5, 1.0]])
     Image of 2 x 2 pixels, grey
+
+    Parameters
+    ----------
+    levels : array (height, width, 1 or 3)
+        Levels from 0 (black) to 1.
+    notes : tuple of str, default=()
+        What reading the file changed.
     """
 
     levels: Array

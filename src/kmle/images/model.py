@@ -48,6 +48,23 @@ class ImageMixture:
     >>> model = ImageMixture.fit(stripes, 2)
     >>> np.sort(model.colours.ravel()).round(1).tolist()
     [0.1, 0.9]
+
+    Parameters
+    ----------
+    mixture : Mixture
+        The Gaussians.
+    width : int
+        The width of the image, in pixels.
+    height : int
+        The height of the image, in pixels.
+    channels : int
+        1 for grey, 3 for colour.
+    patch : int, default=1
+        The side of a patch, in pixels.
+    scale : float, default=1.0
+        How far x and y reach on the longer side.
+    notes : tuple of str, default=()
+        What is to be known about the fit.
     """
 
     mixture: Mixture

@@ -24,7 +24,23 @@ from .superpixels import superpixels as cut
 
 @dataclass(frozen=True)
 class Outcome:
-    """The files written, notes for the reader, and what was measured."""
+    """What a run on an image gave.
+
+    Attributes
+    ----------
+    files : tuple of Path
+        The files written.
+    notes : tuple of str
+        Notes for the reader.
+    n_components : int
+        The number of components.
+    learning_seconds : float
+        How long learning took.
+    measures : dict of float
+        What was measured.
+    rates : tuple of Rate
+        Sizes and qualities by number of components.
+    """
 
     files: tuple[Path, ...]
     notes: tuple[str, ...]

@@ -29,7 +29,13 @@ MOST_IN_PNG = 2**16
 
 @dataclass(frozen=True, eq=False)
 class Superpixels:
-    """A label for every pixel, (height, width), numbered from 0 without gaps; equal labels are connected."""
+    """An image cut into connected regions.
+
+    Attributes
+    ----------
+    labels : array (height, width) of int
+        A label for every pixel, from 0 without gaps; equal labels are connected.
+    """
 
     labels: NDArray[np.int32]
 

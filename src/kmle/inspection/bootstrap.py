@@ -19,20 +19,33 @@ from .sources import SourceLayout
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Standard errors, and the lower and upper ends of percentile intervals, of weights and usual parameters."""
+    """Standard errors, and the lower and upper ends of percentile intervals, of weights and usual parameters.
+
+    Attributes
+    ----------
+    weights : array (k,)
+        Standard errors of the weights.
+    source : dict of arrays
+        Standard errors of the usual parameters, by the names and shapes of `mixture.source`.
+    weights_interval : array (2, k)
+        Lower and upper ends, (2, k).
+    source_interval : dict of arrays
+        Lower and upper ends, along the first axis.
+    level : float
+        The level of the intervals.
+    n_resamples : int
+        How many resamples were fitted.
+    n_incomplete : int
+        Resamples in which a component was lost; they count for the components that stayed.
+    """
 
     weights: Array
-    """Standard errors of the weights, (k,)."""
     source: dict[str, Array]
-    """Standard errors of the usual parameters, by the names and shapes of `mixture.source`."""
     weights_interval: Array
-    """Lower and upper ends, (2, k)."""
     source_interval: dict[str, Array]
-    """Lower and upper ends, along the first axis."""
     level: float
     n_resamples: int
     n_incomplete: int
-    """Resamples in which a component was lost; they count for the components that stayed."""
 
 
 def bootstrap(

@@ -23,20 +23,36 @@ OVERLAP = 0.1
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What was found; `str` gives a table of the components and a sentence about each of the rest."""
+    """What was found; `str` gives a table of the components and a sentence about each of the rest.
+
+    Attributes
+    ----------
+    mixture : Mixture
+        The mixture.
+    n_rows : int
+        The number of rows.
+    separation : Separation
+        How far apart components are.
+    mean_log_density : float
+        The mean log-density of the rows.
+    improbable : int or None
+        Rows with a tail probability below one in a thousand; None if the mixture cannot be drawn from.
+    distance : float or None
+        Kolmogorov-Smirnov distance between the data and the mixture; None for data of several columns.
+    overfitted : str or None
+        Why the rows do not support this number of components; None where nothing speaks against it.
+    remarks : tuple of str
+        What could not be examined, and why.
+    """
 
     mixture: Mixture
     n_rows: int
     separation: Separation
     mean_log_density: float
     improbable: int | None
-    """Rows with a tail probability below one in a thousand; None if the mixture cannot be drawn from."""
     distance: float | None
-    """Kolmogorov-Smirnov distance between the data and the mixture; None for data of several columns."""
     overfitted: str | None = None
-    """Why the rows do not support this number of components; None where nothing speaks against it."""
     remarks: tuple[str, ...] = ()
-    """What could not be examined, and why."""
 
     def __str__(self) -> str:
         return "\n".join([*self._table(), "", *self._sentences()])

@@ -72,7 +72,17 @@ def kolmogorov_smirnov(values: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class QuantilePairs:
-    """Quantiles of the data beside those of the mixture: on the diagonal where the mixture fits."""
+    """Quantiles of the data beside those of the mixture: on the diagonal where the mixture fits.
+
+    Attributes
+    ----------
+    probabilities : array (m,)
+        The probabilities of the quantiles.
+    data : array (m,)
+        The quantiles of the data.
+    model : array (m,)
+        Those of the mixture.
+    """
 
     probabilities: Array
     data: Array

@@ -22,14 +22,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodRatios:
-    """Tests of k components against k + 1, one after the other; `bootstrap_lrt` makes them."""
+    """Tests of k components against k + 1, one after the other; `bootstrap_lrt` makes them.
+
+    Attributes
+    ----------
+    n_components : tuple of int
+        The k of each test.
+    statistics : array (m,)
+        Twice the gain in log-likelihood of one more component.
+    simulated : tuple of arrays
+        The same of samples from the fit with k components.
+    level : float
+        The level of the tests.
+    """
 
     n_components: tuple[int, ...]
-    """The k of each test."""
     statistics: Array
-    """Twice the gain in log-likelihood of one more component, (m,)."""
     simulated: tuple[Array, ...]
-    """The same of samples from the fit with k components."""
     level: float
 
     @property

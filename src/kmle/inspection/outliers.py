@@ -23,7 +23,15 @@ FEW_PATTERNS, FEWEST_DRAWS = 32, 200
 
 @dataclass(frozen=True)
 class OutlierScores:
-    """`scores` (n,) are -log density; `tail` (n,) is the share of the mixture's own draws that are no more probable."""
+    """How improbable rows are under a mixture.
+
+    Attributes
+    ----------
+    scores : array (n,)
+        -log density of each row.
+    tail : array (n,)
+        The share of the mixture's own draws that are no more probable.
+    """
 
     scores: Array
     tail: Array

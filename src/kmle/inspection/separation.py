@@ -66,24 +66,36 @@ def posterior_entropy(model: Any, X: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class Separation:
-    """What tells components apart; a single component has no neighbour, and infinite distances."""
+    """What tells components apart; a single component has no neighbour, and infinite distances.
+
+    Attributes
+    ----------
+    overlap : array (k, k)
+        Bhattacharyya coefficients.
+    confusion : array (k, k)
+        The probability that a row of component i is given to j, estimated from posteriors; rows sum to one.
+    nearest : array (k,) of int
+        For each component the one it overlaps most with; itself if there is no other.
+    kl : array (k,)
+        The least Kullback-Leibler divergence to another component.
+    chernoff : array (k,)
+        The least Chernoff information with another component: the best exponent of telling the two apart.
+    rows : array (k,)
+        How many rows each component is given.
+    own_posterior : array (k,)
+        Mean posterior of a component on the rows it is given; NaN without any.
+    mean_entropy : float
+        Mean posterior entropy of the rows, in nats.
+    """
 
     overlap: Array
-    """Bhattacharyya coefficients, (k, k)."""
     confusion: Array
-    """(k, k): the probability that a row of component i is given to j, estimated from posteriors; rows sum to one."""
     nearest: Array
-    """For each component the one it overlaps most with, (k,); itself if there is no other."""
     kl: Array
-    """The least Kullback-Leibler divergence to another component, (k,)."""
     chernoff: Array
-    """The least Chernoff information with another component, (k,): the best exponent of telling the two apart."""
     rows: Array
-    """How many rows each component is given, (k,)."""
     own_posterior: Array
-    """Mean posterior of a component on the rows it is given, (k,); NaN without any."""
     mean_entropy: float
-    """Mean posterior entropy of the rows, in nats."""
 
 
 def separation(model: Any, X: ArrayLike) -> Separation:

@@ -28,16 +28,27 @@ GRID, SHOWN = 200, 0.995
 
 @dataclass(frozen=True)
 class ProductLimit:
-    """The survival curve of the data alone: a step function that falls at `times`."""
+    """The survival curve of the data alone: a step function.
+
+    Attributes
+    ----------
+    times : array (m,)
+        Where the curve falls.
+    survival : array (m,)
+        P(X > times).
+    lower : array (m,)
+        The lower end of the band; NaN where there is none.
+    upper : array (m,)
+        The upper end of the band.
+    censored : array (c,)
+        The times of right-censored values, in order.
+    """
 
     times: Array
     survival: Array
-    """P(X > times)"""
     lower: Array
-    """The lower end of the band; NaN where there is none."""
     upper: Array
     censored: Array
-    """The times of right-censored values, in order."""
 
     def at(self, times: ArrayLike) -> Array:
         """The curve at any times.
@@ -58,17 +69,29 @@ class ProductLimit:
 
 @dataclass(frozen=True)
 class Survival:
-    """A mixture's survival curve on a grid of times, its hazard, and the curve of the data."""
+    """A mixture's survival curve on a grid of times, its hazard, and the curve of the data.
+
+    Attributes
+    ----------
+    times : array (m,)
+        The grid of times.
+    survival : array (m,)
+        P(X > times).
+    hazard : array (m,)
+        The density divided by P(X > times); for counts P(X = x) / P(X >= x).
+    components : array (m, k)
+        The survival curve of each component.
+    quantiles : dict of float
+        The times at which these shares have failed: that of 0.1 is the B10 life.
+    observed : ProductLimit or None
+        The curve of the data; None without data.
+    """
 
     times: Array
     survival: Array
-    """P(X > times)"""
     hazard: Array
-    """The density divided by P(X > times); for counts P(X = x) / P(X >= x)."""
     components: Array
-    """The survival curve of each component (m, k)."""
     quantiles: dict[float, float]
-    """The times at which these shares have failed: that of 0.1 is the B10 life."""
     observed: ProductLimit | None
 
     def __repr__(self) -> str:

@@ -32,7 +32,17 @@ SMALLEST_EIGENVALUE = 1e-10
 
 @dataclass(frozen=True)
 class StandardErrors:
-    """Standard errors of the weights (k,) and of the usual parameters, by the names and shapes of `mixture.source`."""
+    """Standard errors of the parameters of a mixture.
+
+    Attributes
+    ----------
+    weights : array (k,)
+        Those of the weights.
+    source : dict of arrays
+        Those of the usual parameters, by the names and shapes of `mixture.source`.
+    method : str
+        How they were computed.
+    """
 
     weights: Array
     source: dict[str, Array]

@@ -18,13 +18,24 @@ LARGEST_BYTES = 128 << 20
 
 @dataclass(frozen=True)
 class Model:
-    """What a model file holds: the mixture, the names of its columns and how it was made, where the file says so."""
+    """What a model file holds.
+
+    Attributes
+    ----------
+    mixture : Mixture
+        The mixture.
+    columns : tuple of str or None
+        The names of its columns; None where the file has none.
+    about : mapping
+        How it was made, where the file says so.
+    categories : mapping
+        The names of the categories, by column, that codes stand for.
+    """
 
     mixture: Mixture
     columns: tuple[str, ...] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The names of the categories, by column, that codes stand for."""
 
 
 def read_model(path: str) -> Model:

@@ -25,10 +25,30 @@ T = TypeVar("T")
 
 
 class TableStream:
-    """A table that every iteration reads anew: batches of rows (m, d), or pairs of rows and weights if it has any.
+    """A table that every iteration reads from its file: batches of rows (m, d), or pairs of rows and weights if it has
+    any. `open_stream` makes it.
 
-    `columns` are the names of what a batch holds. `n_rows`, the rows of the file, and `n_dropped`, those left out of
-    them, are None until they are known, at the latest after the first whole pass.
+    Parameters
+    ----------
+    path : Path
+        The file.
+    pieces : Pieces
+        The file in pieces, as they are read.
+    batch_rows : int
+        The number of rows of a batch.
+    drop_missing : bool
+        Whether rows with missing entries are left out.
+    keep_missing : bool, default=False
+        Whether missing entries become NaN instead of an error.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The names of the columns that a batch holds.
+    n_rows : int or None
+        The number of rows of the file; None until it is known, at the latest after the first whole pass.
+    n_dropped : int or None
+        The number of rows left out; None until it is known.
     """
 
     def __init__(
@@ -79,7 +99,13 @@ class TableStream:
                 yield part.rows if part.weights is None else (part.rows, part.weights)
 
     def parts(self) -> Generator[Table, None, None]:
-        """The batches of a fresh pass as tables, which know the numbers of their rows."""
+        """Reads the file once more, in batches.
+
+        Returns
+        -------
+        iterator of Table
+            The batches, which know the numbers of their rows.
+        """
         return one_ahead(self._parts())
 
     def _parts(self) -> Generator[Table, None, None]:

@@ -16,29 +16,54 @@ from ..numerics.arrays import Array
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows (n, d) as a fit takes them, and what is needed to speak about them."""
+    """Rows (n, d) as a fit takes them, and what is needed to speak about them.
+
+    Attributes
+    ----------
+    rows : array (n, d)
+        The rows as a fit takes them.
+    columns : tuple of str
+        The names of the columns.
+    source : str
+        Where the table comes from, for messages.
+    weights : array (n,) or None
+        The weights of the rows.
+    first_line : int or None
+        The line of row 0 in a text file, counted from one; None where rows are not lines.
+    notes : tuple of str
+        What reading changed.
+    first_row : int or None
+        The number of row 0 where this is a part of a table; None for a whole one.
+    kept : array (n,) of int or None
+        The numbers of the rows in the file, where some were left out; None where none was.
+    categories : mapping
+        The names of the categories, by column, that the codes in the rows stand for.
+    cells : callable or None
+        All columns of the file as they are, in a polars frame.
+    """
 
     rows: Array
     columns: tuple[str, ...]
     source: str
     weights: Array | None = None
     first_line: int | None = None
-    """The line of row 0 in a text file, counted from one; None where rows are not lines."""
     notes: tuple[str, ...] = ()
     first_row: int | None = None
-    """The number of row 0 where this is a part of a table; None for a whole one."""
     kept: NDArray[np.intp] | None = None
-    """The numbers of the rows in the file, where some were left out; None where none was."""
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The names of the categories, by column, that the codes in the rows stand for."""
     cells: Callable[[], Any] | None = None
-    """All columns of the file as they are, in a polars frame."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def parts(self) -> Iterator[Table]:
-        """The table in parts that fit in memory: itself."""
+        """Returns the table in parts that fit in memory: itself.
+
+        Returns
+        -------
+        iterator of Table
+            The parts.
+        """
         yield self
 
     def row_name(self, row: int) -> str:
@@ -58,7 +83,13 @@ class Table:
         return f"row {number}" if self.first_line is None else f"row {number} (line {number + self.first_line})"
 
     def row_numbers(self) -> NDArray[np.intp]:
-        """The number of each row in the file, from zero."""
+        """Returns the number of each row in the file, from zero.
+
+        Returns
+        -------
+        array (n,) of int
+            The numbers.
+        """
         first = self.first_row or 0
         return np.arange(first, first + len(self.rows)) if self.kept is None else self.kept
 

@@ -142,6 +142,11 @@ class Mixture(Queries):
         ----------
         prescribed_weights : bool, default=False
             Whether the weights are prescribed.
+
+        Returns
+        -------
+        int
+            The number.
         """
         free_weights = 0 if prescribed_weights else self.n_components - 1
         return self.family.n_parameters_for(self.n_components) + free_weights
@@ -242,11 +247,23 @@ class Mixture(Queries):
     # Files ------------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns plain numbers and strings, ready for JSON; every float keeps all its digits."""
+        """Returns plain numbers and strings, ready for JSON; every float keeps all its digits.
+
+        Returns
+        -------
+        dict
+            The family, weights and parameters by name.
+        """
         return parameters_to_dict(self.family, self.weights, self.natural, self.columns)
 
     def to_json(self) -> str:
-        """Returns the mixture as JSON text."""
+        """Returns the mixture as JSON text.
+
+        Returns
+        -------
+        str
+            The text of a model file.
+        """
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @staticmethod
@@ -257,6 +274,11 @@ class Mixture(Queries):
         ----------
         content : mapping
             The content.
+
+        Returns
+        -------
+        Mixture
+            The mixture.
         """
         family, weights, natural = parameters_from_dict(content)
         try:
@@ -278,6 +300,11 @@ class Mixture(Queries):
         ----------
         text : str
             The text of a model file.
+
+        Returns
+        -------
+        Mixture
+            The mixture.
         """
         return Mixture.from_dict(parsed_json(text))
 

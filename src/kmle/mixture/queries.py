@@ -41,11 +41,23 @@ class Queries(Exchange):
         return moments.covariances(self.family, self.natural)
 
     def mean(self) -> Array:
-        """Returns the mean (d,) of the mixture."""
+        """Returns the mean of the mixture.
+
+        Returns
+        -------
+        array (d,)
+            The mean.
+        """
         return np.asarray(self.weights @ self._means())
 
     def covariance(self) -> Array:
-        """Returns the covariance (d, d) of the mixture: within components plus between their means."""
+        """Returns the covariance of the mixture: within components plus between their means.
+
+        Returns
+        -------
+        array (d, d)
+            The covariance.
+        """
         offset = self._means() - self.mean()
         between = np.einsum("k,ki,kj->ij", self.weights, offset, offset)
         return np.einsum("k,kij->ij", self.weights, self._covariances()) + between
@@ -152,7 +164,13 @@ class Queries(Exchange):
         return quantile(self.family, self.weights, self.natural, p.ravel(), ends).reshape(p.shape)
 
     def mode(self) -> Array:
-        """Returns the highest of the modes (d,) that are reached by climbing from the components."""
+        """Returns the highest of the modes that are reached by climbing from the components.
+
+        Returns
+        -------
+        array (d,)
+            The mode.
+        """
         return modes.highest_mode(self.family, self.weights, self.natural)
 
     # Regions ----------------------------------------------------------------------------------------------------------

@@ -28,14 +28,29 @@ BEHIND = "left before its end: other candidates are better"
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A family and a number of components, with the best fit found; without one, `note` says why.
+    """A family and a number of components, with the best fit found.
 
-    `n_components` is None for a family that was left out. Only the best fit of each family carries labels; those of any
-    other are `candidate.fit.mixture.predict(X)`.
+    Only the best fit of each family carries labels; those of any other are `candidate.fit.mixture.predict(X)`.
+
+    Attributes
+    ----------
+    name : str
+        The family's short name, with its fixed parameters where two of the families share it.
+    family : ExponentialFamily
+        The family.
+    n_components : int or None
+        The number of components; None for a family that was left out.
+    fit : Fit or None
+        The best fit found; None without one.
+    criteria : Criteria or None
+        Its criteria.
+    seconds : float
+        How long the candidate took.
+    note : str
+        Why there is no fit, or what is to be known about it.
     """
 
     name: str
-    """The family's short name, with its fixed parameters where two of the families share it."""
     family: ExponentialFamily
     n_components: int | None
     fit: Fit | None = None
@@ -61,9 +76,22 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """All candidates in the order families were given, and the one with the lowest criterion.
+    """All candidates, and the one with the lowest criterion.
 
-    `best_estimator` is fitted: it predicts, scores and samples as it is.
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+        All candidates, in the order families were given.
+    best : Candidate
+        The one with the lowest criterion.
+    best_estimator : estimator
+        A fitted estimator of the best candidate: it predicts, scores and samples.
+    criterion : str
+        The criterion that decided.
+    left_out : tuple of str
+        Columns that took no part in the comparison: constant ones, and exact combinations of others.
+    alternative : Candidate or None
+        A fit of another family that explains the data better than the best candidate, where it is known to be common.
     """
 
     candidates: tuple[Candidate, ...]
@@ -71,9 +99,7 @@ class Selection:
     best_estimator: Any
     criterion: str
     left_out: tuple[str, ...] = ()
-    """Columns that took no part in the comparison: constant ones, and exact combinations of others."""
     alternative: Candidate | None = None
-    """A fit of another family that explains the data better than the best candidate, where it is known to be common."""
 
     @property
     def ranking(self) -> tuple[Candidate, ...]:
@@ -93,7 +119,13 @@ class Selection:
         return tuple(notes_on(self))
 
     def to_frame(self) -> DataFrame:
-        """One row a candidate, in order; needs pandas."""
+        """Returns a table of all candidates; needs pandas.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per candidate, in their order.
+        """
         try:
             import pandas as pd
         except ImportError:
@@ -142,7 +174,13 @@ class Selection:
         return found if len(found) > FEW_MODELS else {}
 
     def table(self) -> list[str]:
-        """The criterion of every covariance model (columns) and number of components (rows), as mclust prints it."""
+        """Returns the criterion of every covariance model and number of components, as mclust prints it.
+
+        Returns
+        -------
+        list of str
+            The lines of a table with one row per number of components and one column per model.
+        """
         values = {(c.name, c.n_components): c.value(self.criterion) for c in self.candidates if c.fit is not None}
         sizes = sorted({c.n_components for c in self.candidates if c.n_components is not None})
         lines = [f"{self.criterion} of covariance models (lower is better)"]

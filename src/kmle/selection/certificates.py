@@ -52,7 +52,17 @@ from ..numerics.special import inverse_digamma, trigamma
 
 @dataclass(frozen=True)
 class SeedingCertificate:
-    """`mu` and the bound on expected loss / least loss (None when void or unknown), and one sentence that says it."""
+    """What is sure about a start before any step is made.
+
+    Attributes
+    ----------
+    mu : float or None
+        How close the divergence is to a quadratic form on the data, from 0 to 1; None when unknown.
+    bound : float or None
+        The bound on expected loss / least loss; None when void or unknown.
+    sentence : str
+        The same as a sentence.
+    """
 
     mu: float | None
     bound: float | None

@@ -22,15 +22,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """Components combined to clusters, from all of them down to one; `combine` makes it."""
+    """Components combined to clusters, from all of them down to one; `combine` makes it.
+
+    Attributes
+    ----------
+    mixture : Mixture
+        The mixture.
+    pairs : array (K - 1, 2) of int
+        The two clusters that each step combines, the first K being the components.
+    entropies : array (K,)
+        The entropy of the posterior with 1, 2, ..., K clusters, in nats, added up over rows.
+    combined : array (K - 1,)
+        How many rows the step to 1, 2, ..., K - 1 clusters combines.
+    """
 
     mixture: Mixture
     pairs: NDArray[np.intp]
-    """The two clusters that each step combines, (K - 1, 2), the first K being the components."""
     entropies: Array
-    """The entropy of the posterior with 1, 2, ..., K clusters, in nats, added up over rows."""
     combined: Array
-    """How many rows the step to 1, 2, ..., K - 1 clusters combines."""
 
     @property
     def n_components(self) -> int:

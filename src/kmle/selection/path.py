@@ -21,28 +21,52 @@ WEIGHTS = ("free", "fixed")
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The path cut at k components."""
+    """The path cut at k components.
+
+    Attributes
+    ----------
+    labels : array (K,) of int
+        For each component at the start, the one of the k it is part of.
+    statistics : ClusterStatistics
+        The statistics of each component.
+    mixture : Mixture
+        The mixture of k components.
+    """
 
     labels: NDArray[np.intp]
-    """For each component at the start, the one of the k it is part of."""
     statistics: ClusterStatistics
     mixture: Mixture
 
 
 @dataclass(frozen=True, eq=False)
 class MergePath:
-    """All merges from K components to one; `merge_path` makes it."""
+    """All merges from K components to one; `merge_path` makes it.
+
+    Attributes
+    ----------
+    family : ExponentialFamily
+        The family.
+    statistics : ClusterStatistics
+        The statistics of each component at the start.
+    criterion : Likelihood
+        What merging costs.
+    merges : Merges
+        The merges in their order.
+    objectives : array (K,)
+        Complete log-likelihood (with the prior's penalty, if there is a prior) at k = K, K - 1, ..., 1 components.
+    center : array (d,) or None
+        Where the statistics are measured from.
+    leaves : array (n,) of int
+        The label of the rows of each component at the start.
+    """
 
     family: ExponentialFamily
     statistics: ClusterStatistics
     criterion: Likelihood
     merges: Merges
     objectives: Array
-    """Complete log-likelihood (with the prior's penalty, if there is a prior) at k = K, K - 1, ..., 1 components."""
     center: Array | None
-    """Where the statistics are measured from."""
     leaves: NDArray[np.intp]
-    """The label of the rows of each component at the start."""
 
     @property
     def n_components(self) -> NDArray[np.intp]:
@@ -118,7 +142,13 @@ class MergePath:
         return self.merges.labels(k)[np.searchsorted(self.leaves, labels)]
 
     def linkage(self) -> Array:
-        """SciPy's linkage matrix, for `scipy.cluster.hierarchy.dendrogram`; heights are losses."""
+        """Returns SciPy's linkage matrix, for `scipy.cluster.hierarchy.dendrogram`.
+
+        Returns
+        -------
+        array (K - 1, 4)
+            One row per merge; heights are losses.
+        """
         return self.merges.linkage()
 
 

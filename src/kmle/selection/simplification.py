@@ -21,15 +21,24 @@ METHODS = ("clustering", "hierarchical")
 
 @dataclass(frozen=True, eq=False)
 class Simplification:
-    """The result of `simplify`."""
+    """The result of `simplify`.
+
+    Attributes
+    ----------
+    mixture : Mixture
+        The smaller mixture.
+    assignment : array (k,) of int
+        For each old component the new one that stands for it.
+    loss : float
+        The old components' weighted divergence, in nats, from (or of) those that stand for them.
+    linkage : array (k - 1, 4) or None
+        SciPy's linkage matrix of the components, for a dendrogram; None unless the method is "hierarchical".
+    """
 
     mixture: Mixture
     assignment: NDArray[np.intp]
-    """For each old component the new one that stands for it."""
     loss: float
-    """The old components' weighted divergence, in nats, from (or of) those that stand for them."""
     linkage: Array | None
-    """SciPy's linkage matrix of the components, for a dendrogram; None unless the method is "hierarchical"."""
 
 
 def simplify(
