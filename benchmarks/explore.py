@@ -168,7 +168,7 @@ def changes(page: Driven, alone: bool) -> tuple[list[float], list[float], list[f
     for k in COMPONENTS:
         before, used = page.shown(), page.seconds()
         page.script(CHANGE, k)
-        first.append(page.noted(before, "sample", "all"))
+        first.append(page.noted(before, "sample", "early", "all"))
         if alone:
             whole.append(page.noted(before, "all"))
             page.settle(before)
@@ -211,7 +211,7 @@ def memory(rows: Array, n_changes: int) -> None:
                 print(f"| {turn} | {server:.0f} | {heap:.1f} |", flush=True)
             before = page.shown()
             page.script(CHANGE, 2 + turn % 11)
-            page.noted(before, "sample", "all")
+            page.noted(before, "sample", "early", "all")
 
 
 def main(given: list[str] | None = None) -> None:

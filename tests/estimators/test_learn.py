@@ -30,6 +30,25 @@ def test_the_same_fit(algorithm, kind, settings, weighted):
     assert list(fit.notes) == known.notes_
 
 
+@pytest.mark.parametrize("algorithm", ["k-mle", "em"])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_fit_that_is_looked_at_is_the_same(algorithm, labelled):
+    overlapping = np.random.default_rng(2).normal(size=(300, 2)) * [[1.0, 3.0]]
+    labels = np.where(np.arange(300) < 20, np.arange(300) % 2, -1) if labelled else None
+    looks = []
+    plan = Plan(4, algorithm=algorithm, init="random", n_init=1, random_state=5)
+    fit = learn(overlapping, plan, labels=labels, preview=lambda make: looks.append(make()))
+    alone = learn(overlapping, plan, labels=labels)
+    np.testing.assert_array_equal(fit.mixture.natural, alone.mixture.natural)
+    np.testing.assert_array_equal(fit.objectives, alone.objectives)
+    assert len(looks) == fit.n_iter > 1
+    assert [look.n_iter for look in looks] == list(range(1, fit.n_iter + 1))
+    assert not any(look.converged for look in looks)
+    assert looks[0].labels.shape == (300,)
+    assert np.diff([look.objective for look in looks]).min() >= -1e-9
+    np.testing.assert_allclose(looks[-1].mixture.natural, fit.mixture.natural)
+
+
 @pytest.mark.parametrize("seed", [0, 2**32 - 1, np.int64(7), None, np.random.RandomState(3), np.random.default_rng(3)])
 def test_every_kind_of_seed(seed):
     assert learn(X, Plan(2, algorithm="k-mle", random_state=seed)).converged

@@ -56,7 +56,9 @@ def source(folder):
 def last(source, **given):
     """The fit to all rows."""
     settings = Settings.read({"n_components": 2, **given}, source)
-    return list(fits(source, settings, Job("page", lambda job: None)))[-1]
+    shown = []
+    fits(source, settings, Job("page", lambda job: None), shown.append)
+    return shown[-1]
 
 
 def same(found, written):

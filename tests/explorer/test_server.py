@@ -122,6 +122,22 @@ def test_a_sample_comes_first_then_all_rows_then_details(talk):
     assert stages[:3] == ["sample", "all", "details"]
 
 
+def test_a_fit_that_takes_long_is_shown_before_it_ends(talk, rows, monkeypatch):
+    """It is seen, its rows are listed, but what is exported is the whole fit."""
+    monkeypatch.setattr("kmle.explorer.fitting.FIRST_LOOK", 0.0)
+    number = talk.send("fit", settings={"columns": ["a", "b"], "n_components": 5})
+    early = talk.until(lambda answer: answer.get("stage") == "early")
+    assert early["number"] == number
+    assert early["status"].startswith("A fit to all 500 rows after 1 iteration, with more to come")
+    assert early["notes"] == []
+    answer = talk.until(lambda answer: answer.get("stage") == "all")
+    model = kmle.ExponentialFamilyMixture(5, random_state=0).fit(rows)
+    assert answer["numbers"]["BIC"].replace("\N{NARROW NO-BREAK SPACE}", "") == f"{model.result_.criteria.bic:.1f}"
+    np.testing.assert_array_equal(
+        Mixture.from_json(get(export(talk, "model"))[2].decode()).natural, model.mixture_.natural
+    )
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

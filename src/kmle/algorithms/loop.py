@@ -122,7 +122,7 @@ def run(
     max_iter: int = 300,
     tol: float | str = "auto",
     progress: Progress | None = None,
-    keep: Keep | None = None,
+    keep: Sequence[Keep] = (),
     by_weight: bool = False,
 ) -> Fit:
     """Steps until the algorithm finishes, the tolerance is reached, or `max_iter` steps are made.
@@ -142,8 +142,8 @@ def run(
     progress : callable, default=None
         `progress(iteration, objective)` is called after every step, as is the one given to `watched`. If it returns
         False, the fit ends there.
-    keep : callable, default=None
-        Is given the run after every step, and once more when it ends or is cut off.
+    keep : sequence of callables, default=()
+        Each is given the run after every step, and once more when it ends or is cut off.
     by_weight : bool, default=False
         Whether the components of the outcome come in order of decreasing weight.
 
@@ -177,15 +177,15 @@ def run(
                 if reason is None and algorithm.monotone:
                     ended = now.idle >= IDLE_STEPS or tolerance.reached(now.history, gain, following.expected_gain)
                     reason = TOLERANCE_REACHED if ended else None
-                if keep is not None:
-                    keep(now, False)
+                for each in keep:
+                    each(now, False)
                 answers = [observer(now.n_iter, following.objective) for observer in observers]
                 if reason is None and any(answer is False for answer in answers):
                     reason = STOPPED
         finally:
             # Also after an interruption or a failure: what was reached is not lost.
-            if keep is not None:
-                keep(now if reason in (None, ITERATION_LIMIT, STOPPED) else now.ended(reason), True)
+            for each in keep:
+                each(now if reason in (None, ITERATION_LIMIT, STOPPED) else now.ended(reason), True)
         return finish(algorithm, problem, now, reason, by_weight)
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import Fit, run
+from ..algorithms import Algorithm, Fit, run
 from ..algorithms.checkpoint import Checkpoint, CheckpointWriter, generator_of, read, seed_of
-from ..algorithms.loop import finish
+from ..algorithms.loop import Keep, finish
 from ..algorithms.state import ITERATION_LIMIT, STOPPED, Run
 from ..data.batches import is_streamed
 from ..mixture import Mixture
@@ -31,6 +31,8 @@ from .start_shapes import start_of_shapes
 
 # Settings that two fits must share for one to go on where the other was.
 SHARED = ("n_components", "n_init", "prior_strength")
+# Is given, after each step, a function that makes the fit as it is then, which takes a pass over the rows or two.
+Preview = Callable[[Callable[[], Fit]], None]
 
 
 def learn(
@@ -43,6 +45,7 @@ def learn(
     resume: bool = False,
     labels: Any = None,
     groups: Any = None,
+    preview: Preview | None = None,
 ) -> Fit:
     """Fits a mixture to the rows of X.
 
@@ -64,6 +67,8 @@ def learn(
         Known classes of rows, or prior probabilities of their components; see `ExponentialFamilyMixture.fit`.
     groups : array (n,), default=None
         Rows of one group share a component.
+    preview : callable, default=None
+        Called after each step with a function that returns the fit so far. It does not change the outcome.
 
     Returns
     -------
@@ -86,7 +91,7 @@ def learn(
     prepared, generators = prepare(X, plan, sample_weight, columns, rng, labels, groups)
     prepared.problem.frozen = plan.frozen_parts
     writer = None if checkpoint is None or seed is None else _writer(Path(checkpoint), plan, saved, seed, prepared)
-    fit = prepared.completed(held(best_fit(prepared, plan, generators, saved, writer), plan))
+    fit = prepared.completed(held(best_fit(prepared, plan, generators, saved, writer, preview), plan))
     notes = tuple(notes_on(fit, plan, columns, prepared.weight_factor, prepared.holes))
     names = distinct_names(columns)
     return replace(fit, mixture=fit.mixture if names is None else fit.mixture.with_columns(names), notes=notes)
@@ -121,6 +126,7 @@ def best_fit(
     generators: list[np.random.Generator],
     saved: Checkpoint | None = None,
     writer: CheckpointWriter | None = None,
+    preview: Preview | None = None,
 ) -> Fit:
     """The best fit from all starts; its `starts` are those of all."""
     problem, by_weight = prepared.problem, not (plan.keeps_order or prepared.keeps_order)
@@ -146,6 +152,11 @@ def best_fit(
                     found = start_of(problem, plan, rng, prepared.used, restart)
             algorithm = plan.make_algorithm(rng)
             start, starts = problem.with_prescribed(found.parameters), found.starts
+        keepers: list[Keep] = []
+        if writer is not None:
+            keepers.append(partial(writer.keep, restart, starts, algorithm, rng))
+        if preview is not None:
+            keepers.append(partial(_preview, preview, prepared, plan, algorithm))
         fit = run(
             algorithm,
             problem,
@@ -153,7 +164,7 @@ def best_fit(
             max_iter=plan.iteration_limit,
             tol=plan.tol,
             progress=reporter(plan.verbose, restart, plan.n_runs),
-            keep=None if writer is None else partial(writer.keep, restart, starts, algorithm, rng),
+            keep=keepers,
             by_weight=by_weight,
         )
         fits.append(replace(fit, starts=starts))
@@ -162,6 +173,16 @@ def best_fit(
         if fit.stop_reason == STOPPED:
             break
     return fits[0] if len(fits) == 1 else _best_of(fits)
+
+
+def _preview(
+    preview: Preview, prepared: AnyPrepared, plan: Plan, algorithm: Algorithm, now: Run, last: bool = False
+) -> None:
+    """Offers the fit as it is after a step."""
+    if last:
+        return
+    by_weight = not (plan.keeps_order or prepared.keeps_order)
+    preview(lambda: prepared.completed(held(finish(algorithm, prepared.problem, now, STOPPED, by_weight), plan)))
 
 
 def _best_of(fits: list[Fit]) -> Fit:

@@ -4,6 +4,7 @@
   const root = document.documentElement;
   const find = (id) => document.getElementById(id);
   const address = location.href.replace(/^http/, "ws").replace(/[#?].*$/, "") + "socket";
+  const STAGES = { sample: "first fit, all rows follow", early: "all rows, getting better", all: "all rows" };
   const state = { number: 0, page: "", view: "", chosen: [], now: null, kept: null, checks: {}, controls: null, sent: 0 };
   let socket = null;
 
@@ -161,7 +162,7 @@
     find("status").textContent = answer.status;
     find("now-title").textContent = answer.title;
     const stage = find("stage");
-    stage.textContent = answer.stage === "sample" ? "first fit, all rows follow" : "all rows";
+    stage.textContent = STAGES[answer.stage];
     stage.dataset.stage = answer.stage;
     find("plot-note").textContent = answer.plot.note;
     options(find("view"), answer.views.map((name) => [name, name || "the data"]), answer.plot.view);
@@ -347,7 +348,6 @@
     find("kept-numbers").replaceChildren(...numberCards(state.kept.numbers));
     table(find("kept-components"), state.kept.components, state.kept.colours);
     drawKept();
-    Plotly.Plots.resize(find("plot-now"));
   }
 
   const drawKept = () => plotted(find("plot-kept"), state.kept.plot, state.kept.colours, state.kept.plot.view);
@@ -357,7 +357,6 @@
     find("kept").hidden = true;
     find("fits").classList.remove("two");
     Plotly.purge(find("plot-kept"));
-    Plotly.Plots.resize(find("plot-now"));
     find("keep").focus();
   }
 
@@ -448,8 +447,21 @@
   find("save-plot").addEventListener("click", () => Plotly.downloadImage(find("plot-now"), { format: "png", scale: 2, filename: "mixture" }));
   find("theme").addEventListener("click", () => { kmleDrawing.choose(kmleDrawing.side() === "dark" ? "light" : "dark"); drawAll(); });
   kmleDrawing.darkSide.addEventListener("change", drawAll);
+  // Titles, legends and margins are laid out for a width: at another one plots are drawn again.
+  let width = 0, resized = 0;
+  new ResizeObserver(([{ contentRect }]) => {
+    const first = width === 0;
+    if (contentRect.width === width) return;
+    width = contentRect.width;
+    clearTimeout(resized);
+    if (!first) resized = setTimeout(drawAll, 150);
+  }).observe(find("plot-now"));
   document.addEventListener("toggle", (event) => reachable(event.target), true);
-  if (window.innerWidth < 992) find("more").open = false;
+  // Beside the fit, settings are always open; above it, they can be closed.
+  const beside = window.matchMedia("(min-width: 62rem)");
+  const fold = () => { find("more").open = beside.matches; };
+  beside.addEventListener("change", fold);
+  fold();
   root.dataset.theme = kmleDrawing.side();
   Plotly.newPlot(find("plot-now"), [], { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", xaxis: { visible: false }, yaxis: { visible: false } }, { displayModeBar: false, responsive: true })
     .then(() => { find("plot-now").on("plotly_selected", selected); find("plot-now").on("plotly_click", clicked); connect(); });

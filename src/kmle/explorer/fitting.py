@@ -1,6 +1,10 @@
-"""From settings to fits: one to a sample, at once, and one to all rows, which is the one that counts."""
+"""From settings to fits: one to a sample, at once, and one to all rows, which is the one that counts.
 
-from collections.abc import Iterator
+A fit to all rows that takes long is shown before it ends, too.
+"""
+
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +28,8 @@ SAMPLE_ROWS, SAMPLE_STEPS = 4000, 30
 FEW_ROWS = 300
 # All rows wait so long, in seconds, for a newer request: a slider that is dragged asks for samples only.
 PATIENCE = 0.15
+# A fit to all rows is shown after so many seconds, and again whenever twice the time has passed.
+FIRST_LOOK = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +42,8 @@ class Fitted:
     plan: Plan
     fit: Fit
     number: NDArray[np.intp] | None = None
+    is_complete: bool = True
+    """Whether no better fit with these settings follows."""
 
     @property
     def mixture(self) -> Mixture:
@@ -64,16 +72,35 @@ class Fitted:
         return self.source.row_name(self.chosen.number(row))
 
 
-def fits(source: Source, settings: Settings, job: Job) -> Iterator[Fitted]:
-    """A fit to a sample where there are many rows, then the fit to all."""
+def fits(source: Source, settings: Settings, job: Job, show: Callable[[Fitted], None]) -> None:
+    """Shows a fit to a sample where there are many rows, then the fit to all, early ones of it where it takes long."""
     chosen = settings.chosen(source)
     n = len(chosen.rows)
     if n > FEW_ROWS:
         number = sampled(n, SAMPLE_ROWS)
         plan = settings.plan(chosen, n_init=1, max_iter=SAMPLE_STEPS)
-        yield _fitted(source, settings, chosen, plan, number)
+        fit = _learned(source, settings, chosen, plan, number)
+        show(Fitted(settings, source, chosen, plan, fit, number, is_complete=False))
         job.pause(PATIENCE)
-    yield _fitted(source, settings, chosen, settings.plan(chosen), None)
+    plan = settings.plan(chosen)
+    looks = Looks(lambda early: show(Fitted(settings, source, chosen, plan, early, is_complete=False)))
+    show(Fitted(settings, source, chosen, plan, _learned(source, settings, chosen, plan, None, looks)))
+
+
+class Looks:
+    """Shows a fit while it is under way, at times that double: that costs little beside the fit."""
+
+    def __init__(self, show: Callable[[Fit], None]) -> None:
+        self._show = show
+        self._began = time.monotonic()
+        self._next = FIRST_LOOK
+
+    def __call__(self, make: Callable[[], Fit]) -> None:
+        """Shows the fit so far if it is time to."""
+        if time.monotonic() - self._began < self._next:
+            return
+        self._show(make())
+        self._next = 2 * (time.monotonic() - self._began)
 
 
 def sampled(n: int, most: int) -> NDArray[np.intp]:
@@ -83,16 +110,23 @@ def sampled(n: int, most: int) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False, shuffle=False))
 
 
-def _fitted(source: Source, settings: Settings, chosen: Chosen, plan: Plan, number: NDArray[np.intp] | None) -> Fitted:
+def _learned(
+    source: Source,
+    settings: Settings,
+    chosen: Chosen,
+    plan: Plan,
+    number: NDArray[np.intp] | None,
+    looks: Looks | None = None,
+) -> Fit:
     places: Any = slice(None) if number is None else number
     classes = known_classes(source, settings, chosen)
-    fit = learn(
+    return learn(
         chosen.data[places],
         plan,
         columns=chosen.columns,
         labels=None if classes is None else classes[places],
+        preview=looks,
     )
-    return Fitted(settings, source, chosen, plan, fit, number)
 
 
 def known_classes(source: Source, settings: Settings, chosen: Chosen) -> NDArray[Any] | None:

@@ -52,6 +52,8 @@ class Page:
         self.key = secrets.token_urlsafe(8)
         self.outbox: asyncio.Queue[str] = asyncio.Queue()
         self.fitted: Fitted | None = None
+        """The latest fit that is complete: the one that is exported."""
+        self._shown: Fitted | None = None
         self._source = source
         self._workers = workers
         self._loop = asyncio.get_running_loop()
@@ -93,14 +95,17 @@ class Page:
             if request.get("describe") or described != self._described:
                 self.send("controls", number, controls(self._source, settings), "fit")
                 self._described = described
-            for fitted in fits(self._source, settings, job):
-                shown = overview(fitted, str(request.get("view", "")))
-                self.fitted = self.fitted if fitted.is_sample else fitted
-                self.send("fit", number, shown)
-                if not fitted.is_sample:
-                    self._workers.details.submit(self.key, partial(self._details, number=number, fitted=fitted))
+            fits(self._source, settings, job, lambda fitted: self._show(fitted, number, str(request.get("view", ""))))
         except Exception as wrong:
             self.send("fit", number, {"wrong": sentence(wrong)})
+
+    def _show(self, fitted: Fitted, number: int, view: str) -> None:
+        content = overview(fitted, view)
+        self._shown = fitted
+        self.fitted = fitted if fitted.is_complete else self.fitted
+        self.send("fit", number, content)
+        if fitted.is_complete:
+            self._workers.details.submit(self.key, partial(self._details, number=number, fitted=fitted))
 
     def _details(self, job: Job, number: int, fitted: Fitted) -> None:
         job.pause(PATIENCE)
@@ -120,9 +125,9 @@ class Page:
             self.send("compare", number, {"wrong": sentence(wrong)})
 
     def _rows(self, number: int, request: dict[str, Any]) -> None:
-        if self.fitted is None:
+        if self._shown is None:
             return
         try:
-            self.send("rows", number, {"table": listing(self.fitted, request.get("rows"))})
+            self.send("rows", number, {"table": listing(self._shown, request.get("rows"))})
         except Exception as wrong:
             self.send("rows", number, {"wrong": sentence(wrong)})

@@ -38,7 +38,7 @@ def overview(fitted: Fitted, view: str) -> dict[str, Any]:
     shown = next((each for each in views if each.name == view), views[0])
     sizes = _sizes(fitted)
     return {
-        "stage": "sample" if fitted.is_sample else "all",
+        "stage": "all" if fitted.is_complete else "sample" if fitted.is_sample else "early",
         "title": heading(mixture),
         "status": status(fitted),
         "colours": colours(mixture.n_components),
@@ -50,8 +50,8 @@ def overview(fitted: Fitted, view: str) -> dict[str, Any]:
         "columns": list(fitted.chosen.columns),
         "python": python(fitted),
         "command": command(fitted),
-        "notes": [] if fitted.is_sample else list(named_columns(list(fitted.fit.notes), fitted.chosen.columns)),
-        "starts": "" if fitted.is_sample else starts_text(fitted.fit),
+        "notes": [] if not fitted.is_complete else list(named_columns(list(fitted.fit.notes), fitted.chosen.columns)),
+        "starts": "" if not fitted.is_complete else starts_text(fitted.fit),
     }
 
 
@@ -76,6 +76,8 @@ def status(fitted: Fitted) -> str:
     if fitted.chosen.intervals is not None:
         rows += f", {count(int((~fitted.chosen.intervals.exact).sum()))} of them censored"
     steps = f"{count(fit.n_iter)} iteration{'s' * (fit.n_iter != 1)}"
+    if not fitted.is_complete:
+        return f"A fit to {rows} after {steps}, with more to come"
     return f"Fitted to {rows}: {fit.algorithm}, {steps}, {duration(fit.seconds)}"
 
 

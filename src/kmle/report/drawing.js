@@ -66,10 +66,10 @@ const kmleDrawing = (() => {
     };
   }
 
-  function layout(given, width) {
+  function layout(given, width, tall) {
     const ink = INKS[side()];
     const narrow = width < NARROW;
-    const below = { orientation: "h", y: -0.2, yanchor: "top", x: 0, title: { text: "" } };
+    const below = { orientation: "h", y: -70 / Math.max(tall - 130, 70), yanchor: "top", x: 0, xanchor: "left", title: { text: "" } };
     const legend = narrow ? { ...given.legend, ...below } : { x: 1.01, y: 1, ...given.legend };
     const { height, ...rest } = given;
     const names = Object.keys(given).filter((name) => /^[xy]axis\d*$/.test(name));
@@ -78,7 +78,7 @@ const kmleDrawing = (() => {
     const axes = Object.fromEntries((names.length ? names : ["xaxis", "yaxis"]).map((name) => [name, axis(given[name] || {}, room)]));
     return {
       font: { family: FONT, size: 13, color: ink.ink }, paper_bgcolor: ink.paper, plot_bgcolor: ink.paper,
-      margin: { l: 56, r: 16, t: narrow ? 10 : 30, b: 48 }, hovermode: "closest", uirevision: "kept", dragmode: narrow ? false : "zoom",
+      margin: { l: narrow ? 24 : 56, r: narrow ? 6 : 16, t: narrow ? 10 : 30, b: 48 }, hovermode: "closest", uirevision: "kept", dragmode: narrow ? false : "zoom",
       ...rest, height: height || null, autosize: true, ...axes,
       legend: { font: { color: ink.ink }, itemsizing: "constant", ...legend },
       separators: ".\u202f",
@@ -90,7 +90,7 @@ const kmleDrawing = (() => {
   // Draws a figure in its place; what the reader zoomed or hid stays while `view` is the same. `more` changes the layout.
   function draw(place, figure, content, view, more = {}, buttons = []) {
     place.style.height = figure.layout.height ? `${figure.layout.height}px` : "";
-    const shape = { ...layout(figure.layout, place.clientWidth), uirevision: view, ...more };
+    const shape = { ...layout(figure.layout, place.clientWidth, place.clientHeight), uirevision: view, ...more };
     const ready = settings(figure, place.clientWidth, buttons);
     return Plotly.react(place, coloured(figure.data, "", content), coloured(shape, "", content), ready);
   }

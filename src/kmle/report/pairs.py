@@ -17,6 +17,8 @@ from .planes import plane_parts
 # Rows drawn as points in each panel.
 MOST_POINTS = 300
 PANEL, GAP = 170, 0.025
+# Pixels of an entry of the legend.
+LEGEND_LINE = 27
 
 
 def pairs_figure(
@@ -28,6 +30,9 @@ def pairs_figure(
     count = len(columns)
     traces: list[Trace] = []
     layout: dict[str, Any] = {"bargap": 0.02, "barmode": "stack", "height": 90 + PANEL * count, **legend_title(mixture)}
+    if LEGEND_LINE * (mixture.n_components + 1) < PANEL * (count - 1):
+        # The panels above the diagonal are empty.
+        layout["legend"] |= {"x": 1, "xanchor": "right"}
     place = 0
     seen, few_seen = ~np.isnan(points), ~np.isnan(few)
     for i in range(count):
