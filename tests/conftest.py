@@ -1,7 +1,15 @@
 """Settings for all tests: the same draws on every run, no time limit on a busy machine, and which tests are slow."""
 
+import gc
+import os
+
 import pytest
 from hypothesis import settings
+
+# Workers of Dask's clusters start from a process that has loaded Dask.
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
+# Tests are collected into a hundred thousand objects that stay: there is nothing to look for among them.
+gc.disable()
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
@@ -22,6 +30,8 @@ SLOW = (
     "cli/test_stream",
     "documentation/test_code",
     "documentation/test_site",
+    "engines/test_panels",
+    "estimators/test_plugged_in",
     "estimators/test_resolution",
     "estimators/test_scikit_learn",
     "estimators/test_select",
@@ -48,3 +58,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.is_relative_to(tests) and item.path.relative_to(tests).as_posix().startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is collected, but not sought among what was there before."""
+    gc.freeze()
+    gc.enable()

@@ -26,6 +26,11 @@ def run_process(*arguments, stdin=None, cwd=None):
     return subprocess.run(command, input=stdin, capture_output=True, check=False, cwd=cwd, timeout=120)
 
 
+def code_of(result):
+    """The exit code of either kind of run."""
+    return result.returncode if isinstance(result, subprocess.CompletedProcess) else result.exit_code
+
+
 def refusal(result):
     """The one sentence with which bad usage or data is refused."""
     assert result.exit_code == 2, result.output

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cli.drawing import FAITHFUL, refusal, rows, run, run_process
+from cli.drawing import FAITHFUL, refusal, rows, run
 
 OUTPUTS = {"--out": "m.json", "--labels": "l.csv", "--plot": "p.png", "--report": "r.html"}
 
@@ -114,16 +114,14 @@ def test_two_outputs_have_two_names(tmp_path, table):
     assert "--out and --labels both name" in shown
 
 
-def test_the_demo_has_a_folder_of_its_own(tmp_path):
+def test_the_demo_has_a_folder_of_its_own(tmp_path, monkeypatch):
     (tmp_path / "faithful.json").write_text("precious")
+    monkeypatch.chdir(tmp_path)
     for name in ("kmle-demo", "kmle-demo-2"):
-        result = run_process("demo", cwd=tmp_path)
-        assert result.returncode == 0, result.stderr
+        assert run("demo").exit_code == 0
         assert (tmp_path / name / "faithful.json").exists()
     assert (tmp_path / "faithful.json").read_text() == "precious"
-    result = run_process("demo", "--directory", ".", cwd=tmp_path)
-    assert result.returncode == 2
-    assert b"the file exists" in result.stderr
+    assert "the file exists" in refusal(run("demo", "--directory", "."))
 
 
 # Links, devices and pipes ---------------------------------------------------------------------------------------------

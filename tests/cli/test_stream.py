@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cli.drawing import FAITHFUL, refusal, rows, run, run_process
+from cli.drawing import FAITHFUL, code_of, refusal, rows, run, run_process
 from kmle.cli.interruption import Interruption
 from kmle.io import read_table, streaming
 from kmle.problem import stream as local
@@ -99,8 +99,7 @@ def written(tmp_path, kind, table):
 def learned(fit, tmp_path, path, *options):
     """The model and the labels of a fit."""
     result = fit("fit", path, *options, "--out", tmp_path / "m.json", "--labels", tmp_path / "labels.npy", "--force")
-    code = result.exit_code if hasattr(result, "exit_code") else result.returncode
-    assert code == 0, result.stderr
+    assert code_of(result) == 0, result.stderr
     return json.loads((tmp_path / "m.json").read_text()), np.load(tmp_path / "labels.npy")
 
 
@@ -143,12 +142,13 @@ def test_weights_count_rows_of_a_stream(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "npy"])
-def test_as_processes(tmp_path, kind):
+def test_fit_then_predict(tmp_path, kind):
+    started = run_process if kind == "csv.gz" else run
     path = written(tmp_path, kind, rows())
-    whole = learned(run_process, tmp_path, path, "-k", 2)
-    assert_same(learned(run_process, tmp_path, path, "-k", 2, "--stream"), whole)
-    predicted = run_process("predict", tmp_path / "m.json", path, "--stream", "--out", tmp_path / "p.csv")
-    assert predicted.returncode == 0, predicted.stderr
+    whole = learned(started, tmp_path, path, "-k", 2)
+    assert_same(learned(started, tmp_path, path, "-k", 2, "--stream"), whole)
+    predicted = started("predict", tmp_path / "m.json", path, "--stream", "--out", tmp_path / "p.csv")
+    assert code_of(predicted) == 0, predicted.stderr
     assert pl.read_csv(tmp_path / "p.csv")["label"].to_list() == whole[1].tolist()
 
 

@@ -10,6 +10,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.remembering import remembered
 from kmle._kernels import Clusters, PackedRows
 
 INF = np.inf
@@ -22,6 +23,7 @@ def packed(x, features="identity", weights=None, n_threads=1):
     return rows
 
 
+@remembered
 def plain_statistics(x, features):
     x = x.astype(float)
     d = x.shape[1]
@@ -33,6 +35,7 @@ def plain_statistics(x, features):
     return np.column_stack([*x.T, *products])
 
 
+@remembered
 def plain_scores(t, natural, bias):
     """Summed one term after another, so that ties are ties."""
     scores = np.tile(np.asarray(bias, dtype=float), (len(t), 1))
@@ -42,6 +45,7 @@ def plain_scores(t, natural, bias):
     return scores
 
 
+@remembered
 def plain_sums(t, shares):
     return shares.sum(axis=0), np.array([(share[:, None] * t).sum(axis=0) for share in shares.T])
 
@@ -83,6 +87,7 @@ def check_soft(x, features, natural, bias, n_responsibilities=None, weights=None
     t = plain_statistics(x, features)
     scores = plain_scores(t, natural, bias)
     if n_responsibilities is not None:
+        scores = scores.copy()
         for row in scores:
             row[np.argsort(-row, kind="stable")[n_responsibilities:]] = -INF
     top = scores.max(axis=1, keepdims=True)

@@ -8,11 +8,13 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.remembering import remembered
 from kmle.engines.panels.kernel import PanelsRows
 
 INF = np.inf
 
 
+@remembered
 def plain_scores(y, factors, shifts, constants):
     """One term after another, rounded at every step: what the labels are defined by."""
     scores = np.full((len(y), len(constants)), -INF)
@@ -185,6 +187,7 @@ def test_passes_from_several_threads_at_once():
         np.testing.assert_array_equal(each, expected)
 
 
+@remembered
 def plain_statistics(scores, x, weights, n_responsibilities):
     """Statistics by responsibility, from all scores (n, k), in long doubles."""
     scores = scores.copy()

@@ -146,17 +146,16 @@ def test_what_mclust_finds_with_many_components_is_found():
 @pytest.mark.slow
 @pytest.mark.parametrize("structure", MODELS)
 def test_the_truth_is_found(structure):
-    """In nine of ten samples the true model is chosen, or one nested in it with a lower criterion."""
-    names, hits = list(MODELS), 0
-    for seed in range(10):
+    """In all of five samples the true model is chosen, or one nested in it with a lower criterion."""
+    names = list(MODELS)
+    for seed in range(5):
         X, truth = drawn(structure, seed)
         found = select(X, "gaussians", range(1, 5), random_state=seed)
         chosen = structure_of(found.best.family)
         value = min(values(found, structure).values())
         nested = contains(names.index(structure), names.index(chosen)) and found.best.value("bic") < value
-        hits += chosen == structure or nested
+        assert chosen == structure or nested, (seed, chosen)
         assert adjusted_rand_score(truth, found.best.fit.mixture.predict(X)) > 0.5
-    assert hits >= 9
 
 
 def drawn(structure, seed):

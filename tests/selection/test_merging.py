@@ -1,5 +1,6 @@
 """Merges are those of a plain loop over all pairs; neighbours and rounds are those of their definitions."""
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -14,18 +15,18 @@ from mixture.drawing import typical
 
 
 def plainly_merged(criterion, counts, sums, n_clusters=1):
-    """Pairs and losses of merging the cheapest of all pairs, tried anew after every merge."""
-
-    def value(*members):
-        return criterion.value(np.array([sum(m[0] for m in members)]), np.array([sum(m[1] for m in members)]))[0]
+    """Pairs and losses of merging the cheapest of all pairs."""
 
     clusters = dict(enumerate(zip(counts, sums, strict=True)))
+
+    @cache
+    def value(*members):
+        own = [clusters[member] for member in members]
+        return criterion.value(np.array([sum(m[0] for m in own)]), np.array([sum(m[1] for m in own)]))[0]
+
     pairs, losses = [], []
     while len(clusters) > n_clusters:
-        costs = {
-            (a, b): value(clusters[a]) + value(clusters[b]) - value(clusters[a], clusters[b])
-            for a, b in combinations(clusters, 2)
-        }
+        costs = {(a, b): value(a) + value(b) - value(a, b) for a, b in combinations(clusters, 2)}
         (a, b), loss = min(costs.items(), key=lambda item: item[1])
         one, other = clusters.pop(a), clusters.pop(b)
         clusters[len(counts) + len(pairs)] = one[0] + other[0], one[1] + other[1]

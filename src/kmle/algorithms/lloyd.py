@@ -94,7 +94,8 @@ def advanced(
     is nothing left to change.
     """
     acceleration = state.acceleration or Acceleration(plain, streak=FIRST_MOMENTUM - plain_steps)
-    trial = None if problem.expects else acceleration.momentum(problem, plain)
+    early = acceleration.streak < FIRST_MOMENTUM or problem.expects
+    trial = None if early else acceleration.momentum(problem, plain)
     if trial is not None:
         beyond = assigned(problem, trial, reseed, trace)
         whole = np.array_equal(beyond.parameters.active, plain.active)
