@@ -262,16 +262,25 @@ def test_pruning_waits_until_it_pays():
     X = np.random.default_rng(16).normal(size=(100_000, 2))
     rows = Rows(Gaussian().for_data(X), X)
     rng = np.random.default_rng(17)
-    few, many = components(rows, 4, rng), components(rows, 12, rng)
-    engine = choose(rows, 4, "auto")
-    names = [(assert_same(rows, engine, *few), engine.name)[1] for _ in range(4)]
-    assert names == ["dense", "dense", "boxes", "boxes"]
+    few, other = components(rows, 4, rng), components(rows, 4, rng)
+    many, moved, most = components(rows, 12, rng), components(rows, 12, rng), components(rows, 120, rng)
+
+    def names(k, *passes):
+        engine = choose(rows, k, "auto", hard=True)
+        return [(assert_same(rows, engine, *given), engine.name)[1] for given in passes]
+
+    assert names(4, few, other, few, other) == ["dense", "dense", "boxes", "boxes"]
+    assert names(12, many, moved) == ["dense", "boxes"]
+    # A fit whose rows keep their labels is near its end, but for ever it does not wait.
+    assert names(12, *[many] * 10) == ["dense"] * 9 + ["boxes"]
+    assert names(120, most) == ["boxes"]
     engine = choose(rows, 12, "auto")
     engine.soft_pass(*many)
-    engine.hard_pass(*many)
+    engine.hard_pass(*moved)
     assert engine.name == "dense"  # the one hard pass at the end of a soft fit
     soft = engine.soft_pass(*many)
     engine = choose(rows, 12, "auto")
+    engine.hard_pass(*moved)
     engine.hard_pass(*many)
     assert engine.name == "boxes"
     ordered = engine.soft_pass(*many)

@@ -12,7 +12,7 @@ from ..families import FixedCovarianceGaussian, Gaussian
 from ..families.low_rank_gaussian import LowRankGaussian
 from .base import Engine
 from .bounds.engine import BoundsEngine
-from .boxes.engine import ORDER_FROM_WORK, BoxesEngine
+from .boxes.engine import ORDER_AT_ONCE, BoxesEngine
 from .dense import DenseEngine
 from .low_rank.engine import LowRankEngine
 from .panels.coordinates import PANELS_FROM_COLUMNS
@@ -114,7 +114,7 @@ def _fastest(rows: Rows, n_components: int, hard: bool) -> Engine:
     few_statistics = rows.n_statistics <= PRUNE_UP_TO_STATISTICS and len(rows) >= PRUNE_FROM_ROWS
     # The NumPy kernels neither rule out nor skip anything: they examine every row.
     if few_statistics and backend() == "compiled" and n_components >= PRUNE_FROM_COMPONENTS[columns.shape[1]]:
-        return BoxesEngine(rows, waits=not hard or n_components < ORDER_FROM_WORK)
+        return BoxesEngine(rows, waits=not hard or n_components < ORDER_AT_ONCE)
     work = rows.n_statistics * n_components
     long = work >= SKIP_FROM_WORK and work * len(rows) >= SKIP_FROM_TOTAL_WORK
     long = long and SKIP_BYTES_A_PAIR * n_components**2 <= rows.X.nbytes

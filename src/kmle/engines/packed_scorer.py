@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # Each thread packs and scores blocks of about this many bytes, which stay in the cache between the two.
 BLOCK_BYTES = 1 << 21
-# Rows to be labelled are packed and scored in one call, this many bytes at a time.
-LABEL_BYTES = 1 << 19
+# Rows to be labelled are packed and scored in one call, this many bytes at a time; the next ones are on their way.
+LABEL_BYTES = 1 << 21
 # Smallest and largest number of rows that a call labels; where threads share them, a fourth of what each has to label.
 FEWEST_LABELS, MOST_LABELS = 1 << 13, 1 << 18
 # Smallest and largest number of rows of a call: calling the kernels takes as long as scoring a few hundred rows.

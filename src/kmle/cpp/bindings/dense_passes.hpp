@@ -138,6 +138,11 @@ std::pair<bool, bool> label_table(PackedRows<T>& rows, const Strided<const From,
         }
         HardTask task = {0, packed.blocks(), labels.data() + first, true, nullptr, nullptr, nullptr, nullptr, 0, 0, 0,
                          0};
+        const std::size_t next = first + step;
+        if (next < count && table.stride(1) == 1 && table.stride(0) == static_cast<std::int64_t>(columns)) {
+            task.ahead = reinterpret_cast<const char*>(table.data() + next * columns);
+            task.ahead_bytes = std::min(step, count - next) * columns * sizeof(From);
+        }
         const bool spoilt = precise.centered && may_spoil(packed, plain, seen, shift.data());
         chosen->packed<T>().hard(packed, single, spoilt ? precise : plain, task);
         rows.count_work(source.rows * plain.components, task.rescored);

@@ -146,30 +146,45 @@ public:
         : source_(source), first_(block * rows), count_(std::min(rows, source.rows - first_)),
           out_(task.values + block * source.columns * rows), largest_(task.largest + block * source.columns),
           seen_(seen) {
-        for (std::size_t r = 0; r < rows; ++r) rows_[r] = source.at(first_ + std::min(r, count_ - 1), 0);
+        if (source.places || count_ < rows) {
+            for (std::size_t r = 0; r < rows; ++r) rows_[r] = source.at(first_ + std::min(r, count_ - 1), 0);
+        } else {
+            const From* next = source.at(first_, 0);
+            for (std::size_t r = 0; r < rows; ++r, next += source.row_stride) rows_[r] = next;
+        }
         if (source.places) fetch_next();
     }
 
-    template <bool summarized>
-    void pack() {
-        for (std::size_t a = 0; a < source_.columns;) {
-            const std::size_t left = source_.columns - a;
-            if (left == 1)
-                a += pack_columns<1, summarized>(a, left);
-            else if (left < 4 || width < 4)
-                a += pack_columns<2, summarized>(a, 2);
-            else if (left < 7 || width < 8)
-                a += pack_columns<std::min<std::size_t>(4, width), summarized>(a, 4);
-            else
-                a += pack_columns<width, summarized>(a, std::min(left, width));
-        }
+    // Whether values are whole is not asked any more once one is not.
+    void pack(bool summarized) {
+        if (!summarized)
+            pack_as<false, false>();
+        else if (any(seen_.broken != 0))
+            pack_as<true, false>();
+        else
+            pack_as<true, true>();
     }
 
 private:
     static constexpr std::size_t rows = block_rows<To>;
 
+    template <bool summarized, bool may_be_whole>
+    void pack_as() {
+        for (std::size_t a = 0; a < source_.columns;) {
+            const std::size_t left = source_.columns - a;
+            if (left == 1)
+                a += pack_columns<1, summarized, may_be_whole>(a, left);
+            else if (left < 4 || width < 4)
+                a += pack_columns<2, summarized, may_be_whole>(a, 2);
+            else if (left < 7 || width < 8)
+                a += pack_columns<std::min<std::size_t>(4, width), summarized, may_be_whole>(a, 4);
+            else
+                a += pack_columns<width, summarized, may_be_whole>(a, std::min(left, width));
+        }
+    }
+
     // Columns from `a` on: `columns` of them, which are at most `most`. Those past the last are zero. Returns how many.
-    template <std::size_t most, bool summarized>
+    template <std::size_t most, bool summarized, bool may_be_whole>
     std::size_t pack_columns(std::size_t a, std::size_t columns) {
         Vec<double> largest[width] = {}, low[most], high[most], shift[most];
         Vec<double> infinite = seen_.infinite;
@@ -191,7 +206,7 @@ private:
                     low[c] = lower_of(x[c], low[c]);
                     high[c] = higher_of(x[c], high[c]);
                     infinite += x[c] * broadcast(0.0);
-                    broken |= fraction_bits(x[c]);
+                    if (may_be_whole) broken |= fraction_bits(x[c]);
                 } else {
                     largest[c] = higher_of(absolute<double>(value), largest[c]);
                 }
@@ -279,7 +294,7 @@ void pack(const PackSource<From>& source, PackTask<To>& task) {
     Seen seen(task.summary ? source.columns : 0);
     for (std::size_t b = task.first; b < task.last; ++b) {
         Block<From, To> block(source, b, task, seen);
-        task.summary ? block.template pack<true>() : block.template pack<false>();
+        block.pack(task.summary != nullptr);
     }
     if (task.summary) seen.put_into(source.columns, *task.summary);
 }

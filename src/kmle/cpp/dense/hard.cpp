@@ -74,6 +74,7 @@ private:
     }
 
     void screen(std::size_t b, std::size_t end) {
+        fetch_ahead(b, end);
         const std::size_t first = b * rows, count = std::min(end * rows, packed_.rows) - first;
         const Model<float>& model = inflated_.model();
         const Fetching next(packed_.block(b + blocks), packed_.columns * wide, Best<float>::steps(model));
@@ -99,6 +100,15 @@ private:
             task_.changed += static_cast<std::int64_t>(booking_.move_count);
             book(packed_, packed_.block(c), booking_, task_);
         }
+    }
+
+    // The share of some blocks in what is needed after the pass.
+    void fetch_ahead(std::size_t b, std::size_t end) const {
+        if (!task_.ahead) return;
+        const std::size_t count = task_.last_block - task_.first_block, from = b - task_.first_block;
+        const char* last = task_.ahead + task_.ahead_bytes * (end - task_.first_block) / count;
+        for (const char* next = task_.ahead + task_.ahead_bytes * from / count; next < last; next += 64)
+            __builtin_prefetch(next, 0, 2);
     }
 
     // Row r of block c, whose scores are at `place`.

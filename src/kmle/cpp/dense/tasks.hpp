@@ -19,6 +19,9 @@ struct HardTask {
     // Of bounds passes: scores that were computed, and rows examined where several components have rows.
     std::int64_t scored, strayed;
     std::int64_t rescored;  // scores that were computed once more, in better precision
+    // Memory that is needed after the pass and fetched while it works, the same share with every block; null: none.
+    const char* ahead = nullptr;
+    std::size_t ahead_bytes = 0;
 };
 
 // Rows to add up by their labels. Counts and sums start at zero.

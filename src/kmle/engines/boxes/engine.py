@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._kernels import PackedRows, Work
 from ...data.table import Rows
-from ...numerics.arrays import Array
+from ...numerics.arrays import Array, Labels
 from ...numerics.threads import for_each
 from ..dense import DenseEngine
 from ..partition import Compact, Partition
@@ -26,9 +26,12 @@ from .kernel import BoxesRows, Candidates, GroupLabels, Level, spatial_order, sp
 # Where the names of the components to try in each span start, and the names.
 
 
-# Ordering the rows costs a dozen dense passes of ten components. Fits of many components take more passes, so they have
-# it from the first on; with fewer it waits for this many passes times components.
+# Ordering the rows costs a dozen dense passes of ten components: passes times components that surely pay for it.
+ORDER_AT_ONCE = 120
+# Before that it waits for this much, and longer while a pass moves fewer than this share of a sample: a fit that nears
+# its end.
 ORDER_FROM_WORK = 10
+FEW_MOVES, SAMPLED_ROWS = 0.01, 4096
 
 
 class BoxesEngine:
@@ -43,6 +46,8 @@ class BoxesEngine:
         self._dense = DenseEngine(rows)
         self._ordered = None if waits else _Ordered(rows)
         self._hard_passes = 0
+        self._sample: Rows | None = None
+        self._sampled_labels: Labels | None = None
 
     @property
     def name(self) -> str:
@@ -53,11 +58,23 @@ class BoxesEngine:
         """The rows by their highest scores and the statistics of the clusters."""
         self._hard_passes += 1
         if self._ordered is None:
-            if self._hard_passes * len(natural) < ORDER_FROM_WORK:
+            moves = self._share_that_moves(natural, bias)
+            work = self._hard_passes * len(natural)
+            if work < ORDER_FROM_WORK or (work < ORDER_AT_ONCE and moves < FEW_MOVES):
                 return self._dense.hard_pass(natural, bias)
-            self._dense = DenseEngine(self._rows)
+            self._dense, self._sample = DenseEngine(self._rows), None
             self._ordered = _Ordered(self._rows)
         return self._ordered.hard_pass(natural, bias, self._candidates(self._ordered.boxes.levels[0], natural, bias))
+
+    def _share_that_moves(self, natural: Array, bias: Array) -> float:
+        """The share of a sample of the rows that this pass gives another label than the one before; 0 without one."""
+        if self._sample is None:
+            step = max(1, len(self._rows) // SAMPLED_ROWS)
+            self._sample = self._rows.subset(np.arange(0, len(self._rows), step))
+        before, labels = self._sampled_labels, np.empty(len(self._sample), dtype=np.int32)
+        self._sample.packed.label_rows(natural, bias, labels)
+        self._sampled_labels = labels
+        return 0.0 if before is None else float(np.mean(before != labels))
 
     def _candidates(self, level: Level, natural: Array, bias: Array) -> Candidates | None:
         """The components to try in each of the longest spans, where a tree over the components finds them."""
