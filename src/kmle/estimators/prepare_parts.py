@@ -93,7 +93,8 @@ class PreparedParts:
         if isinstance(self.intervals, Intervals) and not self.is_exact:
             inexact = int((~self.intervals.exact).sum())
             notes.append(
-                f"{inexact} of {self.intervals.exact.size} values are missing or intervals; what is known counts."
+                f"{inexact} of {self.intervals.exact.size} values are censored, intervals or missing: the likelihood is"
+                " that of what is known."
             )
         return notes + self.knowledge.notes()
 

@@ -85,7 +85,8 @@ class PreparedShapes:
     def _notes(self, fit: Fit) -> list[str]:
         inexact = int((self.problem.rows.lower != self.problem.rows.upper).sum())
         between = inexact and not self.problem.rows.has_holes
-        notes = [f"{inexact} values are missing or intervals; what is known counts."] if between else []
+        known = f"{inexact} values are censored, intervals or missing: the likelihood is that of what is known."
+        notes = [known] if between else []
         notes += self.knowledge.notes()
         families = [member.family for member in fit.mixture.members if isinstance(member.family, CoordinateFamily)]
         if not np.ptp(self.problem.rows.X, axis=0).any() and any("scale" in own.parameters for own in families):
