@@ -29,7 +29,7 @@ from .prepare import from_labels, start_of
 from .prepare_parts import PreparedParts
 
 # Tables of stand-ins, and random partitions of groups, that starts are sought in.
-TABLES, PARTITIONS = 1, 8
+TABLES, PARTITIONS = 3, 8
 # Starts from labels where components are of different families, and the share of the rows that noise begins with.
 RANDOM, NOISE = 4, 0.1
 # Steps of the fit after which starts are compared.

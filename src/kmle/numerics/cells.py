@@ -18,8 +18,8 @@ Indices = NDArray[np.intp]
 # Log-densities (k, ...) of the places (k, ...) of each density on a line.
 Heights = Callable[[Array], Array]
 
-# Points of cells in which densities change, and of those that are this share of such a cell.
-_RULE, _SHORT_RULE, _SHORT_CELL = (*np.polynomial.legendre.leggauss(8),), (*np.polynomial.legendre.leggauss(3),), 0.1
+# Gauss-Legendre points of cells, by their share of a cell in which the density changes: from, to, points.
+_RULES = ((0.1, np.inf, 8), (0.005, 0.1, 3), (0.0, 0.005, 2))
 # A log-density this far below its peak, or below its value at the outermost bound, adds nothing that a float can see.
 _NEGLIGIBLE = 45.0
 # Cells of each density on either side of its mode, and cells ever closer to the mode, where there may be a cusp.
@@ -108,8 +108,8 @@ def integrals(densities: Densities, line: Line, lower: Array, upper: Array) -> t
     modes = _modes(densities, height, line)
     own = _edges(height, modes, line.reach, extremes)
     peaks = height(modes[:, None])[:, 0]
-    edges, short = _cut(bounds, own)
-    sums = _cells(densities, line, edges, short, peaks)
+    edges, share = _cut(bounds, own)
+    sums = _cells(densities, line, edges, share, peaks)
     places = np.searchsorted(bounds, below), np.searchsorted(bounds, above)
     found = np.empty((len(below), *sums.shape[::2]))
     for j, mode in enumerate(modes):
@@ -126,25 +126,26 @@ def integrals(densities: Densities, line: Line, lower: Array, upper: Array) -> t
     return log_p, means
 
 
-def _cut(bounds: Array, own: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """The edges of the cells of each density (k, c + 1), and which cells are short (k, c)."""
+def _cut(bounds: Array, own: Array) -> tuple[Array, Array]:
+    """The edges of the cells of each density (k, c + 1), and the shares they have of its own cells (k, c)."""
     edges = np.empty((len(own), len(bounds) + own.shape[1]))
-    short = np.empty((len(own), edges.shape[1] - 1), dtype=bool)
+    share = np.empty((len(own), edges.shape[1] - 1))
     for j, parts in enumerate(own):
         edges[j] = np.insert(bounds, np.searchsorted(bounds, parts, side="right"), parts)
         around = np.clip(np.searchsorted(parts, edges[j, :-1], side="right"), 1, len(parts) - 1)
-        short[j] = np.diff(edges[j]) < _SHORT_CELL * (parts[around] - parts[around - 1])
-    return edges, short
+        share[j] = np.diff(edges[j]) / np.maximum(parts[around] - parts[around - 1], np.finfo(float).tiny)
+    return edges, share
 
 
-def _cells(densities: Densities, line: Line, edges: Array, short: NDArray[np.bool_], peaks: Array) -> Array:
+def _cells(densities: Densities, line: Line, edges: Array, share: Array, peaks: Array) -> Array:
     """The integrals of (1, t) times each density over its cells, relative to its peak: (k, c, 1 + s)."""
     width = np.diff(edges)
     found: Array = np.empty(0)
-    for chosen, (points, weights) in ((short, _SHORT_RULE), (~short, _RULE)):
-        which, cells = np.nonzero(chosen & (width > 0))
+    for least, most, n_points in _RULES:
+        which, cells = np.nonzero((share >= least) & (share < most) & (width > 0))
         if not len(which):
             continue
+        points, weights = np.polynomial.legendre.leggauss(n_points)
         half = 0.5 * width[which, cells]
         w = ((edges[which, cells] + half)[:, None] + half[:, None] * points).ravel()
         with np.errstate(all="ignore"):
