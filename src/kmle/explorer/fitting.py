@@ -28,7 +28,7 @@ SAMPLE_ROWS, SAMPLE_STEPS = 4000, 30
 FEW_ROWS = 300
 # All rows wait so long, in seconds, for a newer request: a slider that is dragged asks for samples only.
 PATIENCE = 0.15
-# A fit to all rows is shown after so many seconds, and again whenever twice the time has passed.
+# A fit to all rows is shown after this many seconds, and again whenever twice the time has passed.
 FIRST_LOOK = 0.3
 
 
