@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 import kmle.families as f
@@ -14,46 +12,6 @@ from kmle.estimators.plan import Plan
 from kmle.estimators.prepare_shapes import prepare_shapes
 from kmle.estimators.shape_moves import moved
 from kmle.inspection import standard_errors
-
-POSITIVE_POOL = ["weibull", f.Weibull("shared"), "exponential", f.Weibull(2.0), "gamma"]
-REAL_POOL = ["laplace", "generalized-gaussian", "gaussian", f.Laplace(1.0), f.GeneralizedGaussian("shared")]
-COUNT_POOL = ["negative-binomial", "poisson", "point-mass", f.NegativeBinomial("shared"), f.NegativeBinomial(2.0)]
-
-
-def rows_of(pool, rng):
-    if pool is POSITIVE_POOL:
-        return np.concatenate([rng.weibull(1.5, 40), 8 * rng.weibull(4.0, 30)])[:, None]
-    if pool is REAL_POOL:
-        return np.concatenate([rng.laplace(0, 1, 40), rng.normal(7, 2, 30)])[:, None]
-    return np.concatenate([np.zeros(5), rng.negative_binomial(2, 0.3, 35), rng.poisson(20, 30)]).astype(float)[:, None]
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.sampled_from([POSITIVE_POOL, REAL_POOL, COUNT_POOL]),
-    st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=True),
-    st.sampled_from(["em", "k-mle", "hard-em", "sparse-em"]),
-    st.booleans(),
-    st.booleans(),
-    st.integers(0, 1000),
-)
-def test_the_objective_never_falls(pool, places, algorithm, weighted, noise, seed):
-    rng = np.random.default_rng(seed)
-    X = rows_of(pool, rng)
-    weights = rng.exponential(size=len(X)) if weighted else None
-    families = [pool[place] for place in places]
-    families = families * 2 if len(families) == 1 and families[0] != "point-mass" else families
-    noise = noise and pool is not COUNT_POOL
-    plan = Plan(2, family=families, algorithm=algorithm, noise=noise, random_state=seed, n_init=1)
-    fit = learn(X, plan, sample_weight=weights)
-    objectives = np.array([step.objective for step in fit.history])
-    assert (np.diff(objectives) >= -1e-9 * np.abs(objectives[:-1])).all()
-    density = fit.mixture.log_density(X)
-    total = density.sum() if weights is None else weights * (len(X) / min(weights.sum(), len(X))) @ density
-    assert fit.log_likelihood == pytest.approx(total, rel=1e-9)
-    assert Mixture.from_json(fit.mixture.to_json()) == fit.mixture
-    np.testing.assert_array_equal(fit.labels, fit.mixture.predict(X))
-
 
 TRUTHS = {
     "weibull": Mixture.from_source("weibull", [0.6, 0.4], scale=[2.0, 15.0], shape=[1.5, 4.0]),

@@ -71,7 +71,10 @@ class PartlyKnownRows:
         else:
             self._low, self._high = (family.centered_rows(bound, center) for bound in (lower, upper))
             # Rounding must not make an exact value an interval, or the other way round.
-            self._high = np.where(lower == upper, self._low, self._high)
+            same = lower == upper
+            # Components of different families see the rows from there each in its own way, one beside the other.
+            same = same if self._low.shape == lower.shape else same.all(axis=1, keepdims=True)
+            self._high = np.where(same, self._low, self._high)
         self._center = center
         self.cuts = cuts_between(self.n_rows, starts, ROWS_AT_ONCE)
         self._slices = [[_block_of_rows(self, block, rows) for block in self.blocks] for rows in self.slices()]
@@ -146,7 +149,8 @@ def cuts_between(n_rows: int, starts: NDArray[np.intp] | None, size: int) -> NDA
 
 
 def _block_of_rows(table: PartlyKnownRows, block: Block, rows: slice) -> BlockOfRows:
-    low, high = table._low[rows, block.columns], table._high[rows, block.columns]
+    columns = block.columns if len(table.blocks) > 1 else slice(None)
+    low, high = table._low[rows, columns], table._high[rows, columns]
     exact = (low == high).all(axis=1)
     inexact = np.flatnonzero(~exact)
     bounds, spread = np.column_stack([low[inexact, :1], high[inexact, :1]]), None
