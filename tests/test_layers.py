@@ -9,7 +9,7 @@ from package import module_files
 # Lowest first. Layers on one line do not know each other; "" is the package itself, `kmle`.
 LAYERS = [
     ["numerics", "_kernels"],
-    ["palette"],
+    ["palette", "titles"],
     ["families"],
     ["data"],
     ["engines"],

@@ -1,6 +1,7 @@
 """Mixtures to other libraries and back: scikit-learn, ONNX, JSON, arrays of other libraries."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,19 @@ def test_onnx_in_single_precision():
     np.testing.assert_allclose(found["log_density"], mixture.log_density(rows), rtol=1e-6)
     with pytest.raises(ValueError, match="dtype is 'int8'"):
         to_onnx(mixture, "int8")
+
+
+@dataclass(frozen=True)
+class Faulty(f.Poisson):
+    """A family of somebody's own, with an error in its formulas."""
+
+    def sufficient_statistic(self, X):
+        return X + self.missing
+
+
+def test_an_error_in_a_formula_is_not_hidden():
+    with pytest.raises(AttributeError, match="'Faulty' object has no attribute 'missing'"):
+        to_onnx(Mixture(Faulty(n_features=1), [1.0], [[0.5]]))
 
 
 def test_matrices_have_no_onnx_export():

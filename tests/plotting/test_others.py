@@ -12,6 +12,7 @@ from kmle.palette import PALETTE, colours
 from kmle.plotting import (
     plot_cells,
     plot_dendrogram,
+    plot_fit,
     plot_history,
     plot_posterior,
     plot_qq,
@@ -254,3 +255,16 @@ def test_survival_has_both_curves_and_marks_where_values_are_censored():
     assert data.get_ydata().tolist() == pytest.approx([1.0, 0.75, 0.375])
     assert (marks.get_xdata().tolist(), marks.get_ydata().tolist()) == ([2.0, 4.0], [0.75, 0.375])
     assert note_of(ax) == "4 rows; 2 censored on the right"
+
+
+@pytest.mark.parametrize("place", ["left", "center", "right"])
+def test_a_title_of_your_own_replaces_that_of_the_plot(place):
+    ax = plot_fit(LINE, LINE.sample(100, 0))
+    (note,) = [text for text in ax.texts if "rows" in text.get_text()]
+    assert note.get_visible()
+    ax.set_title("Mine", loc=place)
+    titles = {loc: ax.get_title(loc=loc) for loc in ("left", "center", "right")}
+    assert titles == dict.fromkeys(titles, "") | {place: "Mine"}
+    assert not note.get_visible()
+    ax.set_title("Mine, larger", loc=place, fontsize=14)
+    assert ax.get_title(loc=place) == "Mine, larger"

@@ -91,7 +91,8 @@ def plot_rate_distortion(rates: Sequence[Rate], ax: Any = None) -> Any:
     if ax is None:
         ax = Figure(figsize=(6.8, 4.2), layout="constrained").subplots()
     from ..palette import PALETTE
-    from ..plotting.style import GREY, INK, SMALL, tidy, title
+    from ..plotting.style import GREY, INK, SMALL, tidy
+    from ..titles import title
 
     right = ax.twinx()
     size = [rate.n_bytes / 1000 for rate in rates]

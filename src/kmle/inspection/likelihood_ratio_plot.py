@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..titles import GREY, INK, SMALL, title
 from .likelihood_ratio import LikelihoodRatios
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Those of `kmle.plotting`.
-BLUE, ORANGE, INK, GREY, FAINT = "#0072b2", "#d55e00", "#2b2b2b", "#707070", "#e4e4e4"
-SMALL, NORMAL, LARGE = 8.0, 9.0, 11.0
+BLUE, ORANGE, FAINT = "#0072b2", "#d55e00", "#e4e4e4"
+NORMAL = 9.0
 
 
 def plot_likelihood_ratios(tests: LikelihoodRatios, ax: "Axes | None" = None) -> "Axes":
@@ -38,9 +39,7 @@ def plot_likelihood_ratios(tests: LikelihoodRatios, ax: "Axes | None" = None) ->
     ax.set_xticks(places, [f"{k} vs {k + 1}" for k in tests.n_components])
     ax.set_xlabel("numbers of components", size=NORMAL, color=INK)
     ax.set_ylabel("twice the gain in log-likelihood", size=NORMAL, color=INK)
-    ax.set_title(
-        f"Likelihood-ratio tests: {tests.best} at level {tests.level:g}", loc="left", fontsize=LARGE, color=INK
-    )
+    title(ax, f"Likelihood-ratio tests: {tests.best} at level {tests.level:g}")
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GREY)
     ax.tick_params(labelsize=SMALL, colors=GREY, labelcolor=INK)

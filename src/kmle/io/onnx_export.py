@@ -22,6 +22,10 @@ from ..queries.marginals import category_spans
 from ..queries.moments import covariances, means
 
 
+class NoExportError(NotImplementedError, AttributeError):
+    """A formula uses a function that is not written down as ONNX."""
+
+
 def to_onnx(mixture: Mixture, dtype: str = "float64") -> Any:
     """Makes an ONNX model of a mixture.
 
@@ -53,11 +57,11 @@ def to_onnx(mixture: Mixture, dtype: str = "float64") -> Any:
         log_weights = np.maximum(np.log(mixture.weights), -1e300)
     try:
         scores = _scores(graph, X, mixture.family, mixture.natural) + log_weights
-    except (NotImplementedError, TypeError, AttributeError):
+    except NoExportError as error:
         raise ValueError(
             f"{mixture.family.name} has no ONNX export: Gaussians, Student t, families of independent columns and "
             "their products have one"
-        ) from None
+        ) from error
     axis = graph.constant([1], np.int64)
     top = graph.add("ReduceMax", scores.name, axes=[1], keepdims=1)
     shares = graph.add("Exp", graph.add("Sub", scores.name, top))
@@ -116,7 +120,7 @@ def _scores(graph: Any, X: Any, family: ExponentialFamily, natural: Array) -> An
         return _category_scores(graph, X, family, natural)
     statistics: Any = family.sufficient_statistic(X)
     if not hasattr(statistics, "graph"):
-        raise NotImplementedError("its statistics")
+        raise NoExportError("its statistics")
     product = graph.add("MatMul", statistics.name, graph.constant(natural.T))
     carrier: Any = family.log_carrier(X)
     scores = graph.symbol(product, (1, len(natural))) - family.log_normalizer(natural)

@@ -13,6 +13,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from onnx import TensorProto, helper, numpy_helper
 from scipy import special
 
+from .onnx_export import NoExportError
+
 # Arguments from which Stirling's series is accurate to rounding; smaller ones are moved up to it.
 STIRLING_FROM = 10
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
@@ -75,18 +77,18 @@ class Symbol(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or ufunc not in UFUNCS or any(value is not None for value in kwargs.values()):
-            raise NotImplementedError(ufunc.__name__)
+            raise NoExportError(ufunc.__name__)
         return UFUNCS[ufunc](self.graph, *inputs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function not in FUNCTIONS:
-            raise NotImplementedError(function.__name__)
+            raise NoExportError(function.__name__)
         return FUNCTIONS[function](self.graph, *args, **kwargs)
 
     def sum(self, axis: int = -1, keepdims: bool = False, **_: Any) -> "Symbol":
         """The sum along the last axis."""
         if axis not in (-1, self.ndim - 1):
-            raise NotImplementedError("sum over rows")
+            raise NoExportError("sum over rows")
         axes = self.graph.constant([self.ndim - 1], np.int64)
         name = self.graph.add("ReduceSum", self.name, axes, keepdims=int(keepdims))
         return Symbol(self.graph, name, (*self.shape[:-1], 1) if keepdims else self.shape[:-1])
@@ -97,7 +99,19 @@ class Symbol(NDArrayOperatorsMixin):
             ends = [self.graph.constant([value], np.int64) for value in (first, last, self.ndim - 1)]
             name = self.graph.add("Slice", self.name, *ends)
             return Symbol(self.graph, name, (*self.shape[:-1], last - first))
-        raise NotImplementedError("indexing")
+        raise NoExportError("indexing")
+
+    def __getattr__(self, name: str) -> Any:
+        raise NoExportError(name)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise NoExportError("numbers")
+
+    def __bool__(self) -> bool:
+        raise NoExportError("comparisons")
+
+    def __float__(self) -> float:
+        raise NoExportError("numbers")
 
     def astype(self, *_: Any, **__: Any) -> "Symbol":
         """Itself: everything is in double precision."""
@@ -157,7 +171,7 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 def _concatenated(graph: Graph, parts: Sequence[Any], axis: int = 0) -> Symbol:
     symbols = [part for part in parts if isinstance(part, Symbol)]
     if len(symbols) != len(parts) or axis not in (-1, symbols[0].ndim - 1):
-        raise NotImplementedError("concatenate")
+        raise NoExportError("concatenate")
     width = sum(part.shape[-1] for part in symbols)
     name = graph.add("Concat", *(part.name for part in symbols), axis=symbols[0].ndim - 1)
     return Symbol(graph, name, (*symbols[0].shape[:-1], width))

@@ -14,12 +14,13 @@ from ..families.support import Integers, Interval
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..palette import colours
+from ..titles import title
 from .bins import SAMPLED_ROWS, view
 from .bivariate import draw_points
 from .marginals import column_supports, gaussian_parts, marginal, means
 from .reading import Columns, Model, dense, mixture_of, named_columns, read
 from .scales import bounds, is_logarithmic, log_view
-from .style import INK, component_legend, heading, number, plain_axes, row_note, tidy, title
+from .style import INK, component_legend, heading, number, plain_axes, row_note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

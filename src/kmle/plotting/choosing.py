@@ -7,7 +7,8 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from ..palette import PALETTE
-from .style import GREY, plain_axes, tidy, title
+from ..titles import title
+from .style import GREY, plain_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..estimators.arguments import whole_number
 from ..families import Bernoulli, Categorical, Dirichlet, Multinomial, VonMises, VonMisesFisher
 from ..families.support import PositiveDefinite
+from ..titles import title
 from .bivariate import draw_plane
 from .directions import draw_rose, draw_sphere
 from .marginals import marginal
@@ -17,7 +18,7 @@ from .matrices import MOST_MATRICES, draw_matrices
 from .pairs import draw_pairs
 from .profiles import draw_profile, overall_mark, profile_of
 from .reading import UNNAMED, Columns, Model, Subject, dense, read
-from .style import component_legend, heading, plain_axes, row_note, tidy, title
+from .style import component_legend, heading, plain_axes, row_note, tidy
 from .ternary import draw_triangle
 from .univariate import draw_by_label, draw_column, mixture_mark
 

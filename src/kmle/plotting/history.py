@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..algorithms import Fit
 from ..numerics.arrays import Array
 from ..palette import PALETTE
-from .style import GREY, INK, integer_ticks, legend, plain_axes, tidy, title
+from ..titles import title
+from .style import GREY, INK, integer_ticks, legend, plain_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,12 @@ from ..estimators.arguments import whole_number
 from ..families.support import Integers, Interval
 from ..numerics.arrays import Array
 from ..palette import colours
+from ..titles import title
 from .bins import SAMPLED_ROWS, view
 from .marginals import column_supports
 from .reading import Model, Subject, dense, read
 from .scales import is_logarithmic, log_view
-from .style import INK, SMALL, component_legend, plain_axes, row_note, tidy, title
+from .style import INK, SMALL, component_legend, plain_axes, row_note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,10 +11,11 @@ from ..families.support import Integers, Interval
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..palette import PALETTE
+from ..titles import title
 from .marginals import column_supports, marginal, weighted_nodes
 from .reading import Columns, Model, dense, read
 from .scales import is_logarithmic
-from .style import GREY, heading, plain_axes, row_note, tidy, title
+from .style import GREY, heading, plain_axes, row_note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

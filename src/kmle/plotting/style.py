@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..mixture import Mixture
 from ..palette import colours
+from ..titles import GREY as GREY
+from ..titles import INK as INK
+from ..titles import SMALL as SMALL
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-INK, GREY, PALE, FAINT, BARS = "#2b2b2b", "#707070", "#a8a8a8", "#e4e4e4", "#d3d3d3"
-SMALL, NORMAL, LARGE = 8.0, 9.0, 11.0
+PALE, FAINT, BARS = "#a8a8a8", "#e4e4e4", "#d3d3d3"
+NORMAL = 9.0
 NAMED_AFTER = {"bernoulli", "dirichlet", "fisher", "gaussian", "laplace", "maxwell", "mises", "pareto", "poisson"}
 NAMED_AFTER |= {"rayleigh", "weibull", "wishart"}
 # A legend this long goes into two columns.
@@ -62,17 +65,6 @@ def tidy(ax: "Axes", grid: Literal["x", "y", "both"] | None = "both") -> None:
     ax.grid(visible=False)
     if grid is not None:
         ax.grid(visible=True, axis=grid, color=FAINT, linewidth=0.6)
-
-
-def title(ax: "Axes", text: str, note: str = "") -> None:
-    """A title at the left and, below it, a note in small print."""
-    ax.set_title(text, loc="left", fontsize=LARGE, color=INK, pad=18 if note else 6)
-    if note:
-        small = ax.annotate(
-            note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize=SMALL, color=GREY
-        )
-        # The title has made the room above; a long note must not make the axes narrow.
-        small.set_in_layout(False)
 
 
 def heading(mixture: Mixture) -> str:

@@ -11,7 +11,8 @@ from ..data.intervals import Intervals, as_intervals
 from ..inspection.rows import mixture_of
 from ..inspection.survival import survival
 from ..palette import colours
-from .style import GREY, INK, heading, legend, plain_axes, row_note, tidy, title
+from ..titles import title
+from .style import GREY, INK, heading, legend, plain_axes, row_note, tidy
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..titles import GREY, INK, SMALL, title
 from .combining import Combination
-from .plots import COLOURS, FAINT, GREY, INK, LARGE, NORMAL, SMALL
+from .plots import COLOURS, FAINT, NORMAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +32,7 @@ def plot_combination(found: Combination, ax: "Axes | None" = None) -> "Axes":
     ax.set_xlabel("number of clusters", size=NORMAL, color=INK)
     ax.set_ylabel("entropy of the posterior", size=NORMAL, color=INK)
     plural = "cluster" if best == 1 else "clusters"
-    ax.set_title(f"{found.n_components} components, {best} {plural}", loc="left", fontsize=LARGE, color=INK)
+    title(ax, f"{found.n_components} components, {best} {plural}")
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GREY)
     ax.tick_params(labelsize=SMALL, colors=GREY, labelcolor=INK)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..titles import GREY, INK, SMALL, title
 from .candidates import Candidate, Selection
 
 if TYPE_CHECKING:
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
 # They and the sizes are those of `kmle.plotting`.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b")
 MARKERS = "osD^vPX"
-INK, GREY, FAINT = "#2b2b2b", "#707070", "#e4e4e4"
-SMALL, NORMAL, LARGE = 8.0, 9.0, 11.0
+FAINT, NORMAL = "#e4e4e4", 9.0
 DASHES = ("-", "--", ":")
 TITLES = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "icl": "ICL"}
 
@@ -66,7 +66,7 @@ def _styled(ax: "Axes", selection: Selection) -> None:
     best = selection.best
     plural = "component" if best.n_components == 1 else "components"
     what = f"Best by {TITLES[selection.criterion]}: {best.name}, {best.n_components} {plural}"
-    ax.set_title(what, loc="left", fontsize=LARGE, color=INK)
+    title(ax, what)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GREY)
     ax.tick_params(labelsize=SMALL, colors=GREY, labelcolor=INK)
