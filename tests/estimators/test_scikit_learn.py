@@ -121,6 +121,15 @@ def test_a_table_with_words_names_the_column(Model):
         Model(2).fit(words)
 
 
+def test_dates_are_refused_by_name():
+    days = pd.date_range("2024-01-01", periods=20)
+    for frame in (pd.DataFrame({"day": days}), pd.DataFrame({"n": range(20), "day": days})):
+        with pytest.raises(TypeError, match="column 'day' holds dates: convert it to numbers, for example days"):
+            KMLE(2).fit(frame)
+    with pytest.raises(TypeError, match="the data holds lengths of time"):
+        KMLE(2).fit((days - days[0]).to_numpy()[:, None])
+
+
 def test_integer_and_boolean_columns_are_numbers():
     flags = pd.DataFrame({"a": [True, False, True, True], "b": [1, 0, 0, 1]})
     assert KMLE(1, family="bernoulli").fit(flags).mixture_.source["probability"].tolist() == [[0.75, 0.5]]

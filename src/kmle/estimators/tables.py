@@ -17,10 +17,15 @@ from ..mixture.densities import of_rows
 from ..numerics.arrays import Array
 from .online import legal_rows, opened
 
+# How the types of dates and of lengths of time begin, in NumPy, pandas and polars.
+LENGTHS = ("timedelta", "duration")
+TIMES = ("date", "period", "time", *LENGTHS)
+
 
 def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Array:
     """X as a table of floats, dense or sparse, with the estimator's columns; with `reset` it takes those of X."""
     X = _without_na(unmasked(X))
+    _check_dates(X)
     matrices = isinstance(family.support, PositiveDefinite)
     if matrices and np.ndim(X) == 3:
         X = np.reshape(np.asarray(X), (len(np.asarray(X)), -1))
@@ -42,11 +47,30 @@ def table_of(estimator: Any, X: ArrayLike, family: ExponentialFamily, reset: boo
         if issparse(X):
             raise
         try:
+            _check_columns(X)
             as_rows(family, X)
-        except ValueError as explained:  # scikit-learn expects a TypeError here
-            raise TypeError(f"{explained} ({error})") from None
+        except ValueError as explained:  # scikit-learn expects a TypeError here, with words of its own
+            words = "" if hasattr(X, "columns") else f" ({error})"
+            raise TypeError(f"{explained}{words}") from None
         raise
     return table
+
+
+def _check_dates(X: Any) -> None:
+    """Refuses dates and lengths of time, which NumPy would take as numbers of nanoseconds."""
+    kinds: Any = getattr(X, "dtypes", None)
+    if kinds is None:
+        kind = getattr(X, "dtype", None)
+        if str(kind).startswith(TIMES):
+            raise TypeError(f"the data holds {_times(kind)}: convert it to numbers, for example days")
+        return
+    for name, kind in zip(getattr(X, "columns", ()), kinds, strict=False):
+        if str(kind).lower().startswith(TIMES):
+            raise TypeError(f"column {name!r} holds {_times(kind)}: convert it to numbers, for example days")
+
+
+def _times(kind: Any) -> str:
+    return "lengths of time" if str(kind).lower().startswith(LENGTHS) else "dates"
 
 
 def _check_columns(X: Any) -> None:

@@ -26,7 +26,7 @@ SHOWN_BELOW, FEW_MODELS, ACROSS = 3, 3, 7
 BEHIND = "left before its end: other candidates are better"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Candidate:
     """A family and a number of components, with the best fit found.
 
@@ -57,6 +57,14 @@ class Candidate:
     criteria: Criteria | None = None
     seconds: float = 0.0
     note: str = ""
+
+    def __repr__(self) -> str:
+        if self.fit is None or self.criteria is None:
+            return f"<Candidate {self.name}: {self.note or 'no fit'}>"
+        return (
+            f"<Candidate {self.name}, {self.n_components} component{'s' * (self.n_components != 1)}: log-likelihood "
+            f"{self.criteria.log_likelihood:.6g}, BIC {self.criteria.bic:.6g}>"
+        )
 
     def value(self, criterion: str) -> float:
         """A criterion by its name; infinite without a fit.
