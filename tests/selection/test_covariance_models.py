@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score
 
 from kmle import Mixture, select
@@ -244,3 +244,17 @@ def test_messy_data_gives_a_table(kind):
     assert np.isfinite(found.best_estimator.predict_proba(X)).all()
     said = {"constant": "Column 1 is excluded", "collinear": "Column 2 is excluded", "few rows": "free parameters for"}
     assert said.get(kind, "") in str(found)
+
+
+@pytest.mark.parametrize("algorithm", ["em", "k-mle"])
+def test_a_candidate_does_not_depend_on_the_range(algorithm):
+    X, models = load_iris().data, ["gaussian-eii", "gaussian-vii", "gaussian-eee", "gaussian-vvv"]
+
+    def values(sizes):
+        selection = select(X, models, sizes, algorithm=algorithm, random_state=0)
+        return {(one.name, one.n_components): one.value("bic") for one in selection.candidates}
+
+    everything = values(range(1, 6))
+    for sizes in ([3], [4, 2]):
+        for candidate, value in values(sizes).items():
+            assert value == pytest.approx(everything[candidate], abs=1e-4), candidate

@@ -2,8 +2,10 @@
 
 Starts are partitions by model-based agglomeration (Fraley, 1998), as in mclust, and by k-means, mixtures of one
 component less with one cut in two, and mixtures of one component more without one. Models try what others of the same
-size have found: what a nested model has reached is never missed. In the end one component is removed and another one
-cut (Ueda et al., 2000).
+size have found: what a nested model has reached is never missed. One component is removed and another one cut (Ueda
+et al., 2000). Every number of components from one to one more than the largest asked for is searched, with draws of its
+own, so that what is found for a number does not depend on which others are asked for; only a race ends where the range
+does.
 """
 
 from collections.abc import Iterator, Sequence
@@ -131,28 +133,50 @@ class _ModelSearch:
         self.climber = climber
         self.problem = climber.problem
         self.models = np.array(models, dtype=np.int32)
-        self.rng, self.race = rng, race
+        self.race = race
+        self.key = int(rng.integers(2**63))
+        self.rng = np.random.default_rng(self.key)
         self.tables = tables(self.problem)
         self.points = climber.rows.kernel_columns(slice(None))[0].astype(float)
-        self.agglomerated = agglomeration(self.problem, rng, most_agglomerated)
+        self.agglomerated = agglomeration(self.problem, self.rng, most_agglomerated)
         self.others: dict[int, Climb] = {}
         """All mixtures that were learned to their end, by their number of components."""
 
     def run(self, sizes: Sequence[int]) -> dict[int, Climb]:
-        """All models with all numbers of components: upwards, where components are cut, then downwards."""
-        found: dict[int, Climb] = {}
-        for k in sizes:
-            found[k] = self._searched(k, found.get(k - 1))
+        """All models with the numbers of components: upwards, where components are cut, then from one more."""
+        reached: dict[int, Climb] = {}
+        for k in self._numbers(sizes):
+            self._draw_for(k)
+            reached[k] = self._searched(k, reached.get(k - 1))
+            if self.race is None and k > 1:
+                reached[k] = self._improved(reached[k], self._cut(self._without_one(reached[k], 1)))
             if self.race is not None:
-                self._leave(self.race, found[k], k)
+                self._leave(self.race, reached[k], k)
             if len(self.models) == 0:
                 break
         if self.race is not None:
-            found = _leaders(self.race, found)
+            return self._downwards(_leaders(self.race, reached))
+        without = {k: self._without_one(reached[k + 1], REMOVALS) for k in sizes if k > 1 and k + 1 in reached}
+        return {k: self._improved(reached[k], without.get(k)) for k in sizes if k in reached}
+
+    def _downwards(self, found: dict[int, Climb]) -> dict[int, Climb]:
+        """The mixtures, or better ones, the largest first: what a larger one gains serves the smaller ones."""
         for k in reversed(found):
             if k > 1:
-                found[k] = self._improved(found[k], found.get(k + 1))
+                moved = self._cut(self._without_one(found[k], 1))
+                larger = self._without_one(found[k + 1], REMOVALS) if k + 1 in found else None
+                found[k] = self._improved(found[k], larger if moved is None else moved.joined(larger))
         return found
+
+    def _numbers(self, sizes: Sequence[int]) -> list[int]:
+        """The numbers of components that are searched."""
+        if self.race is not None:
+            return list(sizes)
+        return [k for k in range(1, max(sizes) + 2) if k <= max(len(self.problem.rows), *sizes)]
+
+    def _draw_for(self, k: int) -> None:
+        """Lets draws depend on the number of components alone, not on what was drawn before."""
+        self.rng = np.random.default_rng([self.key, k])
 
     def _leave(self, race: Race, climb: Climb, k: int) -> None:
         """Leaves the models that cannot win with more components."""
@@ -177,11 +201,8 @@ class _ModelSearch:
         self.others[k] = self.climber.climbed(going_on, STEPS)
         return exchanged(self.climber, self.others[k].best(), STEPS)
 
-    def _improved(self, climb: Climb, larger: Climb | None) -> Climb:
-        """The mixtures, or better ones: of one component more without one, or with one removed and another one cut."""
-        trials = self._cut(self._without_one(climb, 1))
-        without = None if larger is None else self._without_one(larger, REMOVALS)
-        trials = without if trials is None else trials.joined(without)
+    def _improved(self, climb: Climb, trials: Climb | None) -> Climb:
+        """The mixtures, or what others lead to if that is better."""
         if trials is None:
             return climb
         tried = self.climber.climbed(self.climber.climbed(trials, FIRST_STEPS).best(KEPT), STEPS)
