@@ -1,15 +1,16 @@
 """Rows apart: the few with statistics so large that packed scores round too much, and the others.
 
 One extreme value spoils a bound over all rows. Where the family has no scores by differences to means, its own
-densities score the rows apart, and the kernels all others.
+densities score the rows apart, and the kernels all others, by differences of statistics to those of one row.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.differences import Differences
 from ..data.table import Rows
 from ..families.support import without_outside
 from ..numerics.arrays import Array, Labels
@@ -40,29 +41,37 @@ class ApartEngine:
         self.rows = rows
         self._split: Split | None = None
 
-    def hard_pass(self, natural: Array, bias: Array, log_weights: Array) -> tuple[Partition, ClusterStatistics]:
+    def hard_pass(self, natural: Array, log_weights: Array) -> tuple[Partition, ClusterStatistics]:
         """The rows by their highest scores and the statistics of the clusters."""
+        bias = self._rows.bias(natural, log_weights)
+        if self._is_good(natural, bias):
+            partition, statistics = self._dense.hard_pass(natural, bias)
+            return partition, self._restored(statistics)
         found = self._split_for(natural, bias)
         if found is None:
             return DirectEngine(self.rows).hard_pass(natural, log_weights)
         split, seen = found
         kept, statistics = split.kept_engine.hard_pass(natural, seen)
         apart, others = split.apart_engine.hard_pass(natural, log_weights)
-        return Labelled(split.join(kept.labels, apart.labels)), statistics + others
+        return Labelled(split.join(kept.labels, apart.labels)), self._restored(statistics) + others
 
-    def soft_pass(
-        self, natural: Array, bias: Array, log_weights: Array, n_responsibilities: int | None = None
-    ) -> ClusterStatistics:
+    def soft_pass(self, natural: Array, log_weights: Array, n_responsibilities: int | None = None) -> ClusterStatistics:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
+        bias = self._rows.bias(natural, log_weights)
+        if self._is_good(natural, bias):
+            return self._restored(self._dense.soft_pass(natural, bias, n_responsibilities))
         found = self._split_for(natural, bias)
         if found is None:
             return DirectEngine(self.rows).soft_pass(natural, log_weights, n_responsibilities)
         split, seen = found
-        kept = split.kept_engine.soft_pass(natural, seen, n_responsibilities)
+        kept = self._restored(split.kept_engine.soft_pass(natural, seen, n_responsibilities))
         return kept + split.apart_engine.soft_pass(natural, log_weights, n_responsibilities)
 
-    def log_likelihood(self, natural: Array, bias: Array, log_weights: Array) -> tuple[float, float]:
+    def log_likelihood(self, natural: Array, log_weights: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
+        bias = self._rows.bias(natural, log_weights)
+        if self._is_good(natural, bias):
+            return self._dense.log_likelihood(natural, bias)
         found = self._split_for(natural, bias)
         if found is None:
             return DirectEngine(self.rows).log_likelihood(natural, log_weights)
@@ -73,9 +82,12 @@ class ApartEngine:
 
     def fits(self, natural: Array, labels: Labels) -> Array:
         """The weighted sum of log p(x) - k(x) over the rows of each component (k,)."""
-        with np.errstate(all="ignore"):
-            bias = -self.rows.family.log_normalizer(natural)
-        found = self._split_for(natural, np.where(np.bincount(labels, minlength=len(natural)) > 0, bias, -np.inf))
+        occupied = np.bincount(labels, minlength=len(natural)) > 0
+        bias = self._rows.bias(natural, np.where(occupied, 0.0, -np.inf))
+        if self._is_good(natural, bias):
+            counts, sums = self._rows.packed.label_sums(labels, len(natural))
+            return _added_up(natural, bias, counts, sums)
+        found = self._split_for(natural, bias)
         if found is None:
             return own_fits(self.rows, natural, labels)
         split, seen = found
@@ -86,9 +98,25 @@ class ApartEngine:
             places = split.kept_places[doubtful]
             fits += own_fits(self.rows.subset(places), natural, labels[places])
         counts, sums = split.kept.packed.label_sums(labels[split.kept_places], len(natural))
-        good = np.isfinite(seen) & (counts > 0)
-        fits[good] += np.einsum("kd,kd->k", sums[good], natural[good]) + counts[good] * bias[good]
-        return fits
+        return fits + _added_up(natural, seen, counts, sums)
+
+    @cached_property
+    def _rows(self) -> Differences:
+        """The rows as the kernels score them."""
+        return Differences.of(self.rows)
+
+    @cached_property
+    def _dense(self) -> DenseEngine:
+        return DenseEngine(self._rows)
+
+    def _is_good(self, natural: Array, bias: Array) -> bool:
+        """Whether packed scores of all rows are good."""
+        return bool(score_errors(self._rows.largest_statistic, natural, bias).max(initial=0.0) <= SCORE_ERROR)
+
+    def _restored(self, statistics: ClusterStatistics) -> ClusterStatistics:
+        """Sums of t(x) from sums of differences."""
+        sums = statistics.sums + statistics.counts[:, None] * self._rows.statistic
+        return replace(statistics, sums=sums)
 
     def _split_for(self, natural: Array, bias: Array) -> "tuple[Split, Array] | None":
         """The last split where it serves again, or a new one, and the bias of the components that rows kept may have.
@@ -96,7 +124,7 @@ class ApartEngine:
         None where too many rows would be apart.
         """
         for split in (self._split, None):
-            split = split_rows(self.rows, natural, bias) if split is None else split
+            split = split_rows(self.rows, self._rows, natural, bias) if split is None else split
             seen = None if split is None else split.seen_bias(natural, bias)
             if split is not None and seen is not None:
                 self._split = split
@@ -104,11 +132,18 @@ class ApartEngine:
         return None
 
 
+def _added_up(natural: Array, bias: Array, counts: Array, sums: Array) -> Array:
+    """The scores of rows that add up to these, with the component that has them; zero where there is no bias."""
+    fits, good = np.zeros(len(natural)), np.isfinite(bias) & (counts > 0)
+    fits[good] = np.einsum("kd,kd->k", sums[good], natural[good]) + counts[good] * bias[good]
+    return fits
+
+
 @dataclass(frozen=True)
 class Split:
-    """Rows in two parts, and the places of each among all. The statistics of the rows kept lie in the box."""
+    """Rows in two parts, and the places of each among all. The differences of the rows kept lie in the box."""
 
-    kept: Rows
+    kept: Differences
     kept_places: NDArray[np.intp]
     apart: Rows
     apart_places: NDArray[np.intp]
@@ -149,7 +184,7 @@ class Split:
         return np.where(good, bias, -np.inf)
 
 
-def split_rows(rows: Rows, natural: Array, bias: Array) -> Split | None:
+def split_rows(given: Rows, rows: Differences, natural: Array, bias: Array) -> Split | None:
     """Rows split so that packed scores of most are good for these components; None where those of too many are not."""
     room = _room(rows, natural, bias)
     if room is None:
@@ -167,7 +202,7 @@ def split_rows(rows: Rows, natural: Array, bias: Array) -> Split | None:
         return None
     kept_places, apart_places = np.flatnonzero(~apart), np.flatnonzero(apart)
     kept = rows.subset(kept_places) if len(apart_places) else rows
-    return Split(kept, kept_places, rows.subset(apart_places), apart_places, lowest, highest)
+    return Split(kept, kept_places, given.subset(apart_places), apart_places, lowest, highest)
 
 
 def _room(rows: Rows, natural: Array, bias: Array) -> Array | None:

@@ -36,7 +36,7 @@ class PreciseEngine:
         """The rows by their highest scores and the statistics of the clusters."""
         centered = centered_form(self.rows.family, natural, log_weights)
         if centered is None:
-            return self._apart.hard_pass(natural, bias, log_weights)
+            return self._apart.hard_pass(natural, log_weights)
         return self._dense.hard_pass(natural, bias, finite(centered))
 
     def soft_pass(
@@ -45,14 +45,14 @@ class PreciseEngine:
         """Statistics by responsibility; their score is the sum of log sum_j exp(score_j) over the components kept."""
         centered = centered_form(self.rows.family, natural, log_weights)
         if centered is None:
-            return self._apart.soft_pass(natural, bias, log_weights, n_responsibilities)
+            return self._apart.soft_pass(natural, log_weights, n_responsibilities)
         return ClusterStatistics(*self._packed.soft_pass(natural, bias, n_responsibilities, finite(centered)))
 
     def log_likelihood(self, natural: Array, bias: Array, log_weights: Array) -> tuple[float, float]:
         """The sums of the rows' log sum_j exp(score_j), and of the entropies of their responsibilities."""
         centered = centered_form(self.rows.family, natural, log_weights)
         if centered is None:
-            return self._apart.log_likelihood(natural, bias, log_weights)
+            return self._apart.log_likelihood(natural, log_weights)
         return self._packed.log_likelihood(natural, bias, finite(centered))
 
     def fits(self, natural: Array, labels: Labels) -> Array:

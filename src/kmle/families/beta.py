@@ -45,6 +45,10 @@ class Beta(ScaledColumns):
     def sufficient_statistic(self, X: Array) -> Array:
         return join(np.log(X), np.log1p(-X))
 
+    def statistic_differences(self, X: Array, row: Array) -> Array:
+        gap = X - row
+        return join(np.log1p(gap / row), np.log1p(-gap / (1 - row)))
+
     def log_normalizer(self, natural: Array) -> Array:
         alpha, beta = blocks(natural + 1, 2)
         return np.where((alpha > 0) & (beta > 0), scipy.special.betaln(alpha, beta), np.inf).sum(axis=-1)

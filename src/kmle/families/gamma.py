@@ -47,6 +47,10 @@ class Gamma(ScaledColumns):
     def sufficient_statistic(self, X: Array) -> Array:
         return join(np.log(X), X)
 
+    def statistic_differences(self, X: Array, row: Array) -> Array:
+        gap = X - row
+        return join(np.log1p(gap / row), gap)
+
     def log_normalizer(self, natural: Array) -> Array:
         shape, rate = _shape_rate(natural)
         return np.where(shape > 0, scipy.special.gammaln(shape) - shape * np.log(rate), np.inf).sum(axis=-1)

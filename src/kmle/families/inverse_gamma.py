@@ -42,6 +42,10 @@ class InverseGamma(ScaledColumns):
     def sufficient_statistic(self, X: Array) -> Array:
         return join(np.log(X), 1 / X)
 
+    def statistic_differences(self, X: Array, row: Array) -> Array:
+        gap = X - row
+        return join(np.log1p(gap / row), -gap / row / X)
+
     def log_normalizer(self, natural: Array) -> Array:
         shape, scale = _shape_scale(natural)
         return np.where(shape > 0, scipy.special.gammaln(shape) - shape * np.log(scale), np.inf).sum(axis=-1)

@@ -44,6 +44,10 @@ class InverseGaussian(ScaledColumns):
     def sufficient_statistic(self, X: Array) -> Array:
         return join(X, 1 / X)
 
+    def statistic_differences(self, X: Array, row: Array) -> Array:
+        gap = X - row
+        return join(gap, -gap / row / X)
+
     def log_carrier(self, X: Array) -> Array:
         return (-0.5 * np.log(2 * np.pi) - 1.5 * np.log(X)).sum(axis=-1)
 

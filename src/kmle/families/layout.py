@@ -169,6 +169,23 @@ class Layout(FamilyContract):
         """
         return self.log_carrier(X)
 
+    def statistic_differences(self, X: Array, row: Array) -> Array:
+        """Returns t(x) - t(row), where the family can with the digits that tell neighbouring values apart.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The rows.
+        row : array (d,)
+            The row to compare with.
+
+        Returns
+        -------
+        array (n, D)
+            The differences, zero for the same row.
+        """
+        return self.sufficient_statistic(X) - self.sufficient_statistic(row[None])
+
     # Packing --------------------------------------------------------------------------------------------------------
 
     def kernel_columns(self, X: Array) -> tuple[Array, str]:

@@ -274,6 +274,10 @@ class Product(ExponentialFamily):
         blocks = [form or _linear_form(*pair) for form, pair in zip(forms, pairs, strict=True)]
         return side_by_side(blocks, [family.n_statistics for family in self.families])
 
+    def statistic_differences(self, X: Array, row: Array) -> Array:
+        pairs = zip(self.families, self._columns(X), self._columns(row[None]), strict=True)
+        return np.hstack([family.statistic_differences(x, one[0]) for family, x, one in pairs])
+
     def direct_log_density(self, X: Array, natural: Array) -> Array:
         # The sum of the blocks' densities, each in its own best way.
         blocks = zip(self.families, self._columns(X), self._slices(natural), strict=True)
