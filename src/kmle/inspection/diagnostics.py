@@ -59,14 +59,14 @@ class Diagnostics:
 
     def _table(self) -> list[str]:
         found = self.separation
-        lines = ["component  weight    rows  own posterior  nearest  overlap  misgiven"]
+        lines = ["component  weight    rows  own posterior  nearest  overlap  elsewhere"]
         for j, weight in enumerate(self.mixture.weights):
             alone = self.mixture.n_components == 1
             neighbour = "-" if alone else str(found.nearest[j])
             shared = "-" if alone else f"{found.overlap[j, found.nearest[j]]:.4f}"
             lines.append(
                 f"{j:>9}  {weight:6.4f}  {found.rows[j]:6.0f}  {found.own_posterior[j]:13.4f}  {neighbour:>7}  "
-                f"{shared:>7}  {1 - found.confusion[j, j]:8.4f}"
+                f"{shared:>7}  {1 - found.confusion[j, j]:9.4f}"
             )
         return lines
 
@@ -122,9 +122,9 @@ def diagnose(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state: Any 
     --------
     >>> mixture = Mixture.from_source("poisson", [0.4, 0.6], rate=[2.0, 30.0])
     >>> print(diagnose(mixture, mixture.sample(1000, random_state=1)))
-    component  weight    rows  own posterior  nearest  overlap  misgiven
-            0  0.4000     415         1.0000        1   0.0003    0.0000
-            1  0.6000     585         1.0000        0   0.0003    0.0000
+    component  weight    rows  own posterior  nearest  overlap  elsewhere
+            0  0.4000     415         1.0000        1   0.0003     0.0000
+            1  0.6000     585         1.0000        0   0.0003     0.0000
     <BLANKLINE>
     The components are well separated: the mean posterior entropy is 0.0000 nats.
     ...
