@@ -12,6 +12,15 @@ except ImportError:
     _found = None
 
 
+class _Selected:
+    """The compiled module while it serves, for kernels whose callers do without it otherwise."""
+
+    module: ModuleType | None = _found
+
+
+selected = _Selected()
+
+
 def backend() -> str:
     """ "compiled" or "numpy"."""
     return "numpy" if _found is None or _forced == "numpy" else "compiled"
@@ -33,15 +42,16 @@ def use(version: str | None) -> None:
     if version is not None and version not in versions():
         raise ValueError(f"unknown version {version!r}: choose one of {', '.join(versions())}")
     _forced = "numpy" if version == "numpy" else None
+    selected.module = None if version == "numpy" else _found
     if _found is not None:
         _found.use_instruction_set(_found.instruction_sets()[-1] if version in (None, "numpy") else version)
 
 
-def compiled_module(warn: bool = True) -> ModuleType | None:
-    """The compiled module if it serves; a single warning when it is missing, where that matters."""
-    if _found is None and warn:
+def compiled_module() -> ModuleType | None:
+    """The compiled module if it serves, with a single warning when it is missing."""
+    if _found is None:
         _warn_once()
-    return None if _forced == "numpy" else _found
+    return selected.module
 
 
 @cache

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import columns_reference as reference
-from .backend import compiled_module
+from .backend import compiled_module, selected
 
 Floats = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ def _observed(table: NDArray[Any], seen: ColumnSummary) -> ColumnSummary:
 def _summarize_finite(table: NDArray[Any], n_threads: int) -> ColumnSummary:
     d = table.shape[1]
     lowest, highest, totals = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d)
-    compiled: Any = compiled_module(warn=False) if table.size else None
+    compiled: Any = selected.module if table.size else None
     if compiled is None:
         finite, whole = reference.summarize_columns(table, lowest, highest, totals)
         return ColumnSummary(lowest, highest, totals, finite, whole)
@@ -101,7 +101,7 @@ def squares(table: NDArray[Any], center: NDArray[Any], n_threads: int = 1) -> Fl
     array([ 4., 20.])
     """
     totals = np.zeros(table.shape[1])
-    compiled: Any = compiled_module(warn=False) if table.size else None
+    compiled: Any = selected.module if table.size else None
     if compiled is None:
         reference.squares(table, np.asarray(center, dtype=np.float64), totals)
     else:
@@ -118,7 +118,7 @@ def tabulate(
     array([2., 0., 1.])
     """
     counts = np.zeros(size)
-    compiled: Any = compiled_module(warn=False) if values.flags.c_contiguous else None
+    compiled: Any = selected.module if values.flags.c_contiguous else None
     if compiled is None:
         counts += np.bincount((values - low).astype(np.int64), weights, size)
     else:
@@ -134,7 +134,7 @@ def look_up(values: NDArray[Any], low: float, table: NDArray[np.int32], n_thread
     array([7, 9, 7], dtype=int32)
     """
     out = np.empty(len(values), dtype=np.int32)
-    compiled: Any = compiled_module(warn=False) if values.flags.c_contiguous else None
+    compiled: Any = selected.module if values.flags.c_contiguous else None
     if compiled is None:
         out[:] = table[(values - low).astype(np.int64)]
     else:

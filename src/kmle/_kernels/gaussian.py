@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .backend import compiled_module
+from .backend import selected
 from .mixture_step import Mixtures, MixtureStep, Pace, Progress, StepSetting
 from .packed import PackedRows
 
@@ -28,7 +28,7 @@ def gaussian_natural(
     Cholesky factor is at most `smallest` times the variance, or a variance at most `rounding` times the second moment.
     """
     n_columns = len(spread)
-    compiled = compiled_module(warn=False)
+    compiled = selected.module
     if compiled is None or n_columns > MOST_COLUMNS or moments.ndim != 2:
         return None
     natural, safe = np.empty(moments.shape), np.empty(len(moments), dtype=np.uint8)
@@ -39,7 +39,7 @@ def gaussian_natural(
 
 def gaussian_has_spread(natural: NDArray[Any], spread: NDArray[Any], rounding: float) -> NDArray[np.bool_] | None:
     """Which natural parameters (m, D) have covariances no narrower than a spread; None without the kernel."""
-    compiled = compiled_module(warn=False)
+    compiled = selected.module
     if compiled is None or len(spread) > MOST_COLUMNS or natural.ndim != 2:
         return None
     wide = np.empty(len(natural), dtype=np.uint8)
@@ -50,7 +50,7 @@ def gaussian_has_spread(natural: NDArray[Any], spread: NDArray[Any], rounding: f
 
 def gaussian_log_normalizer(natural: NDArray[Any], n_columns: int) -> Floats | None:
     """F(theta) of natural parameters (..., D), NaN outside their space; None where there is no such kernel."""
-    compiled = compiled_module(warn=False)
+    compiled = selected.module
     if compiled is None or n_columns > MOST_COLUMNS or natural.ndim < 2:
         return None
     values = np.empty(natural.shape[:-1])
@@ -76,7 +76,7 @@ def structured_natural(
     Counts are (S, k), moments and the parameters `before`, from which turns begin, (S, k, D). A mixture is not safe,
     and not computed, if a covariance is close to singular or narrower than the spread.
     """
-    compiled = compiled_module(warn=False)
+    compiled = selected.module
     mixtures, k, order = moments.shape
     if compiled is None or len(spread) > MOST_COLUMNS:
         return None
@@ -132,7 +132,7 @@ def gaussian_step(
     `before` and `weights_before` are the estimates that the change is measured from. None where there is no such
     kernel, or where an estimate is not within the limits.
     """
-    compiled = compiled_module(warn=False)
+    compiled = selected.module
     mixtures, k, order = sums.shape
     if compiled is None or len(setting.spread) > MOST_COLUMNS or mixtures == 0:
         return None
@@ -161,7 +161,7 @@ def gaussian_steps(
 
     `work` is what was spent before.
     """
-    compiled = compiled_module(warn=False)
+    compiled = selected.module
     if compiled is None or len(setting.spread) > MOST_COLUMNS or len(mixtures.objective) == 0:
         return None
     return rows.gaussian_steps(mixtures, limits.compiled(compiled, setting), pace, work)
@@ -171,7 +171,7 @@ def location_steps(
     rows: PackedRows, mixtures: Mixtures, setting: StepSetting, variances: NDArray[Any], pace: Pace, work: float
 ) -> Progress | None:
     """The same for Gaussians of known variances (d,), whose statistics are the columns of the rows."""
-    compiled = compiled_module(warn=False)
+    compiled = selected.module
     if compiled is None or len(mixtures.objective) == 0 or setting.spread.any():
         return None
     given = _compiled_setting(compiled, setting, (0.0, 0.0, 0.0, 0.0), np.ascontiguousarray(variances, dtype=float))

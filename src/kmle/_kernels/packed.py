@@ -307,7 +307,7 @@ class PackedRows:
         """Adds what the latest passes did to the meter."""
         if self._meter is None:
             return
-        before, self._counted = self._counted, self.work
+        before, self._counted = self._counted, self.native.work()
         scored += self._counted[0] - before[0]
         rescored = self._counted[1] - before[1]
         self._meter.add(Work(passes, scored, rescored, scored + rescored if self.module is None else 0))
@@ -347,7 +347,7 @@ class PackedRows:
         """Counts (k,) and sums (k, D) of given labels in 0..k-1; rows labelled -1 are no one's."""
         given = labels_for(self.n_rows, labels, n_labels)
         totals = Totals.zeros(n_labels, self.n_statistics)
-        self.native.label_sums(given, self._given(totals))
+        self.native.label_sums(given, totals if self.module is None else totals.compiled(self.module))
         return totals.counts, totals.sums
 
     def components(self, natural: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:

@@ -128,10 +128,6 @@ class Work:
     in_numpy: int = 0
     """Pairs that were scored or added up in NumPy rather than by compiled kernels."""
 
-    def __add__(self, other: "Work") -> "Work":
-        mine, theirs = vars(self).values(), vars(other).values()
-        return Work(*(one + another for one, another in zip(mine, theirs, strict=True)))
-
     def __str__(self) -> str:
         text = f"{self.passes:,} {'pass' if self.passes == 1 else 'passes'}, {self.scored:,} pairs scored"
         text += f", {self.rescored:,} of them twice" if self.rescored else ""
@@ -152,4 +148,10 @@ class Meter:
 
     def add(self, work: Work) -> None:
         """Counts more work."""
-        self.work += work
+        before = self.work
+        self.work = Work(
+            before.passes + work.passes,
+            before.scored + work.scored,
+            before.rescored + work.rescored,
+            before.in_numpy + work.in_numpy,
+        )

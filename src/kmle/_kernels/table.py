@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .backend import compiled_module
+from .backend import selected
 from .columns import ColumnSummary, summarize_columns
 from .packed import components_for
 from .row_scores import RowScores
@@ -30,7 +30,7 @@ def score_table(
     >>> None if seen is None else labels.tolist()
     [0, 1]
     """
-    compiled: Any = compiled_module(warn=False) if table.size and table.flags.c_contiguous else None
+    compiled: Any = selected.module if table.size and table.flags.c_contiguous else None
     if compiled is None or table.dtype not in (np.float32, np.float64):
         return None
     n, d = table.shape

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..problem.problem import LearningProblem, Parameters
 from .contract import Algorithm
-from .lloyd import PLAIN_STEPS, advanced, assigned, settled
+from .lloyd import PLAIN_STEPS, assigned, beyond, settled
 from .state import NO_LABEL_CHANGED, HalfStep, State
 
 
@@ -42,5 +42,6 @@ class HardEM(Algorithm):
         parameters = Parameters(natural, problem.log_weights(statistics.weights()))
         reweighted = HalfStep("weights", problem.complete_objective(parameters, statistics, partition))
         trace = updated, reweighted
-        following = advanced(problem, state, parameters, self.reseed, trace, self.plain_steps)
+        following, acceleration = beyond(problem, state, parameters, self.reseed, trace, self.plain_steps)
+        following = following or assigned(problem, parameters, self.reseed, trace, state, acceleration)
         return following.ended(NO_LABEL_CHANGED) if settled(problem, state, following) else following

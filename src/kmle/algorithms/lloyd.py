@@ -54,8 +54,9 @@ class KMLELloyd(Algorithm):
         natural = problem.updated_natural(state.parameters, state.statistics, state.partition)
         parameters = Parameters(natural, state.parameters.log_weights)
         objective = problem.complete_objective(parameters, state.statistics, state.partition)
-        updated = HalfStep("parameters", objective)
-        following = advanced(problem, state, parameters, self.reseed, (updated,), self.plain_steps)
+        trace = (HalfStep("parameters", objective),)
+        following, acceleration = beyond(problem, state, parameters, self.reseed, trace, self.plain_steps)
+        following = following or assigned(problem, parameters, self.reseed, trace, state, acceleration)
         if not settled(problem, state, following):
             return following
         # The inner loop has converged: now the weights.
@@ -80,15 +81,15 @@ def settled(problem: LearningProblem, before: State, after: State) -> bool:
     return problem.updates_fully or after.objective - before.objective <= NOTHING * abs(before.objective)
 
 
-def advanced(
+def beyond(
     problem: LearningProblem,
     state: State,
     plain: Parameters,
     reseed: bool,
     trace: tuple[HalfStep, ...],
     plain_steps: int = PLAIN_STEPS,
-) -> State:
-    """The state after an assignment at a point beyond the plain estimate, or at the estimate.
+) -> tuple[State | None, Acceleration]:
+    """The state after an assignment at a point beyond the plain estimate, if any, and what steps carry on.
 
     The point is kept if it gains at least what the estimate does, and changes labels: only plain steps tell that there
     is nothing left to change.
@@ -97,13 +98,13 @@ def advanced(
     early = acceleration.streak < FIRST_MOMENTUM or problem.expects
     trial = None if early else acceleration.momentum(problem, plain)
     if trial is not None:
-        beyond = assigned(problem, trial, reseed, trace)
-        whole = np.array_equal(beyond.parameters.active, plain.active)
-        if whole and beyond.objective >= trace[-1].objective and not beyond.has_labels_of(state):
-            return replace(beyond, acceleration=acceleration.after(plain, None))
+        acceleration_there = acceleration.after(plain, None)
+        found = assigned(problem, trial, reseed, trace, acceleration=acceleration_there)
+        whole = np.array_equal(found.parameters.active, plain.active)
+        if whole and found.objective >= trace[-1].objective and not found.has_labels_of(state):
+            return found, acceleration_there
         acceleration = replace(acceleration, streak=FIRST_MOMENTUM - 1)
-    acceleration = replace(acceleration, plain=plain, streak=acceleration.streak + 1)
-    return replace(assigned(problem, plain, reseed, trace, state), acceleration=acceleration)
+    return None, replace(acceleration, plain=plain, streak=acceleration.streak + 1)
 
 
 def assigned(
@@ -112,6 +113,7 @@ def assigned(
     reseed: bool,
     trace: tuple[HalfStep, ...] = (),
     before: State | None = None,
+    acceleration: Acceleration | None = None,
 ) -> State:
     """The state after an assignment, with empty components handled.
 
@@ -123,7 +125,9 @@ def assigned(
     objective = problem.complete_objective(kept, statistics, partition)
     if before is not None and before.partition is not None and objective < trace[-1].objective:
         kept, partition, statistics, objective = parameters, before.partition, before.statistics, trace[-1].objective
-    return State(kept, objective, statistics, partition, (*trace, HalfStep(LABELS, objective)))
+    return State(
+        kept, objective, statistics, partition, (*trace, HalfStep(LABELS, objective)), acceleration=acceleration
+    )
 
 
 # Empty components -----------------------------------------------------------------------------------------------------

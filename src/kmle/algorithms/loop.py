@@ -15,6 +15,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters
+from .acceleration import Acceleration
 from .contract import Algorithm
 from .lloyd import LABELS
 from .soft_em import ACCELERATED, NEGLIGIBLE, PLAIN
@@ -175,7 +176,7 @@ def run(
                 now = now.after(following, idle=gain <= 0, seconds=before + time.perf_counter() - began)
                 reason = following.finished
                 if reason is None and algorithm.monotone:
-                    ended = now.idle >= IDLE_STEPS or tolerance.reached(now.history, gain, following.expected_gain)
+                    ended = now.idle >= IDLE_STEPS or tolerance.reached(now.history, gain, following.acceleration)
                     reason = TOLERANCE_REACHED if ended else None
                 for each in keep:
                     each(now, False)
@@ -206,21 +207,21 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         soft = problem.soft_summary_in(parameters, state.statistics)
     else:
         soft = problem.log_likelihood(parameters)
-    reported = problem.reported_likelihoods(parameters)
+    # A stable sort: equal weights keep their order, and with it who wins a tie.
+    order = problem.family.presented(parameters.log_weights, parameters.natural)
+    labels = partition.labels
+    if by_weight and (order[1:] < order[:-1]).any():
+        parameters = Parameters(parameters.natural[order], parameters.log_weights[order])
+        labels = partition.renumbered(np.argsort(order).astype(np.int32))
+    mixture = problem.to_mixture(parameters)
+    reported = problem.reported_likelihoods(parameters, mixture)
     if reported is not None:
         soft, complete = replace(soft, log_likelihood=reported[0]), reported[1]
     objective = state.objective
     if lifted:
         objective = problem.penalty(parameters) + (complete if state.partition is not None else soft.log_likelihood)
-    # A stable sort: equal weights keep their order, and with it who wins a tie.
-    order = problem.family.presented(parameters.log_weights, parameters.natural)
-    if by_weight and (order[1:] < order[:-1]).any():
-        parameters = Parameters(parameters.natural[order], parameters.log_weights[order])
-        labels = partition.renumbered(np.argsort(order).astype(np.int32))
-    else:
-        labels = partition.labels
     return Fit(
-        mixture=problem.to_mixture(parameters),
+        mixture=mixture,
         labels=labels,
         history=run.history,
         n_iter=run.n_iter,
@@ -257,14 +258,15 @@ class Tolerance:
     tol: float | str
     total: float
 
-    def reached(self, history: Sequence[HalfStep], gain: float = 0.0, expected: float = np.inf) -> bool:
+    def reached(self, history: Sequence[HalfStep], gain: float = 0.0, acceleration: Acceleration | None = None) -> bool:
         """Whether to stop after these steps, the last of which gained so much.
 
-        `expected` is what accelerated steps estimate to be left to gain.
+        Soft steps carry on an `acceleration`, which estimates what is left to gain.
         """
         if not isinstance(self.tol, str):
             return self.tol > 0 and gain <= self.tol * self.total
         if history[-1].kind in (PLAIN, ACCELERATED):
+            expected = np.inf if acceleration is None else acceleration.expected_gain
             return CAUTION * expected < LEFT or self._arrived(history[-5:]) or _converged(history)
         return _few_left(history, LABELS) and sum(step.kind == LABELS for step in history) >= HARD_STEPS
 

@@ -91,11 +91,6 @@ class State:
     softened: bool = False
     acceleration: Acceleration | None = None
 
-    @property
-    def expected_gain(self) -> float:
-        """What is left to gain, in nats, as accelerated steps estimate it; infinite where they do not."""
-        return np.inf if self.acceleration is None else self.acceleration.expected_gain
-
     def has_labels_of(self, other: "State") -> bool:
         """Compares the labels of two states.
 

@@ -109,19 +109,16 @@ class Rows:
     @cached_property
     def precision(self) -> np.dtype[Any]:
         """That of packed rows: single where it holds what the kernels see of every row without rounding."""
-        single = self._holds_in_single() if self._single is None else self._single
-        return np.dtype(np.float32 if single else np.float64)
-
-    def _holds_in_single(self) -> bool:
-        if self._shift is None:
+        single, shift = self._single, self._shift
+        if single is None and shift is None:
             slices = self._slices(self.X.shape[1], KERNEL_ROWS)
-            return all_single(self.family.kernel_columns(self.centered_rows(rows))[0] for rows in slices)
-        if not all_single(blocks_of(self.X)):
-            return False
-        if not self._shift.any():
-            return True
-        summary = self._column_summary or summarize_columns(self.X, self.n_threads)
-        return centered_exactly(self._shift, summary.lowest, summary.highest)
+            single = all_single(self.family.kernel_columns(self.centered_rows(rows))[0] for rows in slices)
+        elif single is None and shift is not None:
+            single = all_single(blocks_of(self.X))
+            if single and shift.any():
+                summary = self._column_summary or summarize_columns(self.X, self.n_threads)
+                single = centered_exactly(shift, summary.lowest, summary.highest)
+        return np.dtype(np.float32 if single else np.float64)
 
     def packed_in_order(self, places: NDArray[np.int32], packed: PackedRows | None = None) -> PackedRows:
         """The same in another order: `places` (n,) says which row comes at each place.

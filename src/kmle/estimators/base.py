@@ -90,7 +90,8 @@ class MixtureEstimator(FittedMixture):
             labels=labels,
             groups=groups,
         )
-        self._keep_classes(fit, labels, 0 if chunked else len(rows) if labels is not None else 0)
+        if labels is not None or self._component_classes is not None:
+            self._keep_classes(fit, labels, 0 if chunked or labels is None else len(rows))
         if chunked:
             self._know_columns(fit.mixture.family, getattr(X, "columns", None))
         if self._guess is not None:

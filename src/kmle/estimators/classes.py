@@ -21,7 +21,7 @@ class ClassPrediction:
 
     mixture_: Mixture
     result_: Fit
-    _component_classes: Classes | None
+    _component_classes: Classes | None = None
 
     def _plan(self) -> Plan:
         raise NotImplementedError
@@ -79,7 +79,7 @@ class ClassPrediction:
 
     def _fitted_classes(self) -> Classes:
         check_is_fitted(self, "mixture_")
-        classes = getattr(self, "_component_classes", None)
+        classes = self._component_classes
         if classes is None:
             raise ValueError(f"this {type(self).__name__} was fitted without labels: it has no classes")
         return classes

@@ -1,7 +1,7 @@
 """What to know before trusting a fit, one sentence each."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -152,7 +152,7 @@ def narrow_components(fit: Fit) -> Iterator[str]:
     """Gaussian components no wider than the steps in which the columns were recorded."""
     if fit.resolution is None or not fit.resolution.coarse_steps.any():
         return
-    deviations = _deviations(fit)
+    deviations = _deviations(fit.mixture.source)
     if deviations is None:
         return
     narrow = np.flatnonzero((deviations <= NARROW_STEPS * fit.resolution.coarse_steps).any(axis=1))
@@ -163,10 +163,11 @@ def narrow_components(fit: Fit) -> Iterator[str]:
 
 def repeated_values(fit: Fit, problem: LearningProblem) -> Iterator[str]:
     """Gaussian components that hold one repeated value of a column, such as the zeros of amounts."""
-    deviations = _deviations(fit)
+    source = fit.mixture.source
+    deviations = _deviations(source)
     if deviations is None or fit.mixture.n_components == 1:
         return
-    means, weights = fit.mixture.source["mean"], fit.mixture.weights[:, None]
+    means, weights = source["mean"], fit.mixture.weights[:, None]
     center = (weights * means).sum(axis=0)
     overall = np.sqrt((weights * (deviations**2 + (means - center) ** 2)).sum(axis=0))
     for component, column in np.argwhere(deviations < SPIKE * overall):
@@ -181,7 +182,7 @@ def repeated_values(fit: Fit, problem: LearningProblem) -> Iterator[str]:
 def redundant(fit: Fit, problem: LearningProblem) -> Iterator[str]:
     """Columns that Gaussian components see as flat: constant ones, and combinations of others under covariances."""
     source, whole = fit.mixture.source, getattr(problem, "rows", None)
-    if _deviations(fit) is None or whole is None or not isinstance(whole.X, np.ndarray):
+    if _deviations(source) is None or whole is None or not isinstance(whole.X, np.ndarray):
         return
     sample: Any = problem.sample
     X = sample.rows.filled().X
@@ -237,13 +238,13 @@ def _shared_value(problem: LearningProblem, column: int, center: float, radius: 
     return float(values[counts.argmax()]) if common else None
 
 
-def _deviations(fit: Fit) -> Array | None:
-    """Standard deviations (k, d) of Gaussian components; None for other families."""
-    source, k = fit.mixture.source, fit.mixture.n_components
+def _deviations(source: Mapping[str, Any]) -> Array | None:
+    """Standard deviations (k, d) of Gaussian components with these usual parameters; None for other families."""
     if "covariance" in source:
         return np.sqrt(np.diagonal(source["covariance"], axis1=-2, axis2=-1))
     if "variance" in source and "mean" in source:
-        return np.broadcast_to(np.sqrt(source["variance"]).reshape(k, -1), source["mean"].shape)
+        mean = source["mean"]
+        return np.broadcast_to(np.sqrt(source["variance"]).reshape(len(mean), -1), mean.shape)
     return None
 
 

@@ -54,7 +54,7 @@ class CheckedRows:
     summary: ColumnSummary | None = None
     """That of the columns of X, unless it is sparse."""
     holes: Holes | None = None
-    """The missing entries; None for sparse rows."""
+    """The missing entries; None where there are none."""
 
 
 def check_rows(
@@ -79,7 +79,7 @@ def check_rows(
     given = weights_of(sample_weight, n_rows)
     weights = check_sample_weight(given, n_rows)
     factor = 1.0 if weights is None else float(weights.sum() / np.sum(np.asarray(given, dtype=float)))
-    holes = None if summary is None else holes_of(rows, summary)
+    holes = holes_of(rows, summary) if summary is not None and summary.missing else None
     return CheckedRows(known, rows, weights, factor, summary, holes)
 
 

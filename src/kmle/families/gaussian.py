@@ -285,7 +285,7 @@ def dimension(parameter: Array) -> int:
 def _split(natural: Array) -> tuple[Array, Array]:
     """P mean and P."""
     d = dimension(natural)
-    return natural[..., :d], -2 * unpack_dual(natural[..., d:])
+    return natural[..., :d], -2 * unpack_dual(natural[..., d:], d)
 
 
 def mean_covariance(natural: Array) -> tuple[Array, Array]:
@@ -296,8 +296,8 @@ def mean_covariance(natural: Array) -> tuple[Array, Array]:
 
 def _mean_factors(natural: Array) -> tuple[Array, Array]:
     """The mean, and the Cholesky factor of the precision."""
-    linear, precision = _split(natural)
-    factors = cholesky_or_nan(precision)
+    d = dimension(natural)
+    linear, factors = natural[..., :d], cholesky_or_nan(-2 * unpack_dual(natural[..., d:], d))
     # Two triangular solves: a product with the inverse would lose the mean along nearly flat directions.
     return solve_upper(factors, solve_lower(factors, linear)), factors
 
@@ -352,7 +352,7 @@ def _lifted_natural(moment: Array, spread: Array) -> Array:
 
 def _resolvable(natural: Array, center: Array) -> Array:
     """The same, covariances lifted to what P mean can tell apart once the mean is as far away as `center`."""
-    mean, covariance = mean_covariance(natural)
+    covariance = inverse_from_cholesky(cholesky_or_nan(precision_of(natural)))
     diagonal = np.arange(center.size)
     variances = covariance[..., diagonal, diagonal]
     narrow = np.any(variances < (RESOLUTION * center) ** 2)
@@ -369,7 +369,7 @@ def _resolvable(natural: Array, center: Array) -> Array:
     if not narrow and np.all(values >= floor):
         return natural
     lifted = (vectors * np.maximum(values, floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2) * outer
-    return natural_of(mean, cholesky_or_nan(lifted))
+    return natural_of(_mean_factors(natural)[0], cholesky_or_nan(lifted))
 
 
 def _clearly_resolvable(natural: Array, variances: Array, center: Array) -> bool:

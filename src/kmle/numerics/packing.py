@@ -84,10 +84,10 @@ def doubled(packed: Array) -> Array:
     return packed * _triangle(size_from_packed(packed.shape[-1]))[2]
 
 
-def unpack_dual(packed: Array) -> Array:
-    """Inverse of `pack_dual`."""
-    size = size_from_packed(packed.shape[-1])
-    return np.take(packed / _triangle(size)[2], _places(size), axis=-1)
+def unpack_dual(packed: Array, size: int | None = None) -> Array:
+    """Inverse of `pack_dual`; the size of the matrices may be given where it is known."""
+    p = size_from_packed(packed.shape[-1]) if size is None else size
+    return np.take(packed / _triangle(p)[2], _places(p), axis=-1)
 
 
 def pack_products(X: Array) -> Array:

@@ -53,6 +53,17 @@ class Frozen:
         return bool(np.isfinite(self.weights).any())
 
 
+class PriorPoint(NamedTuple):
+    """Where the observations of the prior are, as a moment (D,) and as natural parameters (D,).
+
+    There the prior costs nothing: the penalty is measured from `top`, F* of the moment.
+    """
+
+    moment: Array
+    natural: Array
+    top: float
+
+
 class Known(NamedTuple):
     """What is remembered of natural parameters (k, D)."""
 
@@ -96,6 +107,7 @@ class Model:
         prior_strength: float = 0.0,
         weights: Array | None = None,
         resolution: Resolution | None = None,
+        prior: PriorPoint | None = None,
     ) -> None:
         self.family = family
         self.total = total
@@ -104,12 +116,14 @@ class Model:
         self.center = center
         self.n_statistics = len(mean_statistic)
         self.prior_strength = prior_strength
-        self.prior_moment = family.prior_moment(mean_statistic)
-        self.prior_natural = self.estimate(self.prior_moment[None])[0]
-        # At the distribution of all rows itself the prior costs nothing: F*(prior_moment) is where the penalty is
-        # measured from.
-        self.prior_top = float(self.prior_natural @ self.prior_moment - family.log_normalizer(self.prior_natural))
         self.weights = weights
+        if prior is None:
+            self.prior_moment = family.prior_moment(mean_statistic)
+            natural = self.estimate(self.prior_moment[None])[0]
+            top = float(natural @ self.prior_moment - family.log_normalizer(natural))
+            prior = PriorPoint(self.prior_moment, natural, top)
+        self.prior = prior
+        self.prior_moment, self.prior_natural, self.prior_top = prior
         self.frozen: Frozen | None = None
         self._known: list[Known] = []
 

@@ -14,7 +14,7 @@ from .._kernels import Meter, backend
 from ..engines.direct import SCORE_ERROR, score_error, worst_of
 from ..engines.packed_scorer import ROW_SCORE_ERROR
 from ..engines.partition import Partition, Remembered
-from ..engines.precision import centered_form
+from ..engines.precision import centered_form, score_errors
 from ..engines.score import likelihoods_of
 from ..engines.statistics import ClusterStatistics
 from ..families import ExponentialFamily
@@ -23,7 +23,7 @@ from ..families.resolution import Resolution
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
-from .model import Model, Parameters
+from .model import Model, Parameters, PriorPoint
 
 if TYPE_CHECKING:
     from ..data.sparse import SparseRows
@@ -78,8 +78,10 @@ class LearningProblem(Model, ABC):
         prior_strength: float = 0.0,
         weights: Array | None = None,
         resolution: Resolution | None = None,
+        prior: PriorPoint | None = None,
     ) -> None:
-        super().__init__(family, summary.total, summary.mean_statistic, center, prior_strength, weights, resolution)
+        mean = summary.mean_statistic
+        super().__init__(family, summary.total, mean, center, prior_strength, weights, resolution, prior)
         self.largest_statistic = family.score_sizes(summary.largest_statistic)
         self.sum_log_carrier = summary.sum_log_carrier
         self.meter = Meter()
@@ -143,8 +145,8 @@ class LearningProblem(Model, ABC):
         """The log-likelihood, and how much uncertain labels are."""
         return self.soft_summary_in(parameters, self.soften(parameters))
 
-    def reported_likelihoods(self, parameters: Parameters) -> tuple[float, float] | None:
-        """The log-likelihood and the complete one, by the scores that the mixture itself gives rows.
+    def reported_likelihoods(self, parameters: Parameters, mixture: Mixture) -> tuple[float, float] | None:
+        """The log-likelihood and the complete one, by the scores that the mixture of these parameters gives rows.
 
         None where those of passes are as good.
         """
@@ -239,7 +241,8 @@ class PreciseProblem(LearningProblem):
 
     def _loses_digits(self, parameters: Parameters, bias: Array, most: float = SCORE_ERROR) -> bool:
         """Whether packed scores may be off by more than that, and the family has better ones."""
-        return self.has_direct and not score_error(self.largest_statistic, parameters.natural, bias) <= most
+        # Errors that are no numbers are too large as well.
+        return self.has_direct and not (score_errors(self.largest_statistic, parameters.natural, bias) <= most).all()
 
     def log_likelihood(self, parameters: Parameters) -> SoftSummary:
         found = self.row_log_likelihood(parameters)
@@ -248,8 +251,7 @@ class PreciseProblem(LearningProblem):
         score, entropy = found
         return SoftSummary(score + self.sum_log_carrier, entropy / self.total)
 
-    def reported_likelihoods(self, parameters: Parameters) -> tuple[float, float] | None:
-        mixture = self.to_mixture(parameters)
+    def reported_likelihoods(self, parameters: Parameters, mixture: Mixture) -> tuple[float, float] | None:
         near = not self._loses_digits(parameters, self.bias(parameters), ROW_SCORE_ERROR) and not self._is_far(mixture)
         if near or self.expects or isinstance(self.family, Incomplete):
             return None

@@ -242,7 +242,7 @@ class Problem(PreciseProblem):
         """A problem on rows of another one, seen from the same center: family, prior and weights are the other's."""
         part = cls.__new__(cls)
         summary = DataSummary(rows.total, other.prior_moment, other.largest_statistic, rows.sum_log_carrier())
-        settings = other.center, other.prior_strength, other.weights, other.resolution
+        settings = other.center, other.prior_strength, other.weights, other.resolution, other.prior
         LearningProblem.__init__(part, other.family, summary, *settings)
         rows.meter = part.meter = other.meter
         part.rows = rows
