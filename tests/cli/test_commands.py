@@ -126,6 +126,15 @@ def test_labels_and_predictions_are_those_of_the_library(tmp_path, model, faithf
     np.testing.assert_allclose(table.drop("label").to_numpy(), fit.predict_proba(faithful), rtol=1e-12)
 
 
+def test_rows_of_noise_have_the_label_of_the_library(tmp_path):
+    data, model, labels = (tmp_path / name for name in ("data.csv", "model.json", "labels.csv"))
+    noise = np.random.default_rng(1).uniform(-40, 40, (30, 2))
+    np.savetxt(data, np.concatenate([rows(), noise]), delimiter=",", header="a,b", comments="")
+    assert run("fit", data, "-k", 2, "--noise", "--out", model, "--labels", labels).exit_code == 0
+    assert run("predict", model, data).stdout == labels.read_text()
+    assert "-1" in labels.read_text().splitlines()
+
+
 def test_predict_takes_the_columns_of_the_model_whatever_their_order(tmp_path, model):
     turned = tmp_path / "turned.csv"
     pl.read_csv(FAITHFUL).select("waiting", pl.lit("geyser").alias("kind"), "eruptions").write_csv(turned)

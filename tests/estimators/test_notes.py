@@ -139,3 +139,10 @@ def test_flat_columns_are_named(kind):
     assert said(kind(2, random_state=0).fit(np.ones((9, 3))), "All rows are equal")
     wide = np.column_stack([X, np.ones((60, 6))])
     assert said(kind(2, random_state=0).fit(wide), "6 columns (3, 4, 5, 6, ...) are constant")
+
+
+def test_constant_columns_of_heavy_tails_are_noted():
+    X = np.random.default_rng(0).standard_t(3, (60, 3))
+    X[:, 1] = 4.0
+    notes = ExponentialFamilyMixture(1, family="student-t").fit(X).notes_
+    assert any(note.startswith("Column 1 is constant: its part of the likelihood") for note in notes)

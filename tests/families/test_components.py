@@ -173,3 +173,12 @@ def test_groups_of_one_row_change_nothing(families, width):
     grouped = ExponentialFamilyMixture(family=families, random_state=0).fit(X, groups=np.arange(len(X)))
     assert grouped.result_.log_likelihood == pytest.approx(grouped.mixture_.log_density(X).sum(), rel=1e-12)
     assert grouped.result_.log_likelihood == pytest.approx(plain.result_.log_likelihood, abs=0.1)
+
+
+def test_rows_that_no_component_holds():
+    box = f.Uniform((-1.0,), (1.0,))
+    with pytest.raises(ValueError, match="some rows lie outside all components of uniform"):
+        ExponentialFamilyMixture(family=[box]).fit([[0.0], [0.5], [3.0]])
+    mixture = Mixture.from_members([1.0], [box.member()])
+    assert mixture.log_density([[0.0], [3.0]])[1] == mixture.log_joint([[3.0]])[0, 0] == -np.inf
+    assert mixture.log_likelihoods([[0.0], [3.0]]) == (-np.inf, -np.inf)

@@ -160,6 +160,11 @@ def test_files_that_say_successes_are_read():
     assert family_from_dict(old) == f.NegativeBinomial(2.0, n_features=1)
 
 
+@pytest.mark.parametrize("family", [f.Weibull(), f.NegativeBinomial("shared"), f.Laplace(), f.GeneralizedGaussian(1.5)])
+def test_families_are_shown_as_they_are_written(family):
+    assert eval(repr(family), vars(f)) == family
+
+
 def test_wrong_words_for_a_shape_are_refused():
     with pytest.raises(ValueError, match="shape is 'free': give a number, 'shared'"):
         f.Weibull("free")

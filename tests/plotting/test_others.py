@@ -24,6 +24,7 @@ from plotting.artists import note_of
 
 pytest.importorskip("matplotlib")
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 
 PLANE = Mixture.from_source(
@@ -147,6 +148,23 @@ def test_quantiles_of_the_right_mixture_lie_on_the_diagonal():
     wrong = Mixture.from_source("gamma", [1.0], shape=[3.0], scale=[3.0])
     x, y = plot_qq(wrong, mixture.sample(20_000, 0)).collections[0].get_offsets().T
     assert np.abs(x - y).mean() > 1.0
+
+
+def test_quantiles_beside_noise_lie_on_the_diagonal():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 1, 800), rng.uniform(-10, 30, 200)])[:, None]
+    fit = ExponentialFamilyMixture(1, noise=True, random_state=0).fit(X)
+    x, y = plot_qq(fit, X).collections[0].get_offsets().T
+    assert np.abs(x - y).max() < 3.0
+
+
+def test_a_point_mass_is_drawn_where_it_is():
+    X = np.repeat([0.0, 3.0, 4.0, 9.0, 30.0], [50, 20, 20, 10, 2])[:, None]
+    ax = plot_fit(ExponentialFamilyMixture(family="zero-inflated-poisson", random_state=0).fit(X), X)
+    lines = [own for own in ax.collections if isinstance(own, LineCollection)]
+    stems = [segment for own in lines for segment in own.get_segments()]
+    assert len(stems) == 1
+    np.testing.assert_allclose(stems[0][:, 0], 0.0)
 
 
 # Selections and dendrograms -------------------------------------------------------------------------------------------

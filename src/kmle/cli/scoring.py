@@ -67,8 +67,10 @@ def predict(
     content, table = model_and_table(terminal, model, asked, stream)
     mixture = content.mixture
 
+    from ..estimators.tables import without_noise  # slow to import
+
     def predicted(part: Table) -> Columns:
-        written: Columns = {"label": mixture.predict(part.rows)}
+        written: Columns = {"label": without_noise(mixture, mixture.predict(part.rows))}
         if probabilities:
             posterior = mixture.posterior(part.rows)
             written |= {f"probability_{j}": posterior[:, j] for j in range(mixture.n_components)}

@@ -16,6 +16,7 @@ from ..algorithms.checkpoint import Checkpoint, CheckpointWriter, generator_of, 
 from ..algorithms.loop import Keep, finish
 from ..algorithms.state import ITERATION_LIMIT, STOPPED, Run
 from ..data.batches import is_streamed
+from ..families.support import as_infinite
 from ..mixture import Mixture
 from ..problem.problem import Parameters
 from ..search import SAME
@@ -92,6 +93,11 @@ def learn(
     prepared.problem.frozen = plan.frozen_parts
     writer = None if checkpoint is None or seed is None else _writer(Path(checkpoint), plan, saved, seed, prepared)
     fit = prepared.completed(held(best_fit(prepared, plan, generators, saved, writer, preview), plan))
+    if as_infinite(np.array(fit.log_likelihood)) == -np.inf:
+        raise ValueError(
+            f"some rows lie outside all components of {fit.mixture.family.name}: add a component that holds them, as "
+            "noise=True does, or give a larger box"
+        )
     notes = tuple(notes_on(fit, plan, columns, prepared.weight_factor, prepared.holes))
     names = distinct_names(columns)
     return replace(fit, mixture=fit.mixture if names is None else fit.mixture.with_columns(names), notes=notes)

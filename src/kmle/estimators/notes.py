@@ -199,13 +199,17 @@ def redundant(fit: Fit, problem: LearningProblem) -> Iterator[str]:
         (constant, "constant", "constant"),
         (flat & ~constant, "an exact linear combination of others", "exact linear combinations of others"),
     ):
-        found = np.flatnonzero(columns)
-        if len(found):
-            words = f"is {one}: its part" if len(found) == 1 else f"are {several}: their part"
-            yield (
-                f"{_some_columns(found)} {words} of the likelihood is that of the narrowest Gaussians allowed; omit "
-                f"{'it' if len(found) == 1 else 'them'} to compare likelihoods."
-            )
+        yield from flat_columns(np.flatnonzero(columns), one, several)
+
+
+def flat_columns(places: NDArray[np.intp], one: str, several: str, narrowest: str = "Gaussians") -> Iterator[str]:
+    """What columns that are flat, in these words for one and several of them, do to likelihoods."""
+    if len(places):
+        words = f"is {one}: its part" if len(places) == 1 else f"are {several}: their part"
+        yield (
+            f"{_some_columns(places)} {words} of the likelihood is that of the narrowest {narrowest} allowed; omit "
+            f"{'it' if len(places) == 1 else 'them'} to compare likelihoods."
+        )
 
 
 def _some_columns(places: NDArray[np.intp]) -> str:

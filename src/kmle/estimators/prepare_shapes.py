@@ -24,7 +24,7 @@ from ..problem.shaped import ShapedProblem
 from ..problem.tailed import problem_of_shapes
 from .arguments import weights_of
 from .knowledge import Knowledge, knowledge_of
-from .notes import overfit_notes
+from .notes import flat_columns, overfit_notes
 from .plan import Plan
 from .prepare_parts import checked_intervals, units_of
 
@@ -89,8 +89,8 @@ class PreparedShapes:
         notes = [known] if between else []
         notes += self.knowledge.notes()
         families = [member.family for member in fit.mixture.members if isinstance(member.family, CoordinateFamily)]
-        if not np.ptp(self.problem.rows.X, axis=0).any() and any("scale" in own.parameters for own in families):
-            notes.append("All rows are equal: components are as narrow as numbers allow.")
+        if any("scale" in own.parameters for own in families):
+            notes += self._flat_columns()
         for j, member in enumerate(fit.mixture.members):
             if isinstance(member.family, CoordinateFamily):
                 reached = member.family.bounds_reached(member.natural)
@@ -98,6 +98,15 @@ class PreparedShapes:
                 n_rows = float(fit.mixture.weights[j]) * self.problem.total
                 notes += [f"Component {j} has {found}." for found in member.family.limits_met(member.natural, n_rows)]
         return notes
+
+    def _flat_columns(self) -> list[str]:
+        """Notes on columns in which components with a scale have no width of their own."""
+        rows = self.problem.rows
+        X = rows.known if rows.has_holes else rows.X
+        constant = (np.isnan(X) | (np.nanmax(X, axis=0) == X)).all(axis=0)
+        if constant.all():
+            return ["All rows are equal: components are as narrow as numbers allow."]
+        return list(flat_columns(np.flatnonzero(constant), "constant", "constant", "components"))
 
 
 def prepare_shapes(

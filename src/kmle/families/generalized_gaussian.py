@@ -109,7 +109,7 @@ POINTS = 8
 NEAR = 0.05
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ShapedGeneralizedGaussian(Shaped):
     """Errors with an estimated location, shape or both, in turns."""
 

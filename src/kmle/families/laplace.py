@@ -86,7 +86,7 @@ class Laplace(ScaleFamily):
         return self.location + rng.choice([-1.0, 1.0], (size, natural.size)) * self.sample_statistic(natural, size, rng)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ShapedLaplace(Shaped):
     """Errors around an estimated location: weighted medians and mean absolute deviations, both exact."""
 

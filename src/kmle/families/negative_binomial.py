@@ -147,7 +147,7 @@ MOST_COUNTS = 4096
 GAPS = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ShapedNegativeBinomial(Shaped):
     """Overdispersed counts with an estimated size: a root, or the Poisson limit where counts vary too little."""
 

@@ -47,6 +47,10 @@ class Shaped(CoordinateFamily):
     shapes: ClassVar[Mapping[str, tuple[float, float]]]
     """The parameters that are estimated beside those of the exponential family, and the bounds they stay between."""
 
+    def __repr__(self) -> str:
+        own = ", ".join(f"{name}={value!r}" for name, value in self.fixed_parameters().items() if value is not None)
+        return f"{type(self).__name__.removeprefix('Shaped')}({own})"
+
     # What a shaped family writes --------------------------------------------------------------------------------------
 
     @abstractmethod

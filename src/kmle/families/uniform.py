@@ -11,6 +11,9 @@ from .parameterless import Parameterless
 from .support import OUTSIDE, REALS
 from .units import Unit, whole
 
+# Equal parts of a column's box that stand for it in numeric integrals.
+PARTS = 400
+
 
 @dataclass(frozen=True)
 class Uniform(Parameterless):
@@ -102,6 +105,13 @@ class Uniform(Parameterless):
         assert self.low is not None  # it has a volume
         assert self.high is not None
         return np.where(((np.array(self.low) <= X) & (np.array(self.high) >= X)).all(axis=-1), inside, OUTSIDE)
+
+    def midpoints(self) -> Array:
+        """The middles (m,) of equal parts of the box of one column."""
+        assert self.low is not None  # it has a box
+        assert self.high is not None
+        edges = np.linspace(self.low[0], self.high[0], PARTS + 1)
+        return np.asarray(0.5 * (edges[1:] + edges[:-1]))
 
     def mean_log_carrier(self, natural: Array) -> Array:
         return np.full(natural.shape[:-1], -self.log_volume_of_box)

@@ -98,7 +98,7 @@ SMALLEST_DRAW = float(np.finfo(float).tiny)
 SPREAD_TIMES_SHAPE = float(np.pi / np.sqrt(6))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ShapedWeibull(Shaped):
     """Lifetimes with an estimated shape: the root of an increasing function, by Newton's method."""
 

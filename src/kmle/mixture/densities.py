@@ -17,10 +17,11 @@ from ..data.intervals import Intervals, as_intervals
 from ..engines.patterns.scorer import PatternsScorer
 from ..engines.score import scorer_of
 from ..engines.scorer import Check, Scorer, slices, unchecked
-from ..families import ExponentialFamily
+from ..families import ComponentFamilies, ExponentialFamily
 from ..families.incomplete import Incomplete
 from ..families.shaped import Shaped
 from ..families.sparse import check_sparse
+from ..families.support import as_infinite
 from ..families.validation import check_shape, check_values, issparse
 from ..numerics.arrays import Array
 from ..numerics.blas import blas_on_one_thread
@@ -196,7 +197,8 @@ def of_rows(
     def asked(rows: Any, scorer: Scorer, check: Check) -> NDArray[Any]:
         if name == "labels":
             return scorer.labels(rows, check)
-        return np.asarray(getattr(scorer.scores(rows, name, check=check), name))
+        found = np.asarray(getattr(scorer.scores(rows, name, check=check), name))
+        return as_infinite(found) if isinstance(mixture.family, ComponentFamilies) else found
 
     return _ask(mixture, X, asked, n_threads, columns)
 
@@ -239,7 +241,9 @@ def log_likelihoods(
         found = scorer.scores(rows, "log_sums", "tops", check=check)
         assert found.log_sums is not None  # both were asked for
         assert found.tops is not None
-        return _total(found.log_sums, sample_weight), _total(found.tops, sample_weight)
+        both = (_total(values, sample_weight) for values in (found.log_sums, found.tops))
+        log_likelihood, complete = (float(as_infinite(np.array(total))) for total in both)
+        return log_likelihood, complete
 
     return _ask(mixture, X, asked, n_threads, columns)
 

@@ -23,6 +23,7 @@ from ..families.numeric_divergences import NumericDivergences
 from ..families.support import Blocks, Integers, Interval, Support
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..queries import moments
 from ..queries.marginals import marginal as closed_form
 
 Marginals = tuple[ExponentialFamily, Array]
@@ -158,7 +159,4 @@ def weighted_nodes(family: ExponentialFamily, natural: Array) -> tuple[Array, Ar
     """Points and the probability each stands for, of one univariate distribution (D,)."""
     if isinstance(family, NumericDivergences):
         family, natural = family.family_of(natural)
-    x, weight = family.nodes(natural)
-    log_density = family.sufficient_statistic(x[:, None]) @ natural + family.log_carrier(x[:, None])
-    mass = weight * np.exp(log_density - log_density.max())
-    return x, mass / mass.sum()
+    return moments.weighted_nodes(family, natural)

@@ -121,6 +121,9 @@ def _curves(
         if joined:
             ax.fill_between(x, 0, curve, where=where.tolist(), color=colour, alpha=0.12, linewidth=0)
         ax.plot(x, line, color=colour, zorder=2.2, **dots)
+        # A point mass is no line.
+        alone = where & ~np.append(where[1:], False) & ~np.append(False, where[:-1])
+        ax.vlines(x[alone], 0, curve[alone], color=colour, lw=3, zorder=2.3)
         if numbered and k > len(PALETTE) and where.any():
             at = int(np.argmax(curve))
             number(ax, label, float(x[at]), min(float(curve[at]), 0.95 * top), colour)

@@ -83,6 +83,9 @@ def weighted_nodes(family: ExponentialFamily, natural: Array) -> tuple[Array, Ar
     """Points (m,) and masses that sum to one, of one distribution (D,) on one column: sum(mass * g(x)) is E[g(x)]."""
     if isinstance(family, Categorical):
         return np.arange(len(natural), dtype=float), family.source_from_natural(natural[None])["probabilities"][0]
+    if isinstance(family, Uniform):
+        x = family.midpoints()
+        return x, np.full(len(x), 1 / len(x))
     x, weights = family.nodes(natural)
     one = replace(family, n_features=1)
     direct = one.direct_log_density(x[:, None], natural[None])
