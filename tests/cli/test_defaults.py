@@ -376,3 +376,18 @@ def test_select_compares_the_covariance_models_of_gaussians(tmp_path):
     assert len(content["candidates"]) == 14 * 3
     column = json.loads(run("select", path, "--columns", "a", "--families", "gaussians", "-k", 1, "--json").stdout)
     assert [each["family"] for each in column["candidates"]] == ["gaussian-eii", "spherical-gaussian"]
+
+
+@pytest.mark.parametrize("command", [["fit", "-k", 2], ["select", "-k", 2]])
+def test_two_whole_numbers_are_read_as_categories(tmp_path, command):
+    rng = np.random.default_rng(0)
+    sex = rng.integers(1, 3, 80)
+    path = written(tmp_path, {"sex": sex, "height": np.round(rng.normal(160 + 20 * sex, 3), 1)})
+    model = tmp_path / "m.json"
+    fitted = run(*command, path, "--out", model) if command[0] == "fit" else run(*command, path)
+    assert "'sex' holds two whole numbers and is read as categories" in said(fitted)
+    if command[0] == "fit":
+        labels = run("predict", model, path).stdout.split()[1:]
+        assert len(set(zip(labels, sex.tolist(), strict=True))) == 2
+    named = run(*command, path, *(["--family", "gaussian"] if command[0] == "fit" else ["--families", "gaussian"]))
+    assert "two whole numbers" not in said(named)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kmle import families as f
-from kmle.data.guess import constant_columns, guess_family, index_columns
+from kmle.data.guess import constant_columns, guess_family, index_columns, two_valued_columns
 
 
 def uniform_angles(rng, n):
@@ -59,7 +59,8 @@ def test_columns_of_different_kinds_are_a_product():
 
 def test_continuous_columns_of_different_kinds_keep_their_correlations():
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.gamma(1.0, size=500), rng.normal(size=500)])
+    z = rng.normal(size=500)
+    X = np.column_stack([np.exp(0.8 * z) + 0.01 * rng.random(500), z])
     assert isinstance(guess_family(X).family, f.Gaussian)
 
 
@@ -157,3 +158,24 @@ def test_rounded_proportions_are_named_with_the_remedy():
     )
     for rows in others:
         assert "proportions do" not in guess_family(rows).reason
+
+
+@pytest.mark.parametrize(("skewed", "family"), [("lognormal", f.LogNormal), ("exponential", f.Gamma)])
+def test_skewed_columns_that_others_say_little_of_are_taken_alone(skewed, family):
+    rng = np.random.default_rng(0)
+    amount = np.exp(rng.normal(8, 1, 300)) if skewed == "lognormal" else rng.exponential(20, 300) + 0.01
+    X = np.column_stack([rng.normal(size=300), rng.normal(size=300), amount, np.full(300, 7.5)])
+    guess = guess_family(X, ["a", "b", "amount", "same"])
+    assert [type(part) for part in guess.family.families] == [f.Gaussian, family, f.Gaussian]
+    assert "'amount' is skewed and does not join the others" in guess.reason
+    # Nearly symmetric ones stay with the others.
+    near = np.column_stack([X[:, :2], 10 + 1.9 * rng.normal(size=300)])
+    assert near.min(axis=0)[2] > 0
+    assert isinstance(guess_family(near).family, f.Gaussian)
+
+
+def test_columns_of_two_whole_numbers_are_found():
+    rng = np.random.default_rng(0)
+    sex, flag, ages = rng.integers(1, 3, 50), rng.integers(0, 2, 50), rng.integers(20, 60, 50)
+    X = np.column_stack([sex, flag, ages, np.where(sex == 1, np.nan, 3.0)]).astype(float)
+    assert two_valued_columns(X, ["sex", "flag", "age", "one"]) == ["sex"]

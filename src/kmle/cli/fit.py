@@ -17,7 +17,7 @@ from .naming import names_categorical
 from .outputs import PLOT_FORMATS, check_checkpoint, check_files, check_table_output, page_name, plot_name
 from .pages import Title, write_fit_report
 from .streaming import check_streamed
-from .tables import LEARNING, SELECTING, Asked, counted, open_table, read
+from .tables import LEARNING, SELECTING, Asked, counted, open_table, read, with_groups
 from .terminal import Terminal, printable
 
 if TYPE_CHECKING:
@@ -132,6 +132,8 @@ def fit(
         if knowing:
             table, known = knowing.split(table)
             k = known.n_classes if k is None and known.labels is not None else k
+        if family is None and event is None and upper is None:
+            table = with_groups(terminal, table)
     options = FitOptions(
         how,
         init,

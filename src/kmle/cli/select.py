@@ -17,7 +17,7 @@ from .naming import family_from_words, names_categorical
 from .outputs import check_files, check_table_output, page_name
 from .pages import Title, write_fit_report
 from .reach import Reach
-from .tables import SELECTING, Asked, read
+from .tables import SELECTING, Asked, read, with_groups
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ def select(
         code_text=names_categorical(families),
     )
     rows = read(terminal, asked, loading=SELECTING, leaves_out=True)
+    rows = with_groups(terminal, rows) if families is None else rows
     kinds = (
         [resolved_family(terminal, None, rows)]
         if families is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -110,6 +110,34 @@ def open_table(
     batches = f"in batches of {counted(stream.batch_rows, 'row')}"
     terminal.detail(f"{asked.path}: {known}{', '.join(stream.columns)}, {batches}")
     return stream
+
+
+def with_groups(terminal: Terminal, table: Table) -> Table:
+    """The table with columns of two whole numbers, as 1 and 2, as categories; what they are called is in the file."""
+    import numpy as np
+
+    from ..data.guess import two_valued_columns
+    from ..io.categories import levels_of
+    from ..io.table import listed
+
+    if table.cells is None:
+        return table
+    names = [name for name in two_valued_columns(table.rows, table.columns) if name not in table.categories]
+    if not names:
+        return table
+    cells, rows, found = table.cells(), np.array(table.rows, dtype=float), dict(table.categories)
+    for name in names:
+        levels = levels_of(cells[name])
+        if len(levels) == 2:
+            values = rows[:, table.columns.index(name)]
+            values[~np.isnan(values)] = values[~np.isnan(values)] == np.nanmax(values)
+            found[name] = tuple(levels)
+    coded = [name for name in names if name in found]
+    if not coded:
+        return table
+    what = f"column {listed(coded)} holds" if len(coded) == 1 else f"columns {listed(coded)} hold"
+    terminal.note(f"note: {what} two whole numbers and {'is' if len(coded) == 1 else 'are'} read as categories")
+    return replace(table, rows=rows, categories=found)
 
 
 def _without_ids(terminal: Terminal, table: Table) -> list[str] | None:

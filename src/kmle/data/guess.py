@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
 from ..families import (
     Bernoulli,
@@ -19,6 +20,7 @@ from ..families import (
     ExponentialFamily,
     Gamma,
     Gaussian,
+    LogNormal,
     Poisson,
     Product,
     VonMises,
@@ -27,6 +29,7 @@ from ..families import (
 from ..families.support import TOLERANCE, Simplex, UnitSphere
 from ..numerics.arrays import Array
 from ..numerics.grid import grid_step
+from ..numerics.solvers import gamma_shape
 
 # Whole numbers that start below this are counts; those that start above are measurements in whole units.
 SMALL_COUNT = 10
@@ -47,6 +50,11 @@ ID_NAME = re.compile(
 FEWEST_NUMBERED = 5
 # Full covariances need this many rows for each of their entries.
 ROWS_FOR_COVARIANCE = 5
+
+# A positive column beside others is taken alone where that gains this much, in nats per row, over one Gaussian of all.
+SKEWED_GAIN, MOST_JUDGED = 0.1, 5000
+# This is added to the variances of scaled columns, so that combinations of others have a likelihood.
+SMALLEST_SHARE = 1e-6
 
 # Proportions are rounded to no more than this share of their total.
 ROUNDED_TOTAL = 0.01
@@ -125,6 +133,7 @@ def guess_family(
     found = ["categories" if levels[place] else _kind(entries[place], name) for place, name in enumerate(names)]
     modelled = [_modelled(kind, entries[place]) for place, kind in enumerate(found)]
     kinds = _decided(modelled, [float(column.min()) > 0 for column in entries], len(X))
+    kinds = _with_skewed(kinds, modelled, X)
     reason = _reason(names, found, kinds, len(X))
     total = None if any(levels) else _rounded_total(X)
     if total is not None:
@@ -230,6 +239,56 @@ def _decided(kinds: list[str], positive: list[bool], n_rows: int) -> list[str]:
     return [common if kind in CONTINUOUS else kind for kind in kinds]
 
 
+def _with_skewed(kinds: list[str], modelled: list[str], X: Array) -> list[str]:
+    """Positive columns that were taken as real are taken alone where one distribution of each kind tells to.
+
+    What a skewed distribution gains is compared with what the Gaussian knows of a column from those beside it.
+    """
+    candidates = [place for place, kind in enumerate(kinds) if kind == "real" and modelled[place] == "positive"]
+    rows = X[np.linspace(0, len(X) - 1, min(len(X), MOST_JUDGED)).astype(np.intp)].astype(float)
+    rows = rows[~np.isnan(rows).any(axis=1)]
+    real = [place for place, kind in enumerate(kinds) if kind == "real"]
+    if not candidates or len(real) < 2 or len(rows) <= 2 * len(real):
+        return kinds
+    alone = {place: _skewed(rows[:, place]) for place in candidates}
+    best = _gaussian_likelihood(rows, kinds)
+    for place in sorted(candidates, key=lambda place: -alone[place][1]):
+        kind, likelihood = alone[place]
+        trial = [*kinds[:place], kind, *kinds[place + 1 :]]
+        reached = _gaussian_likelihood(rows, trial)
+        if reached + likelihood > best + SKEWED_GAIN:
+            kinds, best = trial, reached
+    return kinds
+
+
+def _skewed(column: Array) -> tuple[str, float]:
+    """The better one of gamma and log-normal distributions of a column, and its mean log-likelihood."""
+    logs = np.log(column)
+    mean, mean_log = float(column.mean()), float(logs.mean())
+    log_normal = -0.5 * np.log(2 * np.pi * np.e * logs.var()) - mean_log
+    shape = float(gamma_shape(np.array(np.log(mean) - mean_log)))
+    gamma = (shape - 1) * mean_log - shape - float(gammaln(shape)) + shape * np.log(shape / mean)
+    return ("positive", gamma) if gamma >= log_normal else ("skewed", float(log_normal))
+
+
+def _gaussian_likelihood(rows: Array, kinds: list[str]) -> float:
+    """The mean log-likelihood of Gaussians of neighbouring real columns, one of each block."""
+    total, place = 0.0, 0
+    for kind, run in groupby(kinds):
+        width = len(list(run))
+        if kind == "real":
+            block = rows[:, place : place + width]
+            scatter = np.cov(block.T, ddof=0).reshape(width, width)
+            if not _full(width, len(rows)):
+                scatter = np.diag(np.diagonal(scatter))
+            deviations = np.sqrt(np.diagonal(scatter))
+            scales = np.where(deviations > 0, deviations, 1.0)
+            smallest = np.linalg.slogdet(scatter / np.outer(scales, scales) + SMALLEST_SHARE * np.eye(width))[1]
+            total -= 0.5 * (width * np.log(2 * np.pi * np.e) + smallest) + float(np.log(scales).sum())
+        place += width
+    return total
+
+
 def _family(kinds: list[str], levels: list[int], n_rows: int) -> ExponentialFamily:
     if len(set(kinds)) == 1:
         return _of_kind(kinds[0], levels, n_rows, None)
@@ -253,6 +312,7 @@ def _of_kind(kind: str, levels: list[int], n_rows: int, n_features: int | None) 
         "angles": VonMises,
         "bounded": Beta,
         "positive": Gamma,
+        "skewed": LogNormal,
     }
     family: ExponentialFamily = families[kind](n_features=n_features)
     return family
@@ -273,13 +333,24 @@ def _reason(names: list[str], found: list[str], kinds: list[str], n_rows: int) -
     for kind in dict.fromkeys(found):
         own = [name for name, other in zip(names, found, strict=True) if other == kind]
         parts.append(f"{listed(own, 4)} {'holds' if len(own) == 1 else 'hold'} {WORDS[kind]}")
-    if len({kind for kind in found if kind in CONTINUOUS}) > 1:
+    alone = [name for name, kind, own in zip(names, found, kinds, strict=True) if _is_alone(kind, own, kinds)]
+    together = {kind for kind, own in zip(found, kinds, strict=True) if kind in CONTINUOUS and own == "real"}
+    if alone:
+        one = len(alone) == 1
+        parts.append(f"{listed(alone, 4)} {'is skewed and does' if one else 'are skewed and do'} not join the others")
+    if len(together) > 1 or (len({kind for kind in found if kind in CONTINUOUS}) > 1 and "real" not in kinds):
         common = "real" if "real" in kinds else "positive"
         parts.append(f"measurements of different kinds are treated together as {common} numbers")
     wide = max((len(list(run)) for kind, run in groupby(kinds) if kind == "real"), default=1)
     if not _full(wide, n_rows):
         parts.append(f"{n_rows} {'row is' if n_rows == 1 else 'rows are'} too few for full covariances")
     return "; ".join(parts)
+
+
+def _is_alone(found: str, kind: str, kinds: list[str]) -> bool:
+    """Whether a positive column beside real ones has a family of its own."""
+    positive = found in ("positive", "amounts", "large")
+    return positive and (kind == "skewed" or (kind == "positive" and "real" in kinds))
 
 
 # Columns that say nothing ---------------------------------------------------------------------------------------------
@@ -291,6 +362,21 @@ def constant_columns(X: Array, columns: Sequence[str]) -> list[str]:
         return []
     entries = [_entries(X[:, place]) for place in range(len(columns))]
     return [name for name, own in zip(columns, entries, strict=True) if (own == own[0]).all()]
+
+
+def two_valued_columns(X: Array, columns: Sequence[str]) -> list[str]:
+    """Columns of two small whole numbers other than zero and one, as 1 and 2: names of groups rather than counts."""
+    if len(X) < FEWEST_NUMBERED:
+        return []
+    return [name for place, name in enumerate(columns) if _is_two_valued(_entries(X[:, place]))]
+
+
+def _is_two_valued(column: Array) -> bool:
+    low, high = float(column.min()), float(column.max())
+    small = low >= 0 and low < high < SMALL_COUNT and high > 1
+    return (
+        small and low == np.floor(low) and high == np.floor(high) and bool(((column == low) | (column == high)).all())
+    )
 
 
 # Ids ------------------------------------------------------------------------------------------------------------------

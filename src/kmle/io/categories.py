@@ -74,6 +74,12 @@ class Categories:
         return {name: tuple(self._levels[name]) for name in columns if name in self._levels}
 
 
+def levels_of(column: pl.Series) -> list[str]:
+    """The levels of a column as categories, in order."""
+    values = column.cast(pl.String).str.strip_chars()
+    return sorted(values.filter(~values.is_in(MISSING)).drop_nulls().unique().to_list(), key=_key)
+
+
 def _key(level: str) -> tuple[float, str]:
     """Numbers in their order, then words in theirs."""
     try:

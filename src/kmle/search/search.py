@@ -49,7 +49,7 @@ SHORT_STEPS = 2
 # Trials of a round of moves, and how many rounds in a row may bring nothing, by whether learning is hard: hard optima
 # are many. Then the same where steps are cheap, and the rounds of the steps of trials.
 EFFORT = {False: (24, 2), True: (24, 4)}
-CHEAP_EFFORT = {False: (48, 2), True: (72, 3)}
+CHEAP_EFFORT = {False: (72, 3), True: (72, 3)}
 # Soft steps that hard learning begins with: they pass by many poor partitions.
 SOFT_STEPS = 5
 TRIAL_ROUNDS: Rounds = ((3, 12), (3, 8), (12, 2), (100, 1))
@@ -57,7 +57,7 @@ CHEAP_TRIAL_ROUNDS: Rounds = ((3, 14), (6, 8), (20, 3), (100, 1))
 # Steps that a trial costs, on average; with fewer trials than this a round of moves is not worth its preparation.
 TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 # Steps of one mixture that take fewer products than this are cheap.
-CHEAP = 2.5e5
+CHEAP = 5e5
 # Mixtures that have components of two optima, at most, and how often these are sought.
 CROSSES, CROSSINGS = 48, 3
 # Shares of agreeing starts from which one round is enough, and none is needed.
