@@ -4,6 +4,8 @@ import gc
 import json
 import threading
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ import kmle
 from explorer.serving import Talk, get, running
 from kmle import Mixture
 from kmle.explorer.source import from_array
+from kmle.explorer.views import notes
 from kmle.explorer.worker import Superseded, Worker
 
 
@@ -166,7 +169,14 @@ def test_wrong_settings_are_one_sentence(talk, settings, words):
 
 def test_the_page_has_its_own_words():
     with running(from_array([[1.0, 2.0], [3.0, 5.0]], ["a", "b"])) as server, Talk(server.address) as talk:
+        assert talk.welcome["k"] == 2
         assert talk.fit(n_components=3)["wrong"] == "k is 3 but there are only 2 rows: use fewer components"
+    fit = kmle.ExponentialFamilyMixture(1, random_state=0).fit([[1.0], [2.0]]).result_
+    note = "Only 1 of 24 starts reached the best optimum; another random_state may give another result: raise n_init."
+    shown = SimpleNamespace(fit=replace(fit, notes=(note,)), chosen=SimpleNamespace(columns=("a",)))
+    assert notes(shown) == [
+        "Only 1 of 24 starts reached the best optimum; another seed may give another result.",
+    ]
 
 
 def test_censored_values():

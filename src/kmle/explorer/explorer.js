@@ -4,6 +4,8 @@
   const root = document.documentElement;
   const find = (id) => document.getElementById(id);
   const address = location.href.replace(/^http/, "ws").replace(/[#?].*$/, "") + "socket";
+  // Components on the slider; more are typed. Columns for which buttons choose all or none.
+  const SLIDER = 12, MANY_COLUMNS = 6;
   const STAGES = { sample: "first fit, all rows follow", early: "all rows, getting better", all: "all rows" };
   const state = { number: 0, page: "", view: "", chosen: [], now: null, kept: null, checks: {}, controls: null, sent: 0 };
   let socket = null;
@@ -90,6 +92,13 @@
       if (missing) { const small = document.createElement("small"); small.textContent = `${missing} missing`; label.append(small); }
       return label;
     }));
+    find("column-buttons").hidden = columns.length < MANY_COLUMNS;
+  }
+
+  function choose(names) {
+    state.chosen = names;
+    document.querySelectorAll("#columns input").forEach((box) => { box.checked = names.includes(box.value); });
+    ask();
   }
 
   function offer(controls) {
@@ -108,6 +117,7 @@
     find("censoring-control").hidden = controls.censoring.length === 0;
     find("missing-control").hidden = !controls.missing || find("censoring").value !== "";
     find("k-number").max = controls.most;
+    find("k").max = Math.max(2, Math.min(SLIDER, controls.most), Number(find("k-number").value));
     afterFamily(wanted.fixed);
   }
 
@@ -178,7 +188,7 @@
     bullets(answer.notes);
     rowChoices(answer.n_components);
     find("rows-note").hidden = answer.plot.panels.length === 0;
-    if (!ready) stale();
+    if (Number(root.dataset.details) !== answer.number) outdated();
   }
 
   function numberCards(numbers) {
@@ -192,8 +202,30 @@
     });
   }
 
+  // Elements that are still there stay, with what the reader opened, scrolled or focused. (Chromium also keeps a few
+  // hundred bytes for every <details> that was ever on a page.)
+  function follow(place, wanted) {
+    const nodes = [...wanted.childNodes];
+    nodes.forEach((node, at) => {
+      const own = place.childNodes[at];
+      if (!own) place.append(node);
+      else if (own.nodeName !== node.nodeName) own.replaceWith(node);
+      else if (own.nodeType !== Node.ELEMENT_NODE) own.data = node.data;
+      else { attributes(own, node); follow(own, node); }
+    });
+    while (place.childNodes.length > nodes.length) place.lastChild.remove();
+  }
+
+  function attributes(own, wanted) {
+    const ours = ["open", "style", "tabindex"];
+    [...own.attributes].forEach(({ name }) => { if (!wanted.hasAttribute(name) && !ours.includes(name)) own.removeAttribute(name); });
+    [...wanted.attributes].forEach(({ name, value }) => { if (name !== "open") own.setAttribute(name, value); });
+  }
+
   function table(place, markup, colours) {
-    place.innerHTML = markup;
+    const made = document.createElement("template");
+    made.innerHTML = markup;
+    follow(place, made.content);
     kmleDrawing.badges(place, colours);
     setTimeout(() => reachable(place), 100);
   }
@@ -213,10 +245,14 @@
     }));
   }
 
-  function stale() {
+  // What follows a fit is that of the one before until it comes.
+  function outdated() {
     state.checks = {};
-    ["diagnostics", "rows"].forEach((id) => find(id).replaceChildren());
+    following(true);
   }
+
+  const LATER = ["diagnostics", "plot-check", "check-note", "rows"];
+  const following = (busy) => LATER.forEach((id) => find(id).setAttribute("aria-busy", busy));
 
   function details(answer) {
     if (answer.components) {
@@ -230,11 +266,13 @@
     for (const key of ["uncertain", "improbable"]) if (key in answer) state.checks[key] = answer[key];
     if ("uncertain" in answer) { root.dataset.details = answer.number; showRows(); }
     if (answer.failed) find("diagnostics").textContent = answer.failed;
+    if ("uncertain" in answer || answer.failed) following(false);
   }
 
   function drawCheck() {
     const panel = state.checks[find("check-kind").value];
     const place = find("plot-check");
+    if (!panel && place.getAttribute("aria-busy") === "true") return;
     place.hidden = !panel;
     find("check-column-label").hidden = !panel || panel.views.length < 2;
     find("check-note").textContent = panel ? panel.caption : "There is none for this fit.";
@@ -268,7 +306,7 @@
     state.page = message.page;
     find("title").textContent = message.name;
     const saved = JSON.parse(sessionStorage.getItem(location.pathname) || "null");
-    if (saved) { state.view = saved.view; show(saved.settings); } else state.chosen = message.chosen;
+    if (saved) { state.view = saved.view; show(saved.settings); } else { state.chosen = message.chosen; setComponents(message.k); }
     ask(true);
   }
 
@@ -406,12 +444,12 @@
     state.chosen = [...document.querySelectorAll("#columns input:checked")].map((box) => box.value);
     ask();
   });
+  find("all-columns").addEventListener("click", () => choose(state.controls.columns.map(({ name }) => name)));
+  find("no-column").addEventListener("click", () => choose([]));
   // The column that says where values are censored is not one of the values.
   find("censoring").addEventListener("change", () => {
     const column = find("censoring").value.replace(/^[a-z]+:/, "");
-    state.chosen = state.chosen.filter((name) => name !== column);
-    document.querySelectorAll("#columns input").forEach((box) => { box.checked = state.chosen.includes(box.value); });
-    ask();
+    choose(state.chosen.filter((name) => name !== column));
   });
   find("family").addEventListener("change", () => { afterFamily(); ask(); });
   find("fixed").addEventListener("change", () => ask());

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .pages import Page, Workers
     from .source import Source
 
+# Components at first.
+FIRST_K = 3
 SCRIPT, STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 
 
@@ -125,6 +127,7 @@ class Server:
             "rows": len(source.rows),
             "columns": list(source.columns),
             "chosen": source.first_columns,
+            "k": min(FIRST_K, len(source.rows)),
             "notes": list(source.notes),
         }
 

@@ -50,9 +50,15 @@ def overview(fitted: Fitted, view: str) -> dict[str, Any]:
         "columns": list(fitted.chosen.columns),
         "python": python(fitted),
         "command": command(fitted),
-        "notes": [] if not fitted.is_complete else list(named_columns(list(fitted.fit.notes), fitted.chosen.columns)),
+        "notes": notes(fitted) if fitted.is_complete else [],
         "starts": "" if not fitted.is_complete else starts_text(fitted.fit),
     }
+
+
+def notes(fitted: Fitted) -> list[str]:
+    """What the data says against the components, in the words of the page."""
+    found = named_columns(list(fitted.fit.notes), fitted.chosen.columns)
+    return [note.replace("random_state", "seed").replace(": raise n_init.", ".") for note in found]
 
 
 def plot(view: View, caption: str) -> dict[str, Any]:

@@ -26,10 +26,11 @@ const kmleDrawing = (() => {
     return `rgba(${parts.join(",")},${share})`;
   }
 
-  // Black or white, whichever is read better on a colour.
+  // Black or white, whichever is read better on a colour: one of them has a contrast of 4.5 to 1 with any.
   function readableOn(ground) {
-    const [red, green, blue] = [1, 3, 5].map((at) => (parseInt(ground.slice(at, at + 2), 16) / 255) ** 2.2);
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.36 ? "#1c2025" : "#ffffff";
+    const parts = [1, 3, 5].map((at) => parseInt(ground.slice(at, at + 2), 16) / 255);
+    const [red, green, blue] = parts.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
   }
 
   function colour(mark, content) {

@@ -146,7 +146,9 @@ def components_section(mixture: Mixture, sizes: Array, errors: StandardErrors | 
         heads += [text(name) if len(columns) > 1 else text(parameter.name) for name, _, _ in entries]
         cells += [_cells(values, error) for _, values, error in entries]
     rows = [[badge(j), *(cell[j] for cell in cells)] for j in range(mixture.n_components)]
-    above = "".join(element("th", text(name), colspan=str(size), class_="group") for name, size in groups)
+    above = "".join(
+        element("th" if name else "td", text(name), colspan=str(size), class_="group") for name, size in groups
+    )
     shown = table(heads, rows, above=f"<tr>{above}</tr>" if inline and len(columns) > 1 else "")
     flat = [] if inline else [parameter for parameter in parameters if not parameter.is_matrix]
     others = [_flat_table(mixture, flat)] if flat else []
@@ -195,7 +197,7 @@ def _matrices(mixture: Mixture, parameter: Parameter) -> str:
             heads = ["", *names]
             cells = [_cells(matrix[:, j], None if errors is None else errors[:, j]) for j in range(width)]
             rows = [[names[i], *(cells[j][i] for j in range(width))] for i in range(width)]
-        tables.append(f"<div><h4>{badge(component)}</h4>{table(heads, rows)}</div>")
+        tables.append(f"<div><h3>{badge(component)}</h3>{table(heads, rows)}</div>")
     opened = width * mixture.n_components <= 16
     return folded(f"{title} {size}", element("div", *tables, class_="beside"), opened=opened)
 
