@@ -128,7 +128,7 @@ def check_separate(family: ExponentialFamily, what: str) -> None:
         )
     if family.joint:
         raise ValueError(
-            f"{what} merges components by what each is worth alone, but components of {family.name} are estimated "
+            f"{what} merges components by the value of each alone, but components of {family.name} are estimated "
             "together: fit a family without this tie, such as 'gaussian'"
         )
 

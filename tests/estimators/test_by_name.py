@@ -143,14 +143,14 @@ def test_blocks_of_several_mappings_are_put_into_one_order():
         ([FAMILY, {"x": "gaussian"}], "the families name different columns \\('minutes' is not in all\\)"),
         (
             [{"visits": "categorical"}, {"visits": "poisson"}],
-            "column 'visits' is categorical in some of the families: make it so in all or none",
+            "column 'visits' is categorical in some of the families: make it so in all of them or in none",
         ),
         (
             [
                 {("x", "y"): "gaussian", ("minutes", "visits"): "gaussian"},
                 {("x", "minutes"): "gaussian", ("y", "visits"): "gaussian"},
             ],
-            "no order of the columns allows",
+            "no order of the columns keeps the blocks",
         ),
     ],
 )

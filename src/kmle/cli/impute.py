@@ -64,7 +64,7 @@ def impute(
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Fill in missing values from those that rows have, by a mixture."""
+    """Fill in missing values by a mixture, given the other values of each row."""
     asked = Asked(
         data,
         columns,

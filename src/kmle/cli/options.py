@@ -78,7 +78,7 @@ DropMissing = Annotated[
     bool,
     typer.Option(
         "--drop-missing",
-        help="Drop rows with missing values. By default they are used for what they have.",
+        help="Drop rows with missing values. By default the values that they have are used.",
         rich_help_panel=TABLE,
     ),
 ]
@@ -87,7 +87,7 @@ Categorical = Annotated[
     typer.Option(
         "--categorical",
         metavar="A,B",
-        help="Columns of text (or numbers) to read as categories; a categorical --family reads text so.",
+        help="Columns of text (or numbers) to read as categories; a categorical --family reads all text like this.",
         show_default=False,
         rich_help_panel=TABLE,
     ),

@@ -58,8 +58,8 @@ def outliers(
         str,
         typer.Option(
             metavar="auto|SHARE",
-            help="Components apart from all others that hold at most this share of the rows are outliers; auto is 1.25 "
-            "times a given contamination, or 0.05.",
+            help="Rows of a component far from all others are outliers if it holds at most this share of the rows; "
+            "auto is 1.25 times a given contamination, or 0.05.",
             rich_help_panel=o.LEARNING,
         ),
     ] = "auto",
@@ -72,7 +72,7 @@ def outliers(
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Mark rows that a mixture finds improbable."""
+    """Mark rows that are improbable under a mixture."""
     asked = Asked(
         data,
         columns,

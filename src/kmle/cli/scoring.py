@@ -56,7 +56,7 @@ def predict(
 ) -> None:
     """Write the most probable component of each row.
 
-    Rows that --drop-missing leaves out have no line: each line has the number of its row, or all its columns.
+    Rows that --drop-missing removes have no line; each line then has the number of its row, or all its columns.
     """
     terminal = Terminal(quiet)
     if append and stream:

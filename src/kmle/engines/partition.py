@@ -111,7 +111,7 @@ class Remembered(Partition):
 
     @property
     def labels(self) -> Labels:
-        raise ValueError("these labels were not kept, only what tells them from others")
+        raise ValueError("these labels were not kept, only their digest")
 
     @cached_property
     def digest(self) -> bytes:

@@ -114,7 +114,7 @@ def _common_order(mappings: Sequence[list[Block]]) -> tuple[str, ...]:
     for order in orders:
         if all(_side_by_side(names, order) for blocks in mappings for names, _ in blocks):
             return order
-    raise ValueError("the families put columns into blocks that no order of the columns allows: compare fewer of them")
+    raise ValueError("no order of the columns keeps the blocks of all families together: compare fewer families")
 
 
 def _side_by_side(names: tuple[str, ...], order: tuple[str, ...]) -> bool:
@@ -127,7 +127,9 @@ def _categorical(mappings: Sequence[list[Block]]) -> set[str]:
     found = [{name for names, own in blocks if isinstance(own, Categorical) for name in names} for blocks in mappings]
     for columns in found[1:]:
         if odd := columns ^ found[0]:
-            raise ValueError(f"column {min(odd)!r} is categorical in some of the families: make it so in all or none")
+            raise ValueError(
+                f"column {min(odd)!r} is categorical in some of the families: make it so in all of them or in none"
+            )
     return found[0]
 
 

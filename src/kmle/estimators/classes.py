@@ -64,7 +64,7 @@ class ClassPrediction:
         empty = ~np.isfinite(scores).any(axis=1)
         if empty.any():
             row = int(np.argmax(empty))
-            raise ValueError(f"row {row} has a label, or labels in its group, that no component is of")
+            raise ValueError(f"row {row} has a label, or its group has labels, that no component belongs to")
         return scores
 
     def _knowledge(self, labels: Any, n_rows: int) -> Knowledge:

@@ -111,7 +111,7 @@ def group_numbers(groups: Any, n_rows: int) -> NDArray[np.intp]:
         raise ValueError(f"groups has shape {column.shape}: one group per row is needed, shape ({n_rows},)")
     missing = [row for row, value in enumerate(column.tolist()) if value is None or value != value]
     if missing:
-        raise ValueError(f"row {missing[0]} has no group: give every row one, a row that is alone one of its own")
+        raise ValueError(f"row {missing[0]} has no group: give every row a group, a row by itself one of its own")
     _, first, numbers = np.unique(column, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[numbers.ravel()]
 
@@ -158,7 +158,9 @@ def _classes(labels: NDArray[Any], plan: Plan) -> Classes:
         given = np.empty(np.size(_as_array(plan.component_classes)), dtype=object)
         given[:] = [None if _is_unknown(value) else value for value in _as_array(plan.component_classes).tolist()]
         if given.shape != (plan.n_components,):
-            raise ValueError(f"component_classes has {len(given)} entries: {plan.n_components} are needed, one each")
+            raise ValueError(
+                f"component_classes has {len(given)} entries: {plan.n_components} are needed, one per component"
+            )
         return Classes(given, unknown)
     known = _distinct(labels[[not _is_unknown(value) for value in labels.tolist()]])
     if len(known) == 0:
@@ -169,7 +171,7 @@ def _classes(labels: NDArray[Any], plan: Plan) -> Classes:
     if left or each == 0:
         raise ValueError(
             f"labels have {len(known)} classes ({_listed(known)}) and n_components is {n_components}: use a "
-            "multiple of the number of classes, or say by component_classes which component is of which class"
+            "multiple of the number of classes, or give the class of each component as component_classes"
         )
     found = np.empty(plan.n_components, dtype=object)
     found[classless], found[~classless] = unknown, np.repeat(known, each)

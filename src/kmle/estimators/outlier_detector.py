@@ -1,4 +1,4 @@
-"""`MixtureOutlierDetector`: rows that a mixture finds improbable."""
+"""`MixtureOutlierDetector`: rows that are improbable under a mixture."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class Plan:
             self._check_coordinates(family)
         if family.joint and self.algorithm_name in SINGLE_CLUSTERS:
             raise ValueError(
-                f"algorithm={self.algorithm_name!r} values clusters one by one, but components of {family.name} are "
+                f"algorithm={self.algorithm_name!r} judges each cluster by itself, but components of {family.name} are "
                 "estimated together: use 'k-mle', 'hard-em', 'em' or 'sparse-em'"
             )
         if family.joint and not family.has_places and self.frozen_parts is not None:

@@ -345,7 +345,7 @@ def _grouped_weights(weights: Array | None, groups: NDArray[np.intp]) -> Array:
     if (wrong := lowest < highest).any():
         row = int(np.flatnonzero(groups == int(np.argmax(wrong)))[0])
         raise ValueError(
-            f"the sample weights of the group of row {row} differ: a group counts as one, so its rows need the same"
+            f"the sample weights of the group of row {row} differ: its rows need equal weights, as a group counts once"
         )
     return highest
 

@@ -44,7 +44,7 @@ def _places(fitted: Fitted, rows: Array, asked: Mapping[str, Any]) -> NDArray[np
         return np.flatnonzero(inside if y is None else inside & _within(rows[:, y], asked.get("y")))
     if kind == "near":
         return _nearest(rows, x, y, asked)
-    raise ValueError("rows are asked for by a box, a point, a component or a number")
+    raise ValueError("a request for rows needs a box, a point, a component or a number")
 
 
 def _by_number(fitted: Fitted, number: Any, n_rows: int) -> NDArray[np.intp]:

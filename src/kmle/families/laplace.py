@@ -99,7 +99,7 @@ class ShapedLaplace(Shaped):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.shared:
-            raise ValueError("components of laplace cannot share their location: give one, or leave it out")
+            raise ValueError("components of laplace cannot share an estimated location: give its value")
 
     def given(self, **shapes: float) -> ExponentialFamily:
         return Laplace(shapes["location"])

@@ -1,4 +1,4 @@
-"""Rows a mixture finds improbable."""
+"""Rows that are improbable under a mixture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Missing entries from those that rows have: conditional means, or draws for multiple imputation (Rubin, 1987).
+"""Missing entries given the others of their rows: conditional means, or draws for multiple imputation (Rubin, 1987).
 
 E[x_u | x_o] = sum_j r_j E_j[x_u | x_o], r_j being the posterior of component j given what the row has. A draw takes a
 component by these, then the missing entries from its conditional distribution.

@@ -102,7 +102,7 @@ class ShapedProblem(LearningProblem):
 
     @property
     def sample(self) -> Problem:
-        raise NotImplementedError("starts are sought with another family")
+        raise NotImplementedError("starts are found with another family")
 
     @property
     def needs_rows(self) -> bool:

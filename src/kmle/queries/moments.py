@@ -224,7 +224,7 @@ def _(family: Uniform, natural: Array) -> Array:
 
 def _box(family: Uniform) -> tuple[Array, Array]:
     if family.everywhere:
-        raise ValueError("noise over all rows has no moments: ask components other than the noise")
+        raise ValueError("noise over all rows has no moments: use the components other than the noise")
     return np.asarray(family.low, dtype=float), np.asarray(family.high, dtype=float)
 
 
