@@ -65,6 +65,28 @@ def form() -> Any:
     return compiled.CenteredForm(*parts, list(range(D)), [], [False] * D)
 
 
+def gaussians() -> Parts:
+    shapes = np.zeros((K, D)), np.tile(np.eye(D), (K, 1, 1))
+    return Parts(compiled.Gaussians, {"mean": shapes[0], "covariance": shapes[1], "log_weights": np.zeros(K)})
+
+
+def expected() -> Parts:
+    return Parts(compiled.Expected, {"counts": np.zeros(K), "delta": np.zeros((K, D)), "scatter": np.zeros((K, D, D))})
+
+
+def patterns() -> Parts:
+    ends, holes = np.array([120, N]), np.array([[0, 1], [1, 0]], np.uint8)
+    return Parts(
+        compiled.PatternRows, {"columns": D, "ends": ends, "holes": holes, "weights": np.ones(N), "threads": 2}
+    )
+
+
+def packed_patterns() -> Any:
+    rows = made(patterns())
+    rows.load(0, drawn())
+    return rows
+
+
 def tailed() -> Parts:
     lines = {"degrees": np.full(K, 3.0), "constant": np.zeros(K)}
     return Parts(compiled.Tailed, {"location": np.zeros((K, D)), "whitening": np.ones((K, D * (D + 1) // 2)), **lines})
@@ -295,6 +317,25 @@ def calls() -> dict[str, tuple[Any, dict[str, Any]]]:
         ),
         "ClimbSetting": (compiled.ClimbSetting, climb_setting().arguments),
         "ClimbState": (compiled.ClimbState, climb_state().arguments),
+        "Gaussians": (compiled.Gaussians, gaussians().arguments),
+        "Expected": (compiled.Expected, expected().arguments),
+        "PatternRows": (compiled.PatternRows, patterns().arguments),
+        "PatternRows.load": (made(patterns()).load, {"first": 0, "rows": drawn()}),
+        "PatternRows.work": (packed_patterns().work, {}),
+        "PatternRows.soft_passes": (
+            packed_patterns().soft_passes,
+            {"gaussians": gaussians(), "mixtures": 1, "kept": K, "expected": expected(), "scores": np.zeros(1)},
+        ),
+        "PatternRows.hard_pass": (
+            packed_patterns().hard_pass,
+            {"gaussians": gaussians(), "labels": labels(), "expected": expected(), "fits": np.zeros(K)},
+        ),
+        "PatternRows.fits": (
+            packed_patterns().fits,
+            {"gaussians": gaussians(), "labels": labels(), "fits": np.zeros(K)},
+        ),
+        "PatternRows.log_likelihood": (packed_patterns().log_likelihood, {"gaussians": gaussians()}),
+        "PatternRows.row_scores": (packed_patterns().row_scores, {"gaussians": gaussians(), "out": row_scores()}),
         "PackedRows64.tails_pass": (
             packed(0).tails_pass,
             {"components": tailed(), "kept": K, "labels": labels(), "sums": np.zeros((K, 3 + STATISTICS))},

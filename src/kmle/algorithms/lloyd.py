@@ -118,11 +118,14 @@ def assigned(
     """The state after an assignment, with empty components handled.
 
     Exact arithmetic never makes an assignment worse than the labels of the state `before`; where rounding does (scores
-    of nearly degenerate components), those labels stay.
+    of nearly degenerate components), those labels stay. Expected statistics are those of the parameters before, so
+    labels that are worse in a sum's last digits only do not stay for that.
     """
     partition, statistics = problem.assign(parameters)
     kept, partition, statistics = handle_empty(problem, parameters, partition, statistics, reseed)
     objective = problem.complete_objective(kept, statistics, partition)
+    if before is not None and problem.expects and abs(objective - trace[-1].objective) <= NOTHING * abs(objective):
+        objective = max(objective, trace[-1].objective)
     if before is not None and before.partition is not None and objective < trace[-1].objective:
         kept, partition, statistics, objective = parameters, before.partition, before.statistics, trace[-1].objective
     return State(

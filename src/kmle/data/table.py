@@ -73,9 +73,7 @@ class Rows:
         return float(len(self.X) if self.weights is None else self.weights.sum())
 
     def _slices(self, width: int, multiple: int = 1) -> Iterator[slice]:
-        size = max(1, BLOCK_BYTES // (8 * width) // multiple) * multiple
-        for start in range(0, len(self.X), size):
-            yield slice(start, min(start + size, len(self.X)))
+        return slices_of(len(self.X), width, multiple)
 
     @property
     def _blocks(self) -> Iterator[slice]:
@@ -147,6 +145,17 @@ class Rows:
             packed.load(rows.start, self.kernel_columns(rows if places is None else places[rows])[0])
 
         for_each(load, self._slices(self.X.shape[1], KERNEL_ROWS), self.n_threads)
+        return packed
+
+    def packed_part(self, places: NDArray[np.intp]) -> PackedRows:
+        """Chosen rows in the kernels' layout; no further copy of them is held on the way."""
+        if len(places) == len(self):
+            return self.packed
+        first, features = self.family.kernel_columns(self.centered_rows(places[:1]))
+        weights = None if self.weights is None else self.weights[places]
+        packed = PackedRows(len(places), first.shape[1], features, weights, self.precision, self.n_threads, self.meter)
+        slices = list(slices_of(len(places), self.X.shape[1], KERNEL_ROWS))
+        for_each(lambda own: packed.load(own.start, self.kernel_columns(places[own])[0]), slices, self.n_threads)
         return packed
 
     def kernel_columns(self, rows: slice | NDArray[np.integer[Any]]) -> tuple[Array, str]:
@@ -302,6 +311,13 @@ class Rows:
     def label_sums(self, labels: Labels, n_components: int) -> tuple[Array, Array]:
         """Counts (k,) and sums (k, D) of given labels."""
         return self.packed.label_sums(labels, n_components)
+
+
+def slices_of(n_rows: int, width: int, multiple: int = 1) -> Iterator[slice]:
+    """Slices of rows of `width` numbers each; all but the last have a multiple of rows."""
+    size = max(1, BLOCK_BYTES // (8 * width) // multiple) * multiple
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
 
 
 def _are_kernel_columns(family: ExponentialFamily, X: Array) -> bool:

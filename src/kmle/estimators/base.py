@@ -137,6 +137,8 @@ class MixtureEstimator(FittedMixture):
         return self._algorithms == SOFT
 
     def _take(self, fit: Fit) -> None:
+        if self._named is not None:
+            fit = replace(fit, mixture=replace(fit.mixture, categories=dict(self._named.levels)))
         self.result_ = fit
         self.mixture_ = fit.mixture
         self.family_ = fit.mixture.family

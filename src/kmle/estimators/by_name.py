@@ -4,22 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..data.named_columns import NamedColumns, check_columns, check_frame, is_missing, objects
 from ..families import Categorical, ExponentialFamily, Product, resolve
 from ..families.registry import FamilyLike
-from ..numerics.arrays import Array
 
 
 @dataclass(frozen=True)
-class NamedFamilies:
+class NamedFamilies(NamedColumns):
     """Families of the same named columns, with the levels of those that hold categories."""
 
     families: tuple[FamilyLike, ...]
     """Each mapping as the family of these columns, and other families as they were given."""
-    columns: tuple[str, ...]
-    levels: Mapping[str, tuple[Any, ...]]
     given: tuple[Any, ...]
     """The families as they were given."""
 
@@ -27,58 +22,21 @@ class NamedFamilies:
     def of(families: Sequence[Any], X: Any) -> "NamedFamilies":
         """The families of columns of a frame, whose categories are those it holds; at least one names columns."""
         mappings = [_blocks(given) for given in families if isinstance(given, Mapping)]
-        _check_frame(X)
+        check_frame(X)
         columns = _common_order(mappings)
-        _check_columns(X, columns)
+        check_columns(X, columns)
         levels = {name: _levels(X, name) for name in sorted(_categorical(mappings))}
         resolved = tuple(
             _product(_blocks(given), columns, levels) if isinstance(given, Mapping) else given for given in families
         )
-        return NamedFamilies(resolved, columns, levels, tuple(families))
+        return NamedFamilies(columns, levels, resolved, tuple(families))
 
     def only(self, family: FamilyLike) -> "NamedFamilies":
         """One of the families alone, by the names of its columns."""
         place = next((place for place, own in enumerate(self.families) if own == family), None)
         given = None if place is None else self.given[place]
         mapping = given if isinstance(given, Mapping) else {self.columns: family}
-        return NamedFamilies((family,), self.columns, self.levels, (mapping,))
-
-    def decoded(self, rows: Array, like: Any) -> Any:
-        """A frame of the library of `like` from rows of numbers, with the names of categories instead of codes."""
-        columns: dict[str, Any] = {}
-        for place, name in enumerate(self.columns):
-            values = rows[:, place]
-            levels = self.levels.get(name)
-            columns[name] = values if levels is None else [levels[int(code)] for code in values]
-        index = getattr(like, "index", None)
-        return type(like)(columns) if index is None else type(like)(columns, index=index)
-
-    def frame(self, X: Any) -> Any:
-        """A frame of the same library with these columns in their order, as numbers."""
-        _check_frame(X)
-        _check_columns(X, self.columns)
-        return type(X)({name: self._numbers(X, name) for name in self.columns})
-
-    def _numbers(self, X: Any, name: str) -> NDArray[np.float64]:
-        if name not in self.levels:
-            plain = np.asarray(X[name])
-            if plain.dtype.kind in "biuf":
-                return plain.astype(float)
-        values = _objects(X, name)
-        if name not in self.levels:
-            try:
-                return np.array([np.nan if _is_missing(value) else float(value) for value in values])
-            except (TypeError, ValueError):
-                row = next(row for row, value in enumerate(values) if not _is_number(value))
-                raise ValueError(
-                    f"row {row}, column {name!r} holds {values[row]!r}, which is not a number: use 'categorical' for it"
-                ) from None
-        codes = {level: code for code, level in enumerate(self.levels[name])}
-        for row, value in enumerate(values):
-            if not _is_missing(value) and value not in codes:
-                known = ", ".join(repr(level) for level in self.levels[name][:8])
-                raise ValueError(f"row {row}, column {name!r} holds {value!r}: its categories are {known}")
-        return np.array([np.nan if _is_missing(value) else codes[value] for value in values], dtype=float)
+        return NamedFamilies(self.columns, self.levels, (family,), (mapping,))
 
 
 def named_families(families: Any, X: Any) -> NamedFamilies | None:
@@ -145,46 +103,15 @@ def _product(blocks: list[Block], columns: tuple[str, ...], levels: Mapping[str,
     return parts[0] if len(parts) == 1 else Product(tuple(parts))
 
 
-def _check_frame(X: Any) -> None:
-    if not hasattr(X, "columns") or not hasattr(X, "to_numpy"):
-        raise ValueError(f"family names columns, but X is a {type(X).__name__}: give a pandas or polars DataFrame")
-
-
-def _check_columns(X: Any, columns: tuple[str, ...]) -> None:
-    present = [str(name) for name in X.columns]
-    for name in columns:
-        if name not in present:
-            raise ValueError(f"X has no column {name!r}: it has {', '.join(map(repr, present[:8]))}")
-
-
-def _objects(X: Any, name: str) -> list[Any]:
-    column = X[name]
-    return list(column.to_list() if hasattr(column, "to_list") else column)
-
-
 def _levels(X: Any, name: str) -> tuple[Any, ...]:
     """The categories of a column: those of its type, or those it holds, in order."""
     known = getattr(getattr(X[name], "cat", None), "categories", None)
     if known is not None and not callable(known):
         return tuple(known.tolist() if hasattr(known, "tolist") else known)
-    found = {value for value in _objects(X, name) if not _is_missing(value)}
+    found = {value for value in objects(X, name) if not is_missing(value)}
     if not found:
         raise ValueError(f"column {name!r} has no entry, all its values are missing: drop the column")
     try:
         return tuple(sorted(found))
     except TypeError:
         return tuple(sorted(found, key=str))
-
-
-def _is_missing(value: Any) -> bool:
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return _is_missing(value)
-    return True

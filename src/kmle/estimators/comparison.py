@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import Fit
-from ..families import ExponentialFamily, Poisson, resolve
+from ..families import ExponentialFamily, Poisson, Product, resolve
 from ..families.structured_gaussian import structure_of
 from ..selection.candidates import Candidate, Selection, best_of
 from ..selection.criteria import CRITERIA
@@ -27,6 +27,9 @@ from .prepare import generators_of
 
 NEGATIVE_BINOMIAL = "negative-binomial"
 HARD, SOFT = ("k-mle", "hard-em", "hartigan", "swap"), ("em", "sparse-em")
+
+# After this many sizes in a row that are worse than the best one, a search that ends early tries no larger ones.
+RISES = 2
 
 Progress = Callable[[int, int, Candidate], Any]
 
@@ -126,12 +129,24 @@ def _all_fitted(
     report: "Report",
     only_best: bool = False,
 ) -> list[Candidate]:
-    """The candidates of all families: covariance models together, others several at once where threads are free."""
+    """The candidates of all families: covariance models together, others several at once where threads are free.
+
+    Where only the best matters, families of counts that vary more than Poisson counts do come after the others, with
+    no more components than were best there: they need fewer.
+    """
     models = [candidate for candidate in family_candidates if structure_of(candidate.family) is not None]
     if models and shares_starts(models):
         together = fitted_models(models, sizes, criterion, threads, seed, report, only_best)
         others = [candidate for candidate in family_candidates if candidate not in models]
         return together + (_all_fitted(others, sizes, criterion, threads, seed, report) if others else [])
+    wider = [candidate for candidate in family_candidates if only_best and _overdisperses(candidate.family)]
+    if 0 < len(wider) < len(family_candidates):
+        narrow = [candidate for candidate in family_candidates if candidate not in wider]
+        found = _all_fitted(narrow, sizes, criterion, threads, seed, report)
+        most = best_of(found, criterion).n_components
+        few = [size for size in sizes if most is None or size <= most]
+        report.total -= len(wider) * (len(sizes) - len(few))
+        return found + [own for other in wider for own in _fitted(other, few, criterion, threads, seed, report, True)]
     at_once = min(threads, len(family_candidates))
     n_threads = max(1, threads // at_once)
     if at_once == 1:
@@ -152,6 +167,12 @@ def _all_fitted(
             report.stopped = True
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _overdisperses(family: ExponentialFamily) -> bool:
+    """Whether some columns are counts that vary more than Poisson counts do."""
+    blocks = family.families if isinstance(family, Product) else (family,)
+    return any(isinstance(block, type(resolve(NEGATIVE_BINOMIAL))) for block in blocks)
 
 
 def _refitted(winner: FamilyCandidate, plan: Plan, n_components: int, n_threads: int, seed: Any) -> Fit:
@@ -177,11 +198,18 @@ def _within_rows(sizes: list[int], family_candidates: list[FamilyCandidate]) -> 
 
 
 def _fitted(
-    family_candidate: FamilyCandidate, sizes: list[int], criterion: str, n_threads: int, seed: Any, report: "Report"
+    family_candidate: FamilyCandidate,
+    sizes: list[int],
+    criterion: str,
+    n_threads: int,
+    seed: Any,
+    report: "Report",
+    until_worse: bool = False,
 ) -> list[Candidate]:
     """The candidates of one family, each as the estimator would fit it; the best one has labels.
 
-    The problem they are learned from is made once.
+    The problem they are learned from is made once. With `until_worse` there are no further ones after RISES in a row
+    that are worse than the best.
     """
     plan = family_candidate.plan
     _, sampling = generators_of(plan, np.random.default_rng(seed_again(seed)))
@@ -198,6 +226,9 @@ def _fitted(
         fit = replace(fit, labels=fit.labels[:0].copy())
         candidates.append(family_candidate.candidate(fit, size, time.perf_counter() - began))
         report.step(candidates[-1])
+        if until_worse and best_of(candidates, criterion) not in candidates[-RISES:]:
+            report.total -= len(sizes) - len(candidates)
+            break
     best = best_of(candidates, criterion) if candidates else None
     if best is not None and best.n_components is not None and family_candidate.families:
         prepared = family_candidate.prepared(best.n_components, n_threads, sampling)

@@ -109,6 +109,7 @@ def select(
     best = fitted_estimator(found.plan, found.fit, columns)
     if named is not None:
         best._know_names(named.only(found.plan.family))
+        best._take(found.fit)
     return replace(found.selection, best_estimator=best)
 
 

@@ -5,7 +5,7 @@ Rows are scored block by block: beside the outcome little memory is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._kernels import ColumnSummary, RowScores, has_missing, summarize_columns
 from ..data.holes import family_with_holes, holes_of
 from ..data.intervals import Intervals, as_intervals
+from ..data.named_columns import NamedColumns
 from ..engines.patterns.scorer import PatternsScorer
 from ..engines.score import scorer_of
 from ..engines.scorer import Check, Scorer, slices, unchecked
@@ -38,6 +39,8 @@ class Densities:
     family: ExponentialFamily
     weights: Array
     natural: Array
+    columns: tuple[str, ...] | None
+    categories: Mapping[str, tuple[Any, ...]] | None
 
     def log_joint(self, X: ArrayLike, n_threads: int | None = None) -> Array:
         """Returns log(weights_j p(x_i; natural_j)).
@@ -149,13 +152,13 @@ class Densities:
         """
         return of_rows(self, "labels", X, n_threads)
 
-    def impute(self, X: ArrayLike, sample: bool = False, random_state: Any = None) -> Array:
+    def impute(self, X: ArrayLike, sample: bool = False, random_state: Any = None) -> Any:
         """Returns the rows with values for missing entries (NaN).
 
         Parameters
         ----------
-        X : array (n, d)
-            The rows.
+        X : array (n, d) or DataFrame
+            The rows. Of a DataFrame with the columns that the mixture names, those are taken, in any order.
         sample : bool, default=False
             Whether to draw values, for multiple imputation. Otherwise they are conditional means: of categories the
             most probable one, of angles the mean direction. They are infinite where a component that a row may come
@@ -165,8 +168,9 @@ class Densities:
 
         Returns
         -------
-        array (n, d)
-            A copy in float64. A row without any entry has the means of the mixture.
+        array (n, d) or DataFrame
+            A copy in float64; of a DataFrame with named columns another one, with the names of categories. A row
+            without any entry has the means of the mixture.
 
         Examples
         --------
@@ -176,10 +180,19 @@ class Densities:
         array([[3., 3.],
                [1., 2.]])
         """
-        family = self.family
-        rows = family.check(X, missing=True)
+        family, named = self.family, self._named_columns(X)
+        rows = family.check(X if named is None else named.frame(X), missing=True)
         rng = np.random.default_rng(random_state) if sample else None
-        return imputed(family, (self.weights, self.natural), rows, self.posterior(rows), rng)
+        filled = imputed(family, (self.weights, self.natural), rows, self.posterior(rows), rng)
+        return filled if named is None else named.decoded(filled, X)
+
+    def _named_columns(self, X: Any) -> NamedColumns | None:
+        """The columns of a frame that the mixture knows by name; None where there are others and all hold numbers."""
+        if self.columns is None or not hasattr(X, "columns") or not hasattr(X, "to_numpy"):
+            return None
+        if not self.categories and set(self.columns) - {str(name) for name in X.columns}:
+            return None
+        return NamedColumns(self.columns, self.categories or {})
 
 
 def of_rows(

@@ -31,6 +31,8 @@ class Mixture(Queries):
         The natural parameters.
     columns : sequence of str, default=None
         The names of the columns, by which `marginal` and `condition` find them.
+    categories : mapping of str to sequence, default=None
+        The names of the categories of columns, in the order of the codes that stand for them.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Mixture(Queries):
     weights: Array
     natural: Array
     columns: tuple[str, ...] | None = None
+    categories: Mapping[str, tuple[Any, ...]] | None = None
 
     def __post_init__(self) -> None:
         weights = np.array(self.weights, dtype=float)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..data.holes import with_middles
 from ..data.partly_known import PartlyKnownRows
-from ..engines.patterns.entries import Entries, entries_of, rows_inside
+from ..engines.patterns.entries import Entries, Places, densities_by_kind, entries_of, rows_inside
 from ..families import ComponentFamilies, ExponentialFamily
 from ..families.blocks import Block, blocks_of
 from ..families.coordinates import CoordinateFamily
@@ -128,7 +128,7 @@ class ObservedRows:
         """log p_j or log P_j (n, k) of all rows, each component in one piece."""
         density = np.empty((len(natural), len(self))).T
         if isinstance(family, ComponentFamilies) and self.has_holes:
-            return self._of_kinds(family, natural)
+            return densities_by_kind(family, natural, len(self), self._of_kind)
         if self.has_holes:
             return self.entries(family).log_densities(natural)
         if not self.all_exact and isinstance(family, Shaped):
@@ -148,17 +148,9 @@ class ObservedRows:
         for_each(score, blocks_of_rows(len(self)), self.n_threads, 1)
         return density
 
-    def _of_kinds(self, family: ComponentFamilies, natural: Array) -> Array:
-        """The same of components of different families."""
-        density = np.full((len(natural), len(self)), -np.inf).T
-        kinds = family.kind_of(natural)
-        for place, kind in enumerate(family.kinds):
-            own, (inside, rows) = np.flatnonzero(kinds == place), self.inside(kind)
-            if len(own) and len(rows):
-                found = rows.log_densities(kind, natural[own][:, family.block(place)])
-                for column, values in zip(own, found.T, strict=True):
-                    density[inside, column] = values
-        return density
+    def _of_kind(self, kind: ExponentialFamily, natural: Array) -> "tuple[Places, Array]":
+        inside, rows = self.inside(kind)
+        return inside, rows.log_densities(kind, natural) if len(rows) else np.empty((0, len(natural)))
 
     # Columns of different kinds, of which some have intervals --------------------------------------------------------
 

@@ -194,10 +194,10 @@ class Piece:
         if len(self) == 0:
             return np.zeros((len(naturals), len(task.natural)))
         assert isinstance(self.rows, Rows)  # sparse rows have no direct densities
-        labels = self._partition(task).labels
+        partition = self._partition(task)
         if isinstance(self.engine, PatternsEngine):
-            return np.array([self.engine.fits(natural, labels) for natural in naturals])
-        return np.array([self.precise.fits(natural, labels) for natural in naturals])
+            return np.array([self.engine.fits(natural, partition) for natural in naturals])
+        return np.array([self.precise.fits(natural, partition.labels) for natural in naturals])
 
     def _is_direct(self, task: Task) -> bool:
         return task.direct and not isinstance(self.engine, PanelsEngine | PatternsEngine)

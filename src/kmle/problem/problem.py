@@ -197,7 +197,7 @@ class Problem(PreciseProblem):
         for known in self._latest_fits:
             if known[0] is self.engine and known[1] is partition and known[2] is natural:
                 return known[3]
-        fits = self.engine.fits(natural, partition.labels)
+        fits = self.engine.fits(natural, partition)
         self._latest_fits = (*self._latest_fits[-1:], (self.engine, partition, natural, fits))
         return fits
 

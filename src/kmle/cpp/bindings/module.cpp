@@ -43,6 +43,7 @@ NB_MODULE(_compiled, module) {
     define_panels(module);
     define_columns(module);
     define_table(module);
+    define_patterns(module);
     define_sorted(module);
     define_sparse(module);
     module.def("instruction_sets", [] {

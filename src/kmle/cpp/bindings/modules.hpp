@@ -25,6 +25,7 @@ void define_gaussian(nb::module_& module, nb::class_<PackedRows<double>>& double
 void define_tails(nb::module_& module, nb::class_<PackedRows<double>>& doubles);
 
 // After define_packed, whose classes they use.
+void define_patterns(nb::module_& module);
 void define_sorted(nb::module_& module);
 void define_panels(nb::module_& module);
 void define_sparse(nb::module_& module);

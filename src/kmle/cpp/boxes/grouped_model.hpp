@@ -29,6 +29,11 @@ struct Components {
     Components(const double* natural, const double* bias, std::size_t count, std::size_t n_statistics)
         : natural(natural), bias(bias), natural_stride(static_cast<std::int64_t>(n_statistics)), statistic_stride(1),
           bias_stride(1), count(count), n_statistics(n_statistics) {}
+    // Of natural parameters that lie `stride` apart, their statistics `step`.
+    Components(const double* natural, std::int64_t stride, std::int64_t step, const double* bias, std::size_t count,
+               std::size_t n_statistics)
+        : natural(natural), bias(bias), natural_stride(stride), statistic_stride(step), bias_stride(1), count(count),
+          n_statistics(n_statistics) {}
 };
 
 // Natural parameters and biases in every form the passes want.

@@ -36,18 +36,25 @@ public:
         const nb::gil_scoped_release unlocked;
         require_shape("rows", rows, {rows.shape(0), columns_});
         require_room(first, rows.shape(0), rows_);
-        for (std::size_t i = first; i < first + rows.shape(0);) {
-            const T* row = rows.data() + static_cast<std::int64_t>(i - first) * rows.stride(0);
-            if (i % block_rows<T> == 0 && i + block_rows<T> <= first + rows.shape(0)) {
+        load_rows(first, rows.shape(0), rows.data(), rows.stride(0), rows.stride(1));
+    }
+
+    // The same of rows and columns that lie so far apart.
+    void load_rows(std::size_t first, std::size_t count, const T* rows, std::int64_t row_stride, std::int64_t stride) {
+        for (std::size_t i = first; i < first + count;) {
+            const T* row = rows + static_cast<std::int64_t>(i - first) * row_stride;
+            if (i % block_rows<T> == 0 && i + block_rows<T> <= first + count) {
                 for (std::size_t a = 0; a < columns_; ++a)
-                    place_column(i / block_rows<T>, a, row + static_cast<std::int64_t>(a) * rows.stride(1),
-                                 rows.stride(0));
+                    place_column(i / block_rows<T>, a, row + static_cast<std::int64_t>(a) * stride, row_stride);
                 i += block_rows<T>;
             } else {
-                place(i++, row, rows.stride(1));
+                place(i++, row, stride);
             }
         }
     }
+
+    // Weights, one for each row.
+    void take_weights(const double* weights) { weights_.assign(weights, weights + rows_); }
 
     // Takes all rows at once from a table, each column less its shift, in the order of the places where they are given.
     // The shift is taken off in double precision and the difference rounded, as NumPy does it. Where extremes of the

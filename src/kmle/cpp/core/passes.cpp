@@ -48,6 +48,8 @@ void gaussian_step(const GaussianStep&, std::size_t, std::size_t);
 void products(const CenteredRows&, const Member*, std::size_t, std::size_t, double*);
 void tails(const Packed<double>&, const Tailed&, TailsTask&);
 void tails_own_scores(const Packed<double>&, const Tailed&, TailsOwnTask&);
+void see_pattern(const LaneGaussians&, const Pattern&, const Marginals&);
+void complete_pattern(const LaneGaussians&, const Pattern&, const Marginals&, const Completion&);
 
 namespace {
 
@@ -88,6 +90,8 @@ const Passes& KMLE_TABLE_FUNCTION() {
         &gaussian_step,
         &tails,
         &tails_own_scores,
+        &see_pattern,
+        &complete_pattern,
         &locate,
     };
     return table;

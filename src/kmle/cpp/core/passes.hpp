@@ -13,6 +13,7 @@
 #include "dense/tasks.hpp"
 #include "gaussian/gaussian_step.hpp"
 #include "panels/panels.hpp"
+#include "patterns/patterns.hpp"
 #include "sparse/sparse.hpp"
 #include "tails/tails.hpp"
 
@@ -92,6 +93,9 @@ struct Passes {
     // Over rows with heavy-tailed components, and their scores with those of their labels.
     void (*tails)(const Packed<double>&, const Tailed&, TailsTask&);
     void (*tails_own_scores)(const Packed<double>&, const Tailed&, TailsOwnTask&);
+    // Gaussians as rows of a pattern see them, and what such rows add up to once completed.
+    void (*see_pattern)(const LaneGaussians&, const Pattern&, const Marginals&);
+    void (*complete_pattern)(const LaneGaussians&, const Pattern&, const Marginals&, const Completion&);
     // How many of the cuts, in increasing order, lie at or below each value.
     void (*locate)(const double* values, std::size_t count, const double* cuts, std::size_t cut_count,
                    std::int32_t* places);

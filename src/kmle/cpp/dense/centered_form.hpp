@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "boxes/grouped_model.hpp"
 
@@ -24,6 +26,13 @@ public:
         require_shape("factor", factor, {k, length_ == c ? c : c * (c + 1) / 2});
         require_shape("linear", linear, {k, linear_places.size()});
     }
+
+    // Of triangular factors, without linear terms.
+    CenteredForm(std::vector<double> mean, std::vector<double> factor, std::vector<double> constant,
+                 std::vector<std::size_t> places)
+        : mean_(std::move(mean)), factor_(std::move(factor)), constant_(std::move(constant)),
+          places_(std::move(places)), carried_(places_.size()), length_(places_.size() * (places_.size() + 1) / 2),
+          any_carried_(false) {}
 
     // Whether the form has these components, on rows with that many columns.
     void require_fit(std::size_t components, std::size_t columns) const {

@@ -60,9 +60,14 @@ class Components:
         return len(self.natural)
 
     @cached_property
+    def log_normalizer(self) -> Array:
+        """F(theta_j)."""
+        return self.family.log_normalizer(self.natural)
+
+    @cached_property
     def bias(self) -> Array:
         """b_j = log w_j - F(theta_j)."""
-        return self.log_weights - self.family.log_normalizer(self.natural)
+        return self.log_weights - self.log_normalizer
 
     def of(self, unit: Unit) -> Array:
         """The natural parameters (k, s) of a unit."""

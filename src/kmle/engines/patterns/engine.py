@@ -4,7 +4,9 @@ Its statistics are expectations given the components of the pass, so they do not
 problems ask `fits` for that.
 """
 
+import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._kernels import RowScores
+from ..._kernels.backend import compiled_module
 from ...data.holes import unique_patterns
 from ...data.table import Rows
 from ...numerics.arrays import Array, Labels
@@ -20,8 +23,9 @@ from ..statistics import ClusterStatistics
 from .components import Components, Sums
 from .parts import CompleteRows, Part, PartialRows, PatternRows
 
-# Patterns of at least this many rows go through the kernels; for fewer rows, preparing them takes longer than it saves.
-ROWS_A_PATTERN = 512
+# Rows of a block of the kernels. Patterns are packed as long as these blocks have room for no more rows than MOST_ROOM
+# times those with missing entries, and ROOM_FOR_ALL.
+PACKED_ROWS, MOST_ROOM, ROOM_FOR_ALL = 32, 1.5, 2048
 # Components that several mixtures have together, at most, in one pass.
 COMPONENTS_AT_ONCE = 64
 
@@ -45,10 +49,12 @@ class PatternsEngine:
         components = self._components(natural, bias)
         labels: Labels = np.empty(len(self.rows), dtype=np.int32)
         total = Sums(np.zeros(len(natural)), np.zeros(natural.shape), np.zeros(1))
+        fits = np.zeros(len(natural))
         for part in self.parts:
-            labels[part.places], sums = part.hard(components)
-            total += sums
-        return Labelled(noted(labels, len(natural))), ClusterStatistics(total.counts, total.statistics, 0.0)
+            labels[part.places], sums, own = part.hard(components)
+            total, fits = total + sums, fits + own
+        partition = FittedLabels(noted(labels, len(natural)), natural=natural, fits=fits)
+        return partition, ClusterStatistics(total.counts, total.statistics, 0.0)
 
     def soft_pass(self, natural: Array, bias: Array, n_responsibilities: int | None = None) -> ClusterStatistics:
         """Expected statistics by responsibility; their score is the sum of log sum_j exp(score_j)."""
@@ -81,9 +87,12 @@ class PatternsEngine:
         found = np.array([part.log_likelihood(components) for part in self.parts]).sum(axis=0)
         return float(found[0]), float(found[1])
 
-    def fits(self, natural: Array, labels: Labels) -> Array:
+    def fits(self, natural: Array, partition: Partition) -> Array:
         """The sum of log p(x) over the rows of each component (k,), k(x) of complete rows left out."""
-        occupied = np.unique(labels)
+        if isinstance(partition, FittedLabels) and np.array_equal(partition.natural, natural):
+            return partition.fits
+        labels = partition.labels
+        occupied = np.flatnonzero(np.bincount(labels, minlength=len(natural)))
         place = np.zeros(len(natural), dtype=np.int32)
         place[occupied] = np.arange(len(occupied), dtype=np.int32)
         components = Components(self.rows.family, natural[occupied], np.zeros(len(occupied)))
@@ -104,24 +113,42 @@ class PatternsEngine:
         return scores
 
 
+@dataclass(frozen=True, eq=False)
+class FittedLabels(Labelled):
+    """Labels with what the pass that found them says of its components."""
+
+    natural: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    """The natural parameters (k, D) of that pass."""
+    fits: Array = field(default_factory=lambda: np.zeros(0))
+    """The sum of log p(x) over the rows of each component (k,)."""
+
+
 def parts_of(rows: Rows) -> list[Part]:
     """The parts of rows: complete ones, those of frequent patterns of a Gaussian, and the others."""
     hole = np.isnan(rows.X)
     patterns, pattern = unique_patterns(hole)
     order = np.argsort(pattern, kind="stable")
     ends = np.searchsorted(pattern[order], np.arange(len(patterns) + 1))
+    groups = [order[first:last] for first, last in itertools.pairwise(ends)]
     units = rows.family.units()
-    together = len(units) == 1 and units[0].family.is_gaussian
-    parts: list[Part] = []
-    others: list[NDArray[np.intp]] = []
-    for number, missing in enumerate(patterns):
-        places = order[ends[number] : ends[number + 1]]
-        if not missing.any():
-            parts.append(CompleteRows(rows, places))
-        elif together and len(places) >= ROWS_A_PATTERN and not missing.all():
-            parts.append(PatternRows(rows, units[0], places, missing))
-        else:
-            others.append(places)
-    if others:
-        parts.append(PartialRows(rows, np.concatenate(others)))
+    packs = len(units) == 1 and units[0].family.is_gaussian and compiled_module() is not None
+    whole, empty = ~patterns.any(axis=1), patterns.all(axis=1)
+    sizes = np.where(whole | empty, 0, np.diff(ends))
+    frequent = frequent_patterns(sizes) if packs else np.zeros(0, dtype=np.intp)
+    others = np.setdiff1d(np.flatnonzero(~whole), frequent)
+    parts: list[Part] = [CompleteRows(rows, groups[number]) for number in np.flatnonzero(whole)]
+    if len(frequent):
+        parts.append(PatternRows(rows, units[0], [groups[number] for number in frequent], patterns[frequent]))
+    if len(others):
+        parts.append(PartialRows(rows, np.concatenate([groups[number] for number in others])))
     return parts
+
+
+def frequent_patterns(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The patterns that are worth being packed, most rows first, by how many rows they have (p,).
+
+    Blocks of rows are of one pattern, so patterns of few rows take room for more.
+    """
+    order = np.argsort(-sizes, kind="stable")
+    room = np.cumsum(-(-sizes[order] // PACKED_ROWS) * PACKED_ROWS)
+    return order[(sizes[order] > 0) & (room <= MOST_ROOM * sizes.sum() + ROOM_FOR_ALL)]

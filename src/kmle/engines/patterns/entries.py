@@ -6,7 +6,7 @@ Gaussian, with the covariance of a Gaussian divided by u (Liu and Rubin, 1995, w
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +28,9 @@ from ...numerics.threads import for_each
 from .components import LOG_2PI, GaussianForm
 from .incomplete_rows import IncompleteRows
 from .units import GaussianRows, Scored
+
+# Some of the rows.
+Places = NDArray[np.intp] | slice
 
 # Rows of t distributions that are completed at a time, and steps of a first estimate.
 ROWS_AT_ONCE, FIRST_STEPS = 1 << 10, 6
@@ -61,16 +64,37 @@ def entries_of(family: ExponentialFamily, X: Array, n_threads: int = 1) -> Entri
 
 def observed_log_densities(family: ExponentialFamily, X: Array, natural: Array, n_threads: int = 1) -> Array:
     """log p_j of what rows (n, d) have, under components (k, D) of a family or of several: (n, k)."""
-    if isinstance(family, ComponentFamilies):
-        kinds, density = family.kind_of(natural), np.full((len(X), len(natural)), -np.inf)
-        for place, kind in enumerate(family.kinds):
-            own = np.flatnonzero(kinds == place)
-            inside = rows_inside(kind, X)
-            if len(own) and len(inside):
-                theta = natural[own][:, family.block(place)]
-                density[np.ix_(inside, own)] = observed_log_densities(kind, X[inside], theta, n_threads)
-        return density
-    return entries_of(family, X, n_threads).log_densities(natural)
+    if not isinstance(family, ComponentFamilies):
+        return entries_of(family, X, n_threads).log_densities(natural)
+
+    def of_kind(kind: ExponentialFamily, natural: Array) -> tuple[Places, Array]:
+        inside = rows_inside(kind, X)
+        if len(inside) == 0:
+            return inside, np.empty((0, len(natural)))
+        return inside, observed_log_densities(kind, X[inside], natural, n_threads)
+
+    return densities_by_kind(family, natural, len(X), of_kind)
+
+
+def densities_by_kind(
+    family: ComponentFamilies,
+    natural: Array,
+    n_rows: int,
+    of_kind: Callable[[ExponentialFamily, Array], tuple[Places, Array]],
+) -> Array:
+    """log p_j (n, k), each component in one piece, from what each family says of its own components.
+
+    That is which rows it can have at all, and their log-densities.
+    """
+    density = np.full((len(natural), n_rows), -np.inf).T
+    kinds = family.kind_of(natural)
+    for place, kind in enumerate(family.kinds):
+        own = np.flatnonzero(kinds == place)
+        if len(own):
+            inside, found = of_kind(kind, natural[own][:, family.block(place)])
+            for column, values in zip(own, found.T, strict=True):
+                density[inside, column] = values
+    return density
 
 
 def rows_inside(family: ExponentialFamily, X: Array) -> NDArray[np.intp]:

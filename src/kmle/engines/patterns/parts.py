@@ -1,7 +1,7 @@
 """Parts of rows with missing entries, each scored in its own way; their statistics add.
 
-`CompleteRows` lack nothing, `PatternRows` of a Gaussian all lack the same columns: both are passed over by the kernels,
-the latter as rows of their observed columns. `PartialRows` lack different entries and are completed row by row.
+`CompleteRows` lack nothing, `PatternRows` of a Gaussian come pattern by pattern: both are passed over by the kernels.
+`PartialRows` are completed row by row, in NumPy.
 """
 
 from abc import ABC, abstractmethod
@@ -14,24 +14,25 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from ..._kernels import Centered, PackedRows, RowScores, Work
+from ..._kernels import Centered, RowScores, Work
+from ..._kernels.backend import compiled_module
 from ...data.table import Rows
-from ...families import ExponentialFamily, Gaussian
-from ...families.gaussian import natural_of
 from ...families.units import Unit
 from ...numerics.arrays import Array, Labels
 from ...numerics.blas import blas_on_one_thread
-from ...numerics.linear_algebra import cholesky_or_nan
-from ...numerics.packing import unpack
 from ...numerics.threads import for_each
-from ..direct import direct_fits
+from ..direct import own_fits
 from ..precision import SCORE_ERROR, centered_form, finite, score_error
-from .components import Components, Sums
+from ..statistics import ClusterStatistics, Tally
+from .components import Components, GaussianForm, Sums
+from .kernel import Expected, PackedPatterns
 from .units import GaussianRows, IndependentRows, Scored, UnitRows, expected
 
 # A block of rows that are completed together has BLOCK_NUMBERS entries, but at least FEWEST_ROWS rows.
 BLOCK_NUMBERS = 1 << 13
 FEWEST_ROWS = 64
+# Numbers that are packed at a time.
+LOADED_NUMBERS = 1 << 16
 
 
 class Part(ABC):
@@ -44,8 +45,8 @@ class Part(ABC):
         """Expected statistics by responsibility; scores are sums of log sum_j exp(score_j)."""
 
     @abstractmethod
-    def hard(self, components: Components) -> tuple[Labels, Sums]:
-        """The best component of each row, and the expected statistics."""
+    def hard(self, components: Components) -> tuple[Labels, Sums, Array]:
+        """The best component of each row, the expected statistics, and what `fits` says of these labels."""
 
     @abstractmethod
     def log_likelihood(self, components: Components) -> tuple[float, float]:
@@ -63,125 +64,107 @@ class Part(ABC):
 # By the kernels -------------------------------------------------------------------------------------------------------
 
 
-class PackedPart(Part):
-    """Rows that the kernels pass over; statistics of missing entries are linear in those of the others."""
+class CompleteRows(Part):
+    """Rows without a missing entry, as the family packs them; scores lack the carrier."""
 
-    packed: PackedRows
+    _latest: ClusterStatistics | None
+    """What the last hard pass found."""
+
+    def __init__(self, rows: Rows, places: NDArray[np.intp]) -> None:
+        self.places, self._rows = places, rows
+        self.packed = rows.packed_part(places)
+        self._tally, self._latest = Tally(self.packed), None
 
     @cached_property
     def _largest(self) -> Array:
         return self.packed.largest()
 
-    def _form(self, family: ExponentialFamily, natural: Array, bias: Array, log_weights: Array) -> Centered | None:
+    def _form(self, components: Components) -> Centered | None:
         """The components by their means, where packed scores would lose digits."""
+        natural, bias = components.natural, components.bias
         if score_error(self._largest, natural, bias) <= SCORE_ERROR:
             return None
-        return finite(centered_form(family, natural, log_weights))
-
-    @abstractmethod
-    def seen(self, components: Components) -> tuple[Array, Array, Centered | None]:
-        """Natural parameters, biases and the centered form of the components, for what rows have."""
-
-    @abstractmethod
-    def completed(self, components: Components, counts: Array, sums: Array) -> Array:
-        """Expected statistics (k, D) from those of what rows have."""
+        return finite(centered_form(components.family, natural, components.log_weights))
 
     def soft(self, components: Components, n_responsibilities: int | None) -> Sums:
-        natural, bias, centered = self.seen(components)
         m = components.n_mixtures
+        natural, bias = components.natural, components.bias
         theta, b = natural.reshape(m, len(bias) // m, -1), bias.reshape(m, -1)
-        found, sums, scores = self.packed.soft_passes(theta, b, n_responsibilities, centered)
-        counts = found.reshape(-1)
-        return Sums(counts, self.completed(components, counts, sums.reshape(natural.shape)), scores)
+        found, sums, scores = self.packed.soft_passes(theta, b, n_responsibilities, self._form(components))
+        return Sums(found.reshape(-1), sums.reshape(natural.shape), scores)
 
-    def hard(self, components: Components) -> tuple[Labels, Sums]:
-        natural, bias, centered = self.seen(components)
-        labels = np.empty(len(self.places), dtype=np.int32)
-        self.packed.label_rows(natural, bias, labels, centered)
-        counts, sums = self.packed.label_sums(labels, len(natural))
-        return labels, Sums(counts, self.completed(components, counts, sums), np.zeros(1))
+    def hard(self, components: Components) -> tuple[Labels, Sums, Array]:
+        clusters = self._tally.opened(len(components))
+        self.packed.hard_pass(components.natural, components.bias, clusters, centered=self._form(components))
+        self._latest = found = self._tally.statistics()
+        fits = self._fits(components, clusters.labels, found.counts, found.sums)
+        return clusters.labels, Sums(found.counts, found.sums, np.zeros(1)), fits
+
+    def fits(self, components: Components, labels: Labels) -> Array:
+        found, known = self._latest, self._tally.labels_of(len(components))
+        if found is None or known is None or not np.array_equal(labels, known):  # mostly those of the last hard pass
+            return self._fits(components, labels, *self.packed.label_sums(labels, len(components)))
+        return self._fits(components, labels, found.counts, found.sums)
+
+    def _fits(self, components: Components, labels: Labels, counts: Array, sums: Array) -> Array:
+        natural, normalizer = components.natural, components.log_normalizer
+        if score_error(self._largest, natural, np.where(counts > 0, normalizer, -np.inf)) <= SCORE_ERROR:
+            return np.asarray(np.where(counts > 0, np.einsum("kd,kd->k", sums, natural) - counts * normalizer, 0.0))
+        form = centered_form(self._rows.family, natural, np.zeros(len(natural)))
+        if form is not None and form.is_finite:
+            return self.packed.own_scores(labels, form)
+        return own_fits(self._rows.subset(self.places), natural, labels)
 
     def log_likelihood(self, components: Components) -> tuple[float, float]:
-        return self.packed.log_likelihood(*self.seen(components))
+        return self.packed.log_likelihood(components.natural, components.bias, self._form(components))
 
     def put_scores(self, components: Components, out: RowScores) -> None:
-        natural, bias, centered = self.seen(components)
-        self.packed.row_scores(natural, bias, out, centered)
+        self.packed.row_scores(components.natural, components.bias, out, self._form(components))
 
 
-class CompleteRows(PackedPart):
-    """Rows without a missing entry, as the family packs them; scores lack the carrier."""
+class PatternRows(Part):
+    """Rows of a Gaussian whose patterns other rows have too, in the order of their patterns, by the compiled passes."""
 
-    def __init__(self, rows: Rows, places: NDArray[np.intp]) -> None:
-        self.places, self._rows = places, rows.subset(places)
-        self.packed = self._rows.packed
+    def __init__(self, rows: Rows, unit: Unit, groups: list[NDArray[np.intp]], holes: NDArray[np.bool_]) -> None:
+        self.places, self._unit = np.concatenate(groups), unit
+        weights = None if rows.weights is None else rows.weights[self.places]
+        ends = np.cumsum([len(group) for group in groups], dtype=np.int64)
+        self._packed = PackedPatterns(compiled_module(), ends, holes, weights, rows.n_threads, rows.meter)
+        step = max(1, LOADED_NUMBERS // holes.shape[1])
+        for start in range(0, len(self.places), step):
+            self._packed.load(start, rows.centered_rows(self.places[start : start + step]))
 
-    def seen(self, components: Components) -> tuple[Array, Array, Centered | None]:
-        family, natural, log_weights = components.family, components.natural, components.log_weights
-        return natural, components.bias, self._form(family, natural, components.bias, log_weights)
-
-    def completed(self, components: Components, counts: Array, sums: Array) -> Array:
-        return sums
-
-    def fits(self, components: Components, labels: Labels) -> Array:
-        return direct_fits(self._rows, components.natural, labels)
-
-    def sum_log_carrier(self) -> float:
-        """The weighted sum of k(x)."""
-        return self._rows.sum_log_carrier()
-
-
-class PatternRows(PackedPart):
-    """Rows of a Gaussian that have the columns `observed`."""
-
-    def __init__(self, rows: Rows, unit: Unit, places: NDArray[np.intp], hole: NDArray[np.bool_]) -> None:
-        self.places, self._unit = places, unit
-        self._observed, self._missing = np.flatnonzero(~hole), np.flatnonzero(hole)
-        weights = None if rows.weights is None else rows.weights[places]
-        self._family = Gaussian(n_features=len(self._observed))
-        self.packed = PackedRows(
-            len(places), len(self._observed), "quadratic", weights, np.float64, rows.n_threads, rows.meter
-        )
-        self.packed.load(0, rows.centered_rows(places)[:, self._observed])
-
-    def seen(self, components: Components) -> tuple[Array, Array, Centered | None]:
+    def _seen(self, components: Components) -> tuple[GaussianForm, Any]:
         form = components.form(self._unit)
         assert form is not None  # a Gaussian unit
-        covariance = form.covariance[:, self._observed[:, None], self._observed]
-        natural = natural_of(form.mean[:, self._observed], cholesky_or_nan(covariance))
-        bias = components.log_weights - self._family.log_normalizer(natural)
-        return natural, bias, self._form(self._family, natural, bias, components.log_weights)
+        return form, self._packed.gaussians(form.mean, form.covariance, components.log_weights)
 
-    def completed(self, components: Components, counts: Array, sums: Array) -> Array:
-        form = components.form(self._unit)
-        assert form is not None
-        there, lacking = self._observed, self._missing
-        mean, covariance = form.mean, form.covariance
-        own, n = mean[:, there], counts[:, None]
-        first, products = sums[:, : len(there)], unpack(sums[:, len(there) :])
-        cross = own[:, :, None] * first[:, None, :]
-        inside = products - cross - np.swapaxes(cross, 1, 2) + n[:, :, None] * own[:, :, None] * own[:, None, :]
-        pairs = there[:, None], there
-        across = covariance[:, lacking[:, None], there]
-        slope = np.swapaxes(np.linalg.solve(covariance[:, *pairs], np.swapaxes(across, 1, 2)), 1, 2)
-        rest = covariance[:, lacking[:, None], lacking] - slope @ np.swapaxes(across, 1, 2)
-        delta, scatter = np.zeros_like(mean), np.zeros_like(covariance)
-        delta[:, there] = first - n * own
-        delta[:, lacking] = (slope @ delta[:, there, None])[..., 0]
-        scatter[:, *pairs] = inside
-        between = slope @ inside
-        scatter[:, lacking[:, None], there] = between
-        scatter[:, there[:, None], lacking] = np.swapaxes(between, 1, 2)
-        scatter[:, lacking[:, None], lacking] = between @ np.swapaxes(slope, 1, 2) + n[:, :, None] * rest
-        return expected(self._unit, mean, counts, delta, scatter)
+    def _sums(self, form: GaussianForm, found: Expected, scores: Array) -> Sums:
+        statistics = expected(self._unit, form.mean, found.counts, found.delta, found.scatter)
+        return Sums(found.counts, statistics, scores)
+
+    def soft(self, components: Components, n_responsibilities: int | None) -> Sums:
+        form, given = self._seen(components)
+        m = components.n_mixtures
+        k = len(components) // m
+        kept = k if n_responsibilities is None else min(n_responsibilities, k)
+        found = self._packed.soft_passes(given, form.mean, m, kept)
+        return self._sums(form, found, found.values)
+
+    def hard(self, components: Components) -> tuple[Labels, Sums, Array]:
+        form, given = self._seen(components)
+        labels = np.empty(len(self.places), dtype=np.int32)
+        found = self._packed.hard_pass(given, form.mean, labels)
+        return labels, self._sums(form, found, np.zeros(1)), found.values
 
     def fits(self, components: Components, labels: Labels) -> Array:
-        natural, bias, centered = self.seen(components)
-        if centered is not None:
-            own = self.packed.own_scores(labels, centered)
-            return own - self.packed.label_sums(labels, len(bias))[0] * components.log_weights
-        counts, sums = self.packed.label_sums(labels, len(bias))
-        return np.einsum("kd,kd->k", sums, natural) + counts * (bias - components.log_weights)
+        return self._packed.fits(self._seen(components)[1], len(components), np.ascontiguousarray(labels))
+
+    def log_likelihood(self, components: Components) -> tuple[float, float]:
+        return self._packed.log_likelihood(self._seen(components)[1])
+
+    def put_scores(self, components: Components, out: RowScores) -> None:
+        self._packed.row_scores(self._seen(components)[1], out)
 
 
 # Row by row -----------------------------------------------------------------------------------------------------------
@@ -237,15 +220,18 @@ class PartialRows(Part):
 
         return cast(Sums, self._each(components, use))
 
-    def hard(self, components: Components) -> tuple[Labels, Sums]:
+    def hard(self, components: Components) -> tuple[Labels, Sums, Array]:
         labels = np.empty(len(self.places), dtype=np.int32)
+        fits = np.zeros((len(self._blocks), len(components)))
 
         def use(place: int, scored: list[Scored], scores: Array) -> Sums:
             own = scores.argmax(axis=1)
             labels[self._blocks[place]] = own
+            fits[place] = self._own(components, place, scores, own)
             return self._sums(components, place, scored, np.eye(len(components))[own])
 
-        return labels, self._each(components, use)
+        sums = self._each(components, use)
+        return labels, sums, fits.sum(axis=0)
 
     def log_likelihood(self, components: Components) -> tuple[float, float]:
         def use(place: int, scored: list[Scored], scores: Array) -> Array:
@@ -258,11 +244,14 @@ class PartialRows(Part):
 
     def fits(self, components: Components, labels: Labels) -> Array:
         def use(place: int, scored: list[Scored], scores: Array) -> Array:
-            own = labels[self._blocks[place]]
-            value = scores[np.arange(len(own)), own] - components.log_weights[own]
-            return np.bincount(own, self._weighed(value, place), len(components)).astype(float)
+            return self._own(components, place, scores, labels[self._blocks[place]])
 
         return np.asarray(self._each(components, use), dtype=float)
+
+    def _own(self, components: Components, place: int, scores: Array, labels: Labels) -> Array:
+        """The sums of log p_j over the rows of a block that each component has."""
+        value = scores[np.arange(len(labels)), labels] - components.log_weights[labels]
+        return np.bincount(labels, self._weighed(value, place), len(components)).astype(float)
 
     def put_scores(self, components: Components, out: RowScores) -> None:
         def use(place: int, scored: list[Scored], scores: Array) -> int:
