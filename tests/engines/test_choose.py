@@ -6,10 +6,11 @@ import pytest
 from kmle import KMLE
 from kmle._kernels import backend
 from kmle.data.table import Rows
+from kmle.engines import choose as choosing
 from kmle.engines.boxes.engine import BoxesEngine
 from kmle.engines.choose import can_sort, choose
 from kmle.engines.sorted.engine import repeats
-from kmle.families import FixedCovarianceGaussian, Gaussian, VonMises
+from kmle.families import FixedCovarianceGaussian, Gaussian, Laplace, VonMises, resolve
 
 
 @pytest.mark.parametrize(("values", "expected"), [(0.05, True), (0.2, True), (1.0, False), (np.inf, False)])
@@ -48,3 +49,12 @@ def test_the_choice_of_pruning():
     assert isinstance(choose(Rows(known.for_data(X), X), 128, "auto"), BoxesEngine)
     assert choose(Rows(known.for_data(X), X), 5, "auto").name == "dense"
     assert choose(Rows(Gaussian().for_data(X), X), 500, "auto").name == "dense"
+
+
+@pytest.mark.skipif(backend() != "compiled", reason="the NumPy kernels do not skip")
+def test_rows_of_different_families_are_not_put_in_order(monkeypatch):
+    monkeypatch.setattr(choosing, "SKIP_FROM_TOTAL_WORK", 1)
+    X = np.random.default_rng(18).normal(size=(5000, 20))
+    assert choose(Rows(FixedCovarianceGaussian().for_data(X), X), 60, "auto", hard=True).name == "bounds"
+    mixed = resolve(["diagonal-gaussian", Laplace(0.0)]).for_data(X)
+    assert choose(Rows(mixed, X), 60, "auto", hard=True).name == "dense"

@@ -157,7 +157,9 @@ def check(combination, compiled):
     assert (np.diff(objectives) >= -1e-9 * np.maximum(1.0, np.abs(objectives[:-1]))).all()
     assert fit.mixture.n_components <= plan.n_components
     assert Mixture.from_json(fit.mixture.to_json()) == fit.mixture
-    assert fit.log_likelihood == pytest.approx(likelihood(fit, X, **about), rel=1e-9, abs=1e-6)
+    # Narrow components are scored to fewer digits where a resolution allows them, or beside labels and groups.
+    rel = 1e-9 if plan.resolution == "auto" and about.keys() <= {"sample_weight"} else 1e-5
+    assert fit.log_likelihood == pytest.approx(likelihood(fit, X, **about), rel=rel, abs=1e-6)
     if about.keys() <= {"sample_weight"}:
         np.testing.assert_array_equal(fit.labels, fit.mixture.predict(X))
     for member in fit.mixture.members:

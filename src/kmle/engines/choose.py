@@ -8,7 +8,7 @@ from .._kernels import backend
 from ..data.sparse import SparseRows
 from ..data.table import Rows
 from ..engines.dense import SparseEngine
-from ..families import FixedCovarianceGaussian, Gaussian
+from ..families import ComponentFamilies, FixedCovarianceGaussian, Gaussian
 from ..families.low_rank_gaussian import LowRankGaussian
 from .base import Engine
 from .bounds.engine import BoundsEngine
@@ -118,7 +118,9 @@ def _fastest(rows: Rows, n_components: int, hard: bool) -> Engine:
     work = rows.n_statistics * n_components
     long = work >= SKIP_FROM_WORK and work * len(rows) >= SKIP_FROM_TOTAL_WORK
     long = long and SKIP_BYTES_A_PAIR * n_components**2 <= rows.X.nbytes
-    if narrow and long and backend() == "compiled" and n_components >= SKIP_FROM_COMPONENTS:
+    # Putting rows of different families in order takes as long as some thirty passes: their statistics are made again.
+    cheap = not isinstance(rows.family, ComponentFamilies)
+    if narrow and long and cheap and backend() == "compiled" and n_components >= SKIP_FROM_COMPONENTS:
         return BoundsEngine(rows)
     return DenseEngine(rows)
 
