@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from kmle import KMLE, Mixture
-from kmle.families import CustomFamily, FixedCovarianceGaussian, from_functions
+from kmle.families import CustomFamily, FixedCovarianceGaussian, Wishart, from_functions
 from kmle.families.support import POSITIVE
 from kmle.numerics.arrays import Array
 from kmle.selection import simplify
@@ -46,6 +46,10 @@ def lines() -> dict[str, Callable[[], object]]:
         "gaussian", np.full(10_000, 1e-4), mean=rows[:10_000, :2], covariance=np.tile(0.05 * np.eye(2), (10_000, 1, 1))
     )
     known = FixedCovarianceGaussian([[1.0]])
+    short = rng.normal(np.repeat([-2.0, 0.0, 3.0], 10_000))[:, None]
+    factors = rng.standard_normal((100_000, 3, 6))
+    matrices = (factors @ np.swapaxes(factors, 1, 2)).reshape(-1, 9)
+    wishart = Wishart().for_data(matrices)
     return {
         "gamma, built in": lambda: KMLE(3, family="gamma", random_state=0).fit(waits),
         "gamma, from functions": lambda: KMLE(3, family=gamma_of_functions(), random_state=0).fit(waits),
@@ -56,6 +60,9 @@ def lines() -> dict[str, Callable[[], object]]:
         "grid": lambda: KMLE(10, init="grid", max_iter=1, random_state=0).fit(many),
         "k-mle on a line": lambda: KMLE(10, family=known, weights="uniform", random_state=0).fit(line),
         "exact on a line": lambda: KMLE(10, family=known, algorithm="exact", weights="uniform").fit(line),
+        "exact on a line, free weights": lambda: KMLE(3, family=known, algorithm="exact").fit(short),
+        "hard-em, free weights": lambda: KMLE(3, family=known, algorithm="hard-em", random_state=0).fit(short),
+        "support of Wishart matrices": lambda: wishart.check(matrices),
         "simplify 10 000 kernels": lambda: simplify(kernels, 10),
     }
 

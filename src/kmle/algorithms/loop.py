@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..engines.partition import Partition
 from ..numerics.arrays import Array
 from ..problem.problem import LearningProblem, Parameters
 from .acceleration import Acceleration
@@ -153,41 +154,54 @@ def run(
     Fit
         The outcome.
     """
-    began = time.perf_counter()
     observers = [observer for observer in (progress, _watcher.get()) if observer is not None]
     with problem.undisturbed():
-        if isinstance(start, Run):
-            now = start
-        else:
-            state = algorithm.init(problem, problem.with_prescribed(start))
-            now = Run(state, state.trace)
-        before = now.seconds
-        tolerance = Tolerance(tol, problem.total)
-        reason = now.state.finished
-        try:
-            while reason is None:
-                check_interruption()
-                if now.n_iter >= max_iter:
-                    reason = ITERATION_LIMIT
-                    break
-                pauses = tolerance.pauses(now.history)
-                following = algorithm.step(problem, now.state.paused() if pauses else now.state)
-                gain = following.objective - now.state.objective
-                now = now.after(following, idle=gain <= 0, seconds=before + time.perf_counter() - began)
-                reason = following.finished
-                if reason is None and algorithm.monotone:
-                    ended = now.idle >= IDLE_STEPS or tolerance.reached(now.history, gain, following.acceleration)
-                    reason = TOLERANCE_REACHED if ended else None
-                for each in keep:
-                    each(now, False)
-                answers = [observer(now.n_iter, following.objective) for observer in observers]
-                if reason is None and any(answer is False for answer in answers):
-                    reason = STOPPED
-        finally:
-            # Also after an interruption or a failure: what was reached is not lost.
-            for each in keep:
-                each(now if reason in (None, ITERATION_LIMIT, STOPPED) else now.ended(reason), True)
+        now, reason = _stepped(algorithm, problem, start, max_iter, Tolerance(tol, problem.total), observers, keep)
         return finish(algorithm, problem, now, reason, by_weight)
+
+
+def _stepped(
+    algorithm: Algorithm,
+    problem: LearningProblem,
+    start: Parameters | Run,
+    max_iter: int,
+    tolerance: "Tolerance",
+    observers: Sequence[Progress],
+    keep: Sequence[Keep],
+) -> tuple[Run, str]:
+    """The run at its end, without what only further steps need, and why it ended."""
+    began = time.perf_counter()
+    if isinstance(start, Run):
+        now = start
+    else:
+        state = algorithm.init(problem, problem.with_prescribed(start))
+        now = Run(state, state.trace)
+    before = now.seconds
+    reason = now.state.finished
+    try:
+        while reason is None:
+            check_interruption()
+            if now.n_iter >= max_iter:
+                reason = ITERATION_LIMIT
+                break
+            pauses = tolerance.pauses(now.history)
+            following = algorithm.step(problem, now.state.paused() if pauses else now.state)
+            gain = following.objective - now.state.objective
+            now = now.after(following, idle=gain <= 0, seconds=before + time.perf_counter() - began)
+            reason = following.finished
+            if reason is None and algorithm.monotone:
+                ended = now.idle >= IDLE_STEPS or tolerance.reached(now.history, gain, following.acceleration)
+                reason = TOLERANCE_REACHED if ended else None
+            for each in keep:
+                each(now, False)
+            answers = [observer(now.n_iter, following.objective) for observer in observers]
+            if reason is None and any(answer is False for answer in answers):
+                reason = STOPPED
+    finally:
+        # Also after an interruption or a failure: what was reached is not lost.
+        for each in keep:
+            each(now if reason in (None, ITERATION_LIMIT, STOPPED) else now.ended(reason), True)
+    return replace(now, state=replace(now.state, acceleration=None)), reason
 
 
 def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str, by_weight: bool = False) -> Fit:
@@ -201,8 +215,7 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         problem = problem.restricted(active)
     resolved = problem.resolved(parameters)
     lifted, parameters = resolved is not parameters, resolved
-    partition, statistics = problem.assign(parameters)
-    complete = problem.complete_objective(parameters, statistics, partition) - problem.penalty(parameters)
+    partition, complete = _assigned(problem, parameters)
     if state.softened and active.all() and not lifted:
         soft = problem.soft_summary_in(parameters, state.statistics)
     else:
@@ -241,6 +254,12 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         prescribed_weights=problem.weights is not None,
         work=problem.meter.work,
     )
+
+
+def _assigned(problem: LearningProblem, parameters: Parameters) -> tuple[Partition, float]:
+    """Who belongs where, and the complete log-likelihood; statistics, which may be large, are not held on to."""
+    partition, statistics = problem.assign(parameters)
+    return partition, problem.complete_objective(parameters, statistics, partition) - problem.penalty(parameters)
 
 
 # When to stop ---------------------------------------------------------------------------------------------------------

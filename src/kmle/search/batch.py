@@ -175,7 +175,11 @@ class Learner:
         following = self._seen(step.beyond, step.weights_beyond, step.bias, step.penalty, step.size)
         following.streak = np.where(factors > 0, batch.streak + 1, 1)
         lost = np.flatnonzero((factors > 0) & ~(following.objective >= batch.objective))
-        if len(lost):
+        if len(lost) == len(batch) > 0:
+            del following  # what a pass finds may be large
+            following = self.expected(step.natural, step.log_weights)
+            following.streak[:] = 1
+        elif len(lost):
             plain = self.expected(step.natural[lost], step.log_weights[lost])
             plain.streak[:] = 1
             following.put(lost, plain)
@@ -309,6 +313,9 @@ class Learner:
 
 
 def _stacked(shape: tuple[int, ...], found: Iterable[ClusterStatistics]) -> tuple[Array, Array, Array]:
+    if shape[0] == 1:
+        (only,) = found
+        return only.counts[np.newaxis], only.sums[np.newaxis], np.array([only.score])
     counts, sums, scores = np.empty(shape[:2]), np.empty(shape), np.empty(shape[0])
     for place, statistics in enumerate(found):
         counts[place], sums[place], scores[place] = statistics.counts, statistics.sums, statistics.score

@@ -235,6 +235,7 @@ class Search:
                 agreeing += 1
             elif best is None or batch.objective[0] > best.objective[0]:
                 best, agreeing = batch, 1
+            del batch
         assert best is not None  # there is a start at least
         return Found(
             self.learner.run(best, ROUNDS[-1][0]).parameters(0),

@@ -36,12 +36,17 @@ def portfolio(
     sums = np.array([s.sums for s in statistics]).reshape(-1, k, problem.n_statistics)
     first, places = distinct(counts, sums)
     natural, log_weights = learner.maximized(*_matched(problem, counts[first], sums[first]))
+    del statistics, sums  # which may be as large as what a pass will find
     if spare:
         natural = np.concatenate([natural, [start.natural for start in spare]])
         log_weights = np.concatenate([log_weights, [start.log_weights for start in spare]])
         order += [kind for kind in wanted if kind not in (*tables, RANDOM, QUANTILE) for _ in range(wanted[kind])]
     places = np.concatenate([places, np.arange(len(first), len(natural))])
-    return learner.expected(natural, log_weights).take(places), order
+    found = learner.expected(natural, log_weights)
+    if not np.array_equal(places, np.arange(len(found))):
+        return found.take(places), order
+    found.before, found.weights_before = found.before.copy(), found.weights_before.copy()  # to be changed by itself
+    return found, order
 
 
 def _matched(problem: Problem, counts: Array, sums: Array) -> tuple[Array, Array]:
