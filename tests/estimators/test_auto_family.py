@@ -43,3 +43,23 @@ def test_rows_that_are_no_plain_table_need_a_name(X):
 def test_an_infinite_entry_is_named():
     with pytest.raises(ValueError, match="row 1, column 0 is infinite"):
         KMLE(1, family="auto").fit([[1.0], [np.inf], [2.0]])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_a_categorical_type_are_categories(library):
+    frames = pytest.importorskip(library)
+    rng = np.random.default_rng(0)
+    towns = rng.choice(["Bergen", "Oslo", "Vik"], 80).tolist()
+    if library == "pandas":
+        frame = frames.DataFrame({"visits": rng.poisson(3.0, 80), "town": frames.Categorical(towns)})
+    else:
+        frame = frames.DataFrame(
+            {"visits": rng.poisson(3.0, 80), "town": frames.Series(towns, dtype=frames.Categorical)}
+        )
+    model = ExponentialFamilyMixture(2, family="auto", random_state=0).fit(frame)
+    assert isinstance(model.family_, Product)
+    assert model.notes_[0].startswith(
+        "The family is poisson + categorical, as 'visits' holds counts; 'town' holds categ"
+    )
+    np.testing.assert_array_equal(model.predict(frame[["town", "visits"]]), model.predict(frame))
+    assert set(model.mixture_.impute(frame)["town"]) == {"Bergen", "Oslo", "Vik"}

@@ -100,7 +100,7 @@ class Guess:
 
 
 def guess_family(
-    X: Array, columns: Sequence[str] | None = None, categories: Mapping[str, Sequence[str]] | None = None
+    X: Array, columns: Sequence[str] | None = None, categories: Mapping[str, Sequence[Any]] | None = None
 ) -> Guess:
     """Guesses a family from the content of the columns: the one with the smallest support that holds every row.
 
@@ -112,7 +112,7 @@ def guess_family(
         The rows.
     columns : sequence of str, default=None
         The names of the columns.
-    categories : mapping of str to sequence of str, default=None
+    categories : mapping of str to sequence, default=None
         The names of the levels of columns that hold codes.
 
     Returns

@@ -31,6 +31,17 @@ class NamedFamilies(NamedColumns):
         )
         return NamedFamilies(columns, levels, resolved, tuple(families))
 
+    @staticmethod
+    def of_types(X: Any) -> "NamedFamilies | None":
+        """All columns of a frame, with the categories of those whose type is categorical; None where none is."""
+        kinds = dict(zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False))
+        coded = [
+            name for name, kind in kinds.items() if str(kind).lower().startswith(("category", "categorical", "enum"))
+        ]
+        if not coded:
+            return None
+        return NamedFamilies(tuple(kinds), {name: _levels(X, name) for name in coded}, (), ())
+
     def only(self, family: FamilyLike) -> "NamedFamilies":
         """One of the families alone, by the names of its columns."""
         place = next((place for place, own in enumerate(self.families) if own == family), None)

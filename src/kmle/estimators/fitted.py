@@ -79,12 +79,12 @@ class FittedMixture(
     _named: NamedFamilies | None = None
 
     def _named_columns(self, X: Any) -> Any:
-        """The data to fit: where the family names columns, those columns as numbers."""
-        if not isinstance(self.family, Mapping):
-            self._named = None
-            return X
-        self._named = NamedFamilies.of([self.family], X)
-        return self._named.frame(X)
+        """The data to fit: where the family names columns, or a guess may find categories, columns as numbers."""
+        if isinstance(self.family, Mapping):
+            self._named = NamedFamilies.of([self.family], X)
+        else:
+            self._named = NamedFamilies.of_types(X) if self._guesses else None
+        return X if self._named is None else self._named.frame(X)
 
     def _know_names(self, named: NamedFamilies) -> None:
         """The names of the columns of the only family, as `fit` would know them."""
@@ -101,7 +101,8 @@ class FittedMixture(
         if not self._guesses or is_dask(X) or is_streamed(X) or issparse(X) or as_intervals(X) is not None:
             return None
         table = table_of(self, X, Gaussian(), reset=True)
-        return guess_family(Gaussian().for_data(table).check(table, self._names(), missing=True), self._names())
+        levels = {} if self._named is None else self._named.levels
+        return guess_family(Gaussian().for_data(table).check(table, self._names(), missing=True), self._names(), levels)
 
     def _table(self, X: ArrayLike, family: ExponentialFamily, reset: bool) -> Any:
         if self._named is not None and not reset:
