@@ -82,7 +82,7 @@ def fitted_models(
                 _candidate(own, prepared[own.name], reached, size, each, NO_FIT if race is None else BEHIND)
             )
             report.step(candidates[-1])
-    close = CLOSE + 2 * TAIL * unsettled_gain(full.problem)
+    close = CLOSE + 2 * TAIL * unsettled_gain(full.problem, race is not None)
     return list(_finished(candidates, prepared, structures, criterion, close))
 
 

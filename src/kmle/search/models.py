@@ -32,9 +32,12 @@ NAMES = tuple(MODELS)
 FIRST_STEPS, KEPT, STEPS = 8, 2, 400
 # Steps without momentum from the partition by agglomeration, so that EM's own way from there is not missed.
 PLAIN_STEPS = 25
-# Of more rows a sample of MOST_ROWS is searched, where mixtures count as converged at larger gains, in nats per row;
-# those whose objectives differ by less than this, in nats, are the same. Few steps with all rows tell which is better.
-MOST_ROWS, ARRIVED_ON_SAMPLE, SAME, FIRST_STEPS_WITH_ALL = 2000, 1e-4, 0.5, 2
+# All rows are searched where they have at most so many statistics together. Of more rows, and of more than MOST_ROWS in
+# a race, a sample of MOST_ROWS is searched: there mixtures count as converged at larger gains, in nats per row.
+MOST_STATISTICS, MOST_ROWS, ARRIVED_ON_SAMPLE = 300_000, 2000, 1e-4
+# What was found on a sample goes on with all rows: of each model the best few whose objectives differ by at least SAME,
+# in nats. Few steps with all rows tell which one is best.
+KEPT_WITH_ALL, SAME, FIRST_STEPS_WITH_ALL = 5, 0.5, 2
 # Of its rows this many are agglomerated.
 AGGLOMERATED_OF_SAMPLE = 400
 # With all rows they converge at these gains, in nats per row and at most in all; what is left to gain is assumed to be
@@ -43,9 +46,9 @@ ARRIVED_WITH_ALL, MOST_ARRIVED_WITH_ALL, TAIL = 5e-5, 5.0, 10
 # A model takes over what another one found if that is better by BETTER nats; at most ROUNDS rounds.
 BETTER, ROUNDS = 1e-3, 2
 # Mixtures of other models, not nested in it, that a model tries.
-DONORS = 2
+DONORS = 5
 # Ways to cut a component of a smaller mixture in two, and to remove one of a larger mixture, that go on for each model.
-CUTS, REMOVALS = 3, 2
+CUTS, REMOVALS = 6, 5
 # Components of fewer rows are not cut.
 FEWEST_TO_CUT = 4
 
@@ -73,7 +76,7 @@ def search_models(
     center of the rows. A race leaves out what cannot win.
     """
     key = int(rng.integers(2**63))
-    sample = representative(problem, MOST_ROWS, key) if problem.total > MOST_ROWS else problem
+    sample = representative(problem, MOST_ROWS, key) if on_sample(problem, race is not None) else problem
     arrived = ARRIVED if sample is problem else ARRIVED_ON_SAMPLE
     most = MOST_ROWS if sample is problem else AGGLOMERATED_OF_SAMPLE
     numbers = [NAMES.index(name) for name in structures]
@@ -84,7 +87,7 @@ def search_models(
     found: dict[tuple[str, int], ModelFit] = {}
     for k, climb in reached.items():
         if sample is not problem:
-            on_all = Climber(Learner(problem, hard), unsettled_gain(problem) / float(problem.total))
+            on_all = Climber(Learner(problem, hard), unsettled_gain(problem, race is not None) / float(problem.total))
             climb = _on_rows_of(on_all, climb.joined(_of_models(search.others[k], climb.models)))
         for place, model in enumerate(climb.models):
             if np.isfinite(climb.batch.objective[place]):
@@ -93,10 +96,16 @@ def search_models(
     return found
 
 
-def unsettled_gain(problem: Problem) -> float:
-    """The gain, in nats, with which mixtures of more rows than are searched have arrived; zero for fewer rows."""
+def on_sample(problem: Problem, races: bool) -> bool:
+    """Whether a sample of the rows is searched first."""
+    statistics = len(problem.rows) * problem.n_statistics
+    return bool(problem.total > MOST_ROWS and (races or statistics > MOST_STATISTICS))
+
+
+def unsettled_gain(problem: Problem, races: bool) -> float:
+    """The gain, in nats, with which mixtures have arrived that were searched on a sample; zero where all rows were."""
     n = float(problem.total)
-    return min(ARRIVED_WITH_ALL * n, MOST_ARRIVED_WITH_ALL) if n > MOST_ROWS else 0.0
+    return min(ARRIVED_WITH_ALL * n, MOST_ARRIVED_WITH_ALL) if on_sample(problem, races) else 0.0
 
 
 def _on_rows_of(climber: Climber, climb: Climb) -> Climb:
@@ -104,7 +113,7 @@ def _on_rows_of(climber: Climber, climb: Climb) -> Climb:
     finite = np.flatnonzero(np.isfinite(climb.batch.objective))
     if len(finite) == 0:
         return climb
-    climb = climb.take(finite).distinct(SAME).best(KEPT)
+    climb = climb.take(finite).distinct(SAME).best(KEPT_WITH_ALL)
     begun = climber.at(climb.models, climb.batch.natural, climb.batch.log_weights)
     begun = climber.climbed(begun, FIRST_STEPS_WITH_ALL).best()
     return exchanged(climber, climber.climbed(begun, STEPS), STEPS)
