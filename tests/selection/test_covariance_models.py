@@ -11,7 +11,7 @@ from kmle.families.structured_gaussian import MODELS, structure_of
 from kmle.problem.problem import Problem
 from kmle.search.batch import Learner
 from kmle.search.climbing import Climber
-from kmle.search.models import contains, search_models
+from kmle.search.models import contains, exchanged, on_sample, search_models
 from kmle.seeding.model_based import agglomeration
 from published.datasets import FAITHFUL, GALAXIES, IRIS
 
@@ -223,6 +223,33 @@ def test_steps_of_no_mixtures_at_all_give_none(hard):
     none = climber.begun(np.zeros(0, np.int32), np.zeros((0, 3)), np.zeros((0, 3, 5)))
     for climb in (none, climber.climbed(none, 5), none.best(), none.distinct(), none.joined(none)):
         assert len(climb.models) == len(climb.batch) == 0
+
+
+def test_a_thorough_exchange_loses_nothing_and_finds_more():
+    """From poor starts of every model and a good one of VVV."""
+    rng = np.random.default_rng(0)
+    which = np.arange(400) % 4
+    X = rng.standard_normal((400, 2)) * np.array([[1, 1], [3, 0.3], [0.3, 3], [1, 1]])[which]
+    X += np.array([[0, 0], [4, 4], [-4, 4], [0, -5]])[which]
+    problem = Problem(Gaussian(n_features=2), X)
+    climber = Climber(Learner(problem))
+    poor, good = problem.gather(rng.integers(4, size=400), 4), problem.gather(which.astype(np.int32), 4)
+    models = np.arange(len(MODELS), dtype=np.int32)
+    counts, sums = (np.repeat(one[None], len(models), axis=0) for one in (poor.counts, poor.sums))
+    counts[-1], sums[-1] = good.counts, good.sums
+    begun = climber.climbed(climber.begun(models, counts, sums), 20)
+    plain, thorough = (exchanged(climber, begun, 100, thorough=each).batch.objective for each in (False, True))
+    assert (thorough >= begun.batch.objective).all()
+    assert thorough.sum() > plain.sum() + 1
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "races", "expected"), [(2000, 2, True, False), (2001, 2, True, True), (2001, 2, False, False)]
+)
+def test_a_sample_is_searched_in_races_and_of_many_rows(n, d, races, expected):
+    X = np.random.default_rng(0).standard_normal((n, d))
+    assert on_sample(Problem(Gaussian(n_features=d), np.tile(X, (40, 1))), races)
+    assert on_sample(Problem(Gaussian(n_features=d), X), races) is expected
 
 
 @pytest.mark.parametrize("kind", ["constant", "collinear", "rounded", "few rows", "heavy tails"])

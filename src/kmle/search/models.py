@@ -28,8 +28,9 @@ from .climbing import ARRIVED, Climb, Climber, log_shares
 from .race import Race
 
 NAMES = tuple(MODELS)
-# Steps of all starts before the best of each model go on, how many those are, and their steps at most.
-FIRST_STEPS, KEPT, STEPS = 8, 2, 400
+# Steps of all starts before the best of each model go on, how many those are (in a thorough search), and their steps at
+# most.
+FIRST_STEPS, KEPT, KEPT_THOROUGHLY, STEPS = 8, 2, 4, 400
 # Steps without momentum from the partition by agglomeration, so that EM's own way from there is not missed.
 PLAIN_STEPS = 25
 # All rows are searched where they have at most so many statistics together. Of more rows, and of more than MOST_ROWS in
@@ -45,8 +46,9 @@ AGGLOMERATED_OF_SAMPLE = 400
 ARRIVED_WITH_ALL, MOST_ARRIVED_WITH_ALL, TAIL = 5e-5, 5.0, 10
 # A model takes over what another one found if that is better by BETTER nats; at most ROUNDS rounds.
 BETTER, ROUNDS = 1e-3, 2
-# Mixtures of other models, not nested in it, that a model tries.
-DONORS = 5
+# Mixtures of other models, not nested in it, that a model tries; of these so many make steps in a thorough round, and
+# go on from there unless they are the same or BEHIND nats behind.
+DONORS, TRIED, BEHIND = 5, 3, 200.0
 # Ways to cut a component of a smaller mixture in two, and to remove one of a larger mixture, that go on for each model.
 CUTS, REMOVALS = 6, 5
 # Components of fewer rows are not cut.
@@ -148,6 +150,9 @@ class _ModelSearch:
         self.tables = tables(self.problem)
         self.points = climber.rows.kernel_columns(slice(None))[0].astype(float)
         self.agglomerated = agglomeration(self.problem, self.rng, most_agglomerated)
+        # Of fewer rows all are agglomerated, which leaves little to find; in a race little time is left.
+        self.thorough = climber.problem.total > MOST_ROWS and race is None
+        self.kept = KEPT_THOROUGHLY if self.thorough else KEPT
         self.others: dict[int, Climb] = {}
         """All mixtures that were learned to their end, by their number of components."""
 
@@ -204,20 +209,20 @@ class _ModelSearch:
         climb = self.climber.climbed(begun.joined(self._cut(smaller)), FIRST_STEPS)
         # What agglomeration leads to is learned to its end, whatever the others are worth by now.
         agglomerated = np.flatnonzero(several == 0)
-        going_on = climb.take(agglomerated).joined(climb.best(KEPT))
+        going_on = climb.take(agglomerated).joined(climb.best(self.kept))
         plain = self.climber.climbed(begun.take(agglomerated), PLAIN_STEPS, momentum=False)
         going_on = going_on.joined(plain).distinct()
         self.others[k] = self.climber.climbed(going_on, STEPS)
-        return exchanged(self.climber, self.others[k].best(), STEPS)
+        return exchanged(self.climber, self.others[k].best(), STEPS, thorough=self.thorough)
 
     def _improved(self, climb: Climb, trials: Climb | None) -> Climb:
         """The mixtures, or what others lead to if that is better."""
         if trials is None:
             return climb
-        tried = self.climber.climbed(self.climber.climbed(trials, FIRST_STEPS).best(KEPT), STEPS)
+        tried = self.climber.climbed(self.climber.climbed(trials, FIRST_STEPS).best(self.kept), STEPS)
         k = climb.batch.counts.shape[1]
         self.others[k] = self.others[k].joined(tried)
-        return exchanged(self.climber, climb.joined(tried).best(), STEPS)
+        return exchanged(self.climber, climb.joined(tried).best(), STEPS, thorough=self.thorough)
 
     # Starts -----------------------------------------------------------------------------------------------------------
 
@@ -289,18 +294,21 @@ def _with_one_cut(counts: Array, sums: Array) -> tuple[NDArray[np.intp], Array, 
 # What others found ----------------------------------------------------------------------------------------------------
 
 
-def exchanged(climber: Climber, climb: Climb, steps: int) -> Climb:
-    """The mixtures, one of each model, after a few rounds in which models try what others have found."""
-    for _ in range(ROUNDS if len(climb.models) > 1 else 0):
-        following = _taken_over(climber, climb)
+def exchanged(climber: Climber, climb: Climb, steps: int, *, thorough: bool = False) -> Climb:
+    """The mixtures, one of each model, after a few rounds in which models try what others have found.
+
+    A thorough first round makes steps with what is not better at once.
+    """
+    for number in range(ROUNDS if len(climb.models) > 1 else 0):
+        following = _taken_over(climber, climb, FIRST_STEPS if thorough and number == 0 else 0)
         if following is None:
             break
         climb = climb.joined(climber.climbed(following, steps)).best()
     return climb
 
 
-def _taken_over(climber: Climber, climb: Climb) -> Climb | None:
-    """Starts of models from the statistics of others, where these promise more."""
+def _taken_over(climber: Climber, climb: Climb, first_steps: int = 0) -> Climb | None:
+    """Starts of models from the statistics of others, where these promise more: at once, or after first steps."""
     pairs = np.array(list(_donors(climb)), dtype=np.intp).reshape(-1, 3)
     if len(pairs) == 0:
         return None
@@ -312,7 +320,13 @@ def _taken_over(climber: Climber, climb: Climb) -> Climb | None:
         there = climb.batch.counts[donors[others]], climb.batch.sums[donors[others]]
         natural[others], log_weights[others] = climber.estimated(models[others], *there, None)
     tried = climber.at(models, natural, log_weights)
-    better = np.flatnonzero(tried.batch.objective > climb.batch.objective[own] + BETTER)
+    if first_steps:
+        tried = climber.climbed(tried.best(TRIED), first_steps)
+        present = climb.batch.objective[np.searchsorted(climb.models, tried.models)]
+        apart = np.abs(tried.batch.objective - present) > SAME
+        better = np.flatnonzero(apart & (tried.batch.objective > present - BEHIND))
+    else:
+        better = np.flatnonzero(tried.batch.objective > climb.batch.objective[own] + BETTER)
     return tried.take(better).best() if len(better) else None
 
 
