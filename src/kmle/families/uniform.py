@@ -107,7 +107,13 @@ class Uniform(Parameterless):
         return np.where(((np.array(self.low) <= X) & (np.array(self.high) >= X)).all(axis=-1), inside, OUTSIDE)
 
     def midpoints(self) -> Array:
-        """The middles (m,) of equal parts of the box of one column."""
+        """Returns the middles of equal parts of the box of one column.
+
+        Returns
+        -------
+        array (m,)
+            The middles.
+        """
         assert self.low is not None  # it has a box
         assert self.high is not None
         edges = np.linspace(self.low[0], self.high[0], PARTS + 1)
