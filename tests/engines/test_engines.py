@@ -262,25 +262,28 @@ def test_pruning_waits_until_it_pays():
     X = np.random.default_rng(16).normal(size=(100_000, 2))
     rows = Rows(Gaussian().for_data(X), X)
     rng = np.random.default_rng(17)
-    few, other = components(rows, 4, rng), components(rows, 4, rng)
-    many, moved, most = components(rows, 12, rng), components(rows, 12, rng), components(rows, 120, rng)
+    few, other, many = components(rows, 4, rng), components(rows, 4, rng), components(rows, 12, rng)
+    # Four clusters far apart, and eight components without rows: labels stay.
+    places = np.array([[0.0, 0.0], [0.0, 20.0], [20.0, 0.0], [20.0, 20.0]])
+    apart = Rows(rows.family, X + places[np.arange(100_000) % 4])
+    natural = np.concatenate([places - apart.center, np.tile([-0.5, 0.0, -0.5], (4, 1))], axis=1)
+    bias = np.append(-rows.family.log_normalizer(natural), np.full(8, -np.inf))
+    settled = np.concatenate([natural, np.zeros((8, 5))]), bias
 
-    def names(k, *passes):
+    def names(rows, k, *passes):
         engine = choose(rows, k, "auto", hard=True)
         return [(assert_same(rows, engine, *given), engine.name)[1] for given in passes]
 
-    assert names(4, few, other, few, other) == ["dense", "dense", "boxes", "boxes"]
-    assert names(12, many, moved) == ["dense", "boxes"]
+    assert names(rows, 4, few, other, few, other) == ["dense", "dense", "boxes", "boxes"]
+    assert names(rows, 12, many) == ["boxes"]
     # A fit whose rows keep their labels is near its end, but for ever it does not wait.
-    assert names(12, *[many] * 10) == ["dense"] * 9 + ["boxes"]
-    assert names(120, most) == ["boxes"]
+    assert names(apart, 12, *[settled] * 10) == ["dense"] * 9 + ["boxes"]
     engine = choose(rows, 12, "auto")
     engine.soft_pass(*many)
-    engine.hard_pass(*moved)
+    engine.hard_pass(*many)
     assert engine.name == "dense"  # the one hard pass at the end of a soft fit
     soft = engine.soft_pass(*many)
     engine = choose(rows, 12, "auto")
-    engine.hard_pass(*moved)
     engine.hard_pass(*many)
     assert engine.name == "boxes"
     ordered = engine.soft_pass(*many)

@@ -28,8 +28,7 @@ from .kernel import BoxesRows, Candidates, GroupLabels, Level, spatial_order, sp
 
 # Ordering the rows costs a dozen dense passes of ten components: passes times components that surely pay for it.
 ORDER_AT_ONCE = 120
-# Before that it waits for this much, and longer while a pass moves fewer than this share of a sample: a fit that nears
-# its end.
+# Before that it waits for this much, and longer while fewer than this share of a sample moves, as at the end of a fit.
 ORDER_FROM_WORK = 10
 FEW_MOVES, SAMPLED_ROWS = 0.01, 4096
 
@@ -67,14 +66,16 @@ class BoxesEngine:
         return self._ordered.hard_pass(natural, bias, self._candidates(self._ordered.boxes.levels[0], natural, bias))
 
     def _share_that_moves(self, natural: Array, bias: Array) -> float:
-        """The share of a sample of the rows that this pass gives another label than the one before; 0 without one."""
+        """The share of a sample of the rows that this pass gives another label than the one before.
+
+        Without one before: that the pass after it will, as a step of the sample alone tells.
+        """
         if self._sample is None:
             step = max(1, len(self._rows) // SAMPLED_ROWS)
             self._sample = self._rows.subset(np.arange(0, len(self._rows), step))
-        before, labels = self._sampled_labels, np.empty(len(self._sample), dtype=np.int32)
-        self._sample.packed.label_rows(natural, bias, labels)
+        before, labels = self._sampled_labels, _labels(self._sample, natural, bias)
         self._sampled_labels = labels
-        return 0.0 if before is None else float(np.mean(before != labels))
+        return float(np.mean(labels != (_after_a_step(self._sample, labels, len(bias)) if before is None else before)))
 
     def _candidates(self, level: Level, natural: Array, bias: Array) -> Candidates | None:
         """The components to try in each of the longest spans, where a tree over the components finds them."""
@@ -109,6 +110,22 @@ class BoxesEngine:
     def packed(self) -> PackedRows:
         """The rows in the order soft passes have them."""
         return self._rows.packed if self._ordered is None else self._ordered.packed
+
+
+def _labels(rows: Rows, natural: Array, bias: Array) -> Labels:
+    labels = np.empty(len(rows), dtype=np.int32)
+    rows.packed.label_rows(natural, bias, labels)
+    return labels
+
+
+def _after_a_step(rows: Rows, labels: Labels, n_components: int) -> Labels:
+    """The labels of rows with the components that fit their labels, each with one row more in the middle of all."""
+    counts, sums = rows.packed.label_sums(labels, n_components)
+    moments = (sums + rows.mean_statistic) / (counts + 1)[:, np.newaxis]
+    natural = rows.family.natural_from_moment(moments)
+    with np.errstate(divide="ignore"):
+        bias = np.log(counts / len(rows)) - rows.family.log_normalizer(natural)
+    return _labels(rows, natural, bias)
 
 
 class _Ordered:
