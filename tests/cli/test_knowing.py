@@ -15,7 +15,9 @@ PLAIN = ["--prior", 0, "--resolution", "none"]
 def test_events(tmp_path):
     page = tmp_path / "page.html"
     given = ["--columns", "time", "--event", "status", "--family", "exponential", *PLAIN]
-    found = json.loads(run("fit", VETERAN, *given, "--report", page, "--json").stdout)
+    result = run("fit", VETERAN, *given, "--report", page, "--json")
+    assert "k: 1, the best from 1 to 4 by BIC, larger ones were not tried" in result.stderr
+    found = json.loads(result.stdout)
     assert len(found["weights"]) == 1  # the number of components is selected
     assert found["about"]["log_likelihood"] == pytest.approx(-751.22121, abs=1e-4)
     assert "Failed under the mixture: 10 % by" in page.read_text(encoding="utf-8")

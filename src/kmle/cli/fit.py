@@ -188,14 +188,16 @@ def _selected(
     assert isinstance(table, Table)  # a stream comes with k
     tried = range(1, MOST_COMPONENTS + 1)
     families = [family] if named or known.intervals is not None else relatives(family, table, options, criterion)
-    _, outcome = choose(terminal, table, families, tried, criterion, options, only_best=True, known=known)
-    k, most = outcome.plan.n_components, min(MOST_COMPONENTS, len(table))
+    selection, outcome = choose(terminal, table, families, tried, criterion, options, only_best=True, known=known)
+    k, possible = outcome.plan.n_components, min(MOST_COMPONENTS, len(table))
+    most = max(own.n_components for own in selection.candidates if own.name == selection.best.name and own.fit)
     if len(families) > 1:
         chosen = outcome.mixture.family.full_name
         names = " and ".join(own.full_name for own in families)
         which = names if len(families) == 2 else f"{len(families)} covariance models"
         terminal.note(f"chosen: {chosen}, the best of {which} by {criterion.upper()}")
-    details = f"k: {k}, the best from 1 to {most} by {criterion.upper()} (-k sets another)"
+    left = ", larger ones were not tried" if most < possible and not outcome.interrupted else ""
+    details = f"k: {k}, the best from 1 to {most} by {criterion.upper()}{left} (-k sets another)"
     if k == MOST_COMPONENTS:
         details += f"; it is the largest that was tried, `kmle select -k 1-{2 * MOST_COMPONENTS}` tries more"
     terminal.note(details)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import Fit
+from ..data.intervals import Intervals
 from ..families import ExponentialFamily, Poisson, Product, resolve
 from ..families.structured_gaussian import structure_of
 from ..selection.candidates import Candidate, Selection, best_of
@@ -28,8 +29,9 @@ from .prepare import generators_of
 NEGATIVE_BINOMIAL = "negative-binomial"
 HARD, SOFT = ("k-mle", "hard-em", "hartigan", "swap"), ("em", "sparse-em")
 
-# After this many sizes in a row that are worse than the best one, a search that ends early tries no larger ones.
-RISES = 2
+# After this many sizes in a row that are worse than the best one, a search that ends early tries no larger ones: for
+# families of counts that vary more than Poisson counts do, and for values known to lie in intervals.
+RISES, RISES_OF_INTERVALS = 2, 3
 
 Progress = Callable[[int, int, Candidate], Any]
 
@@ -58,7 +60,7 @@ def compared(
 ) -> Comparison:
     """Fits every candidate and compares them; the plan lacks the family and the number of components.
 
-    Where `only_best` matters, covariance models that cannot win are left early.
+    Where `only_best` matters, candidates that cannot win are left early.
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: it must be one of {', '.join(CRITERIA)}")
@@ -132,7 +134,7 @@ def _all_fitted(
     """The candidates of all families: covariance models together, others several at once where threads are free.
 
     Where only the best matters, families of counts that vary more than Poisson counts do come after the others, with
-    no more components than were best there: they need fewer.
+    no more components than were best there: they need fewer. Steps on intervals are dear, so they end early, too.
     """
     models = [candidate for candidate in family_candidates if structure_of(candidate.family) is not None]
     if models and shares_starts(models):
@@ -150,8 +152,9 @@ def _all_fitted(
     at_once = min(threads, len(family_candidates))
     n_threads = max(1, threads // at_once)
     if at_once == 1:
+        rises = RISES_OF_INTERVALS if only_best and isinstance(family_candidates[0].checked.X, Intervals) else 0
         several = [
-            _fitted(family_candidate, sizes, criterion, n_threads, seed, report)
+            _fitted(family_candidate, sizes, criterion, n_threads, seed, report, rises)
             for family_candidate in family_candidates
         ]
         return [candidate for candidates in several for candidate in candidates]
@@ -204,12 +207,12 @@ def _fitted(
     n_threads: int,
     seed: Any,
     report: "Report",
-    until_worse: bool = False,
+    rises: int = 0,
 ) -> list[Candidate]:
     """The candidates of one family, each as the estimator would fit it; the best one has labels.
 
-    The problem they are learned from is made once. With `until_worse` there are no further ones after RISES in a row
-    that are worse than the best.
+    The problem they are learned from is made once. There are no further ones after `rises` in a row that are
+    worse than the best, unless it is zero.
     """
     plan = family_candidate.plan
     _, sampling = generators_of(plan, np.random.default_rng(seed_again(seed)))
@@ -226,7 +229,7 @@ def _fitted(
         fit = replace(fit, labels=fit.labels[:0].copy())
         candidates.append(family_candidate.candidate(fit, size, time.perf_counter() - began))
         report.step(candidates[-1])
-        if until_worse and best_of(candidates, criterion) not in candidates[-RISES:]:
+        if rises and best_of(candidates, criterion) not in candidates[-rises:]:
             report.total -= len(sizes) - len(candidates)
             break
     best = best_of(candidates, criterion) if candidates else None
