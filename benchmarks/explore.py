@@ -104,12 +104,14 @@ class Driven:
         """Processor time that server and browser have used."""
         return sum(seconds for _, seconds in processes((self.server, self.driver)))
 
-    def megabytes(self) -> tuple[float, float]:
-        """Memory of the server, and of the script objects of the page after garbage was collected."""
-        self.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+    def memory(self) -> tuple[float, float, int, int]:
+        """Megabytes of the server and of script objects, and the nodes and listeners of the page, without garbage."""
+        for _ in range(2):
+            self.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
         heap = self.browser.execute_cdp_cmd("Runtime.getHeapUsage", {})["usedSize"]
+        counted = self.browser.execute_cdp_cmd("Memory.getDOMCounters", {})
         pages = int(Path(f"/proc/{self.server}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6, heap / 1e6
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6, heap / 1e6, counted["nodes"], counted["jsEventListeners"]
 
 
 def processes(roots: tuple[int, ...]) -> list[tuple[int, float]]:
@@ -201,16 +203,19 @@ def response(rows: Array, runs: int) -> None:
 
 
 def memory(rows: Array, n_changes: int) -> None:
-    """Megabytes of the server and of the page, while k changes."""
-    print(f"\nMemory over {n_changes} changes, {len(rows):,} rows, MB\n\n| changes | server | page |\n|---|---|---|")
+    """What server and page hold while k changes, each time at the same k."""
+    print(f"\nMemory over {n_changes} changes, {len(rows):,} rows\n")
+    print("| changes | server, MB | page, MB | nodes | listeners |\n|---|---|---|---|---|")
     with driven(rows) as page:
         for turn in range(n_changes + 1):
-            if turn % max(n_changes // 5, 1) == 0:
-                page.settle(page.shown() - 1)
-                server, heap = page.megabytes()
-                print(f"| {turn} | {server:.0f} | {heap:.1f} |", flush=True)
             before = page.shown()
-            page.script(CHANGE, 2 + turn % 11)
+            if turn % max(n_changes // 10, 1) == 0:
+                page.script(CHANGE, COMPONENTS[-1])
+                page.settle(before)
+                server, heap, nodes, listeners = page.memory()
+                print(f"| {turn} | {server:.0f} | {heap:.2f} | {nodes} | {listeners} |", flush=True)
+                before = page.shown()
+            page.script(CHANGE, COMPONENTS[turn % len(COMPONENTS)])
             page.noted(before, "sample", "early", "all")
 
 

@@ -450,7 +450,20 @@ def test_400_pixels_are_enough(page, server):
     until(lambda: page.find("family").is_displayed())
 
 
+def nodes_and_listeners(page):
+    """Those of the page, without garbage."""
+    for _ in range(2):
+        page.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+    counted = page.browser.execute_cdp_cmd("Memory.getDOMCounters", {})
+    return counted["nodes"], counted["jsEventListeners"]
+
+
 def test_fifty_rapid_changes_leave_the_last_plot(page):
+    """And nothing else: no detached nodes, no listeners, no <details> made again."""
+    page.change("k", 2)
+    until(lambda: page.data("details") == page.data("shown"))
+    held = nodes_and_listeners(page)
+    page.script("window.folded = document.querySelector('#diagnostics details')")
     before = int(page.data("shown"))
     page.script(
         "const slider = document.getElementById('k');"
@@ -462,6 +475,9 @@ def test_fifty_rapid_changes_leave_the_last_plot(page):
     assert "Mixture(2, " in page.text("python")
     time.sleep(0.5)
     assert int(page.data("shown")) == before + 50
+    until(lambda: page.data("details") == page.data("shown"))
+    assert nodes_and_listeners(page) == pytest.approx(held, rel=0.02)
+    assert page.script("return document.querySelector('#diagnostics details') === window.folded")
     assert page.silent()
 
 

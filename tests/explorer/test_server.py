@@ -18,6 +18,7 @@ from websockets.sync.client import connect
 import kmle
 from explorer.serving import Talk, get, running
 from kmle import Mixture
+from kmle.explorer.fitting import Fitted
 from kmle.explorer.source import from_array
 from kmle.explorer.views import notes
 from kmle.explorer.worker import Superseded, Worker
@@ -279,6 +280,13 @@ def test_fifty_rapid_changes_leave_the_last(talk):
     fitted = [answer["number"] for answer in answers if answer["topic"] == "fit"]
     assert fitted == sorted(fitted)
     assert len([answer for answer in answers if answer.get("stage") == "all"]) <= 5
+
+
+def test_fits_that_are_not_shown_are_not_kept(talk):
+    for turn in range(20):
+        talk.fit(n_components=2 + turn % 3)
+    kept = [each for each in gc.get_objects() if type(each) is Fitted]
+    assert 1 <= len(kept) <= 2 * 4  # of each page that this file has open: the one shown, the complete one
 
 
 def test_two_pages_have_their_own_fits(server):
