@@ -8,6 +8,7 @@ import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
+from ..numerics.special import log_factorial
 from .bernoulli import SMALLEST_PROBABILITY, logit
 from .derived import ExponentialFamily
 from .shapes import as_columns, over_columns
@@ -54,11 +55,7 @@ class Binomial(ExponentialFamily):
         return X
 
     def log_carrier(self, X: Array) -> Array:
-        return (
-            scipy.special.gammaln(self.trials + 1)
-            - scipy.special.gammaln(X + 1)
-            - scipy.special.gammaln(self.trials - X + 1)
-        ).sum(axis=-1)
+        return (scipy.special.gammaln(self.trials + 1) - log_factorial(X) - log_factorial(self.trials - X)).sum(axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
         return self.trials * np.logaddexp(0, natural).sum(axis=-1)

@@ -80,7 +80,7 @@ class Multinomial(ExponentialFamily):
         return X
 
     def log_carrier(self, X: Array) -> Array:
-        return scipy.special.gammaln(X.sum(axis=-1) + 1) - scipy.special.gammaln(X + 1).sum(axis=-1)
+        return log_factorial(X.sum(axis=-1)) - log_factorial(X).sum(axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
         return self._total * log_sum_exp(natural)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
@@ -52,7 +51,7 @@ class Poisson(ExponentialFamily):
         return X
 
     def log_carrier(self, X: Array) -> Array:
-        return -scipy.special.gammaln(X + 1).sum(axis=-1)
+        return -log_factorial(X).sum(axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
         return np.exp(natural).sum(axis=-1)

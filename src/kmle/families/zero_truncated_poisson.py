@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import scipy
 
 from ..numerics.arrays import Array
 from ..numerics.saddle_point import LARGE, log_poisson
+from ..numerics.special import log_factorial
 from .derived import ExponentialFamily
 from .poisson import draw_counts
 from .shapes import as_columns, over_columns
@@ -47,7 +47,7 @@ class ZeroTruncatedPoisson(ExponentialFamily):
         return X
 
     def log_carrier(self, X: Array) -> Array:
-        return -scipy.special.gammaln(X + 1).sum(axis=-1)
+        return -log_factorial(X).sum(axis=-1)
 
     def log_normalizer(self, natural: Array) -> Array:
         rate = np.exp(natural)

@@ -34,9 +34,11 @@ def log_factorial(x: Array) -> Array:
     >>> log_factorial(np.array([3.0, 0.0])).round(4)
     array([1.7918, 0.    ])
     """
-    whole = x.astype(np.intp)
-    if x.max(initial=0.0) < TABULATED_FACTORIALS and np.array_equal(whole, x):
-        return np.asarray(_log_factorials()[whole])
+    # (Nothing is looked up where entries are missing: NaN is not at least zero.)
+    if x.min(initial=0.0) >= 0 and x.max(initial=0.0) < TABULATED_FACTORIALS:
+        whole = x.astype(np.intp)
+        if np.array_equal(whole, x):
+            return np.asarray(_log_factorials()[whole])
     return np.asarray(scipy.special.gammaln(x + 1))
 
 
