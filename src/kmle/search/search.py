@@ -57,7 +57,7 @@ CHEAP_TRIAL_ROUNDS: Rounds = ((3, 14), (6, 8), (20, 3), (100, 1))
 # Steps that a trial costs, on average; with fewer trials than this a round of moves is not worth its preparation.
 TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 # Steps of one mixture that take fewer products than this are cheap.
-CHEAP = 5e5
+CHEAP = 2.5e5
 # Mixtures that have components of two optima, at most, and how often these are sought.
 CROSSES, CROSSINGS = 48, 3
 # Shares of agreeing starts from which one round is enough, and none is needed.
