@@ -231,6 +231,20 @@ def test_two_optima_are_combined_where_each_is_better_in_one_place(hard):
     assert len(crossed(learner, first, second, 10, np.random.default_rng(0))) <= 10
 
 
+@pytest.mark.parametrize("model", [KMLE, ExponentialFamilyMixture])
+def test_starts_that_agree_on_outliers_do_not_end_the_search(model):
+    rng = np.random.default_rng(0)
+    levels = np.repeat([8.7e5, 8.9e6, 9e7, 9e8], [390, 120, 75, 12]) * (1 + 0.03 * rng.standard_normal(597))
+    rows = np.column_stack([levels, rng.normal(19, 4, 597)])
+    fit = model(2, random_state=0).fit(rows).result_
+    # Most starts set the twelve largest values apart; those near the lowest level are far denser.
+    largest, lowest = (
+        model(2, init=labels, random_state=0).fit(rows) for labels in 1 * (levels > np.array([[3e8], [3e6]]))
+    )
+    assert lowest.result_.objective > largest.result_.objective + 100
+    assert fit.objective > lowest.result_.objective - 0.5
+
+
 def test_mixtures_on_a_ridge_are_alike_and_those_of_other_densities_are_not():
     rows = np.random.default_rng(0).standard_normal((400, 1))
     problem = problem_of(rows)

@@ -60,7 +60,7 @@ TRIAL_STEPS, FEWEST_TRIALS = 8, 4
 CHEAP = 2.5e5
 # Mixtures that have components of two optima, at most, and how often these are sought.
 CROSSES, CROSSINGS = 48, 3
-# Shares of agreeing starts from which one round is enough, and none is needed.
+# Shares of agreeing starts from which one round is enough, and none is made where steps are not cheap.
 CLEAR, CERTAIN = 0.25, 0.4
 # Products: what any search may cost, and the steps on all rows that a search on many rows may cost.
 BUDGET = 1.5e9
@@ -263,14 +263,15 @@ class Search:
     def _improved(self, finalists: Batch, agreeing: int, count: int) -> tuple[Batch, int, int]:
         """The best mixture after moves, how many were tried, and how many led to it.
 
-        Where many of the starts agree, or the best are alike, one round is enough, and where most agree none is needed.
+        Where many of the starts agree, or the best are alike, one round is enough. Where most agree and steps are not
+        cheap there is none: it would seldom help, but where tails are heavy most starts may agree on the outliers.
         Where no two do the optima are many: the second best mixture may lead higher than the best, or have components
         that are better.
         """
         most = self._effort[1]
         alike = agreeing < CLEAR * count and alike_on(self.learner, finalists)
         if alike or agreeing >= CLEAR * count:
-            most = 0 if agreeing >= CERTAIN * count else 1
+            most = 0 if agreeing >= CERTAIN * count and not self._cheap else 1
         best, tried, improved = self._moved(finalists.take(np.array([0])), most)
         if agreeing > 1 or alike or len(finalists) == 1 or not self._cheap:
             return best, tried, improved
