@@ -1,4 +1,4 @@
-"""The title of a plot, which makes room for the user's own: `ax.set_title("...")` replaces it, wherever that stands."""
+"""What all plots share: matplotlib itself, and a title that makes room for the user's own `ax.set_title("...")`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,17 @@ INK, GREY = "#2b2b2b", "#707070"
 SMALL, LARGE = 8.0, 11.0
 # Points above the axes: of a title alone, and of one with a note below it.
 ALONE, WITH_NOTE = 6, 18
+
+
+def pyplot(caller: str) -> Any:
+    """matplotlib.pyplot, or one sentence on how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        raise ModuleNotFoundError(f"{caller} needs matplotlib: pip install 'kmle[plot]'", name="matplotlib") from None
+    return plt
 
 
 def title(ax: "Axes", text: str, note: str = "") -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..numerics.options import whole_number
 from .shared import check_spaces, exact_kl, tails_too_heavy
 
 
@@ -131,8 +132,7 @@ def jensen_shannon(p: Mixture, q: Mixture, n_samples: int = 100_000, random_stat
 
 
 def _drawn(mixture: Mixture, n: int, rng: np.random.Generator) -> Array:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
-        raise ValueError(f"n_samples is {n!r}: it must be a whole number, at least 2")
+    whole_number("n_samples", n, 2)
     return mixture.sample(n, rng)
 
 

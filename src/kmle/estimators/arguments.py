@@ -11,14 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
-def whole_number(name: str, value: Any, least: int, other: str = "") -> None:
-    """Refuses anything but a whole number of at least `least`; `other` names what else would do."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(
-            f"{name} is {value!r}: it must be a whole number, at least {least}{',' if other else ''}{other}"
-        )
-
-
 def weights_of(sample_weight: ArrayLike | None, n_rows: int) -> ArrayLike | None:
     """A single number stands for that weight on every row."""
     return np.full(n_rows, float(sample_weight)) if isinstance(sample_weight, int | float) else sample_weight

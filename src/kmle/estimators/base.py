@@ -16,7 +16,7 @@ from ..algorithms import Fit
 from ..algorithms.state import ITERATION_LIMIT
 from ..data.batches import is_dask, is_streamed
 from ..families import resolve
-from .arguments import whole_number
+from ..numerics.options import whole_number
 from .fitted import FittedMixture
 from .learn import check_no_checkpoint, learn
 from .plan import SOFT, Plan

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import Fit
 from ..families import ExponentialFamily, resolve
-from .arguments import whole_number
+from ..numerics.options import whole_number
 from .comparison import compared
 from .family_candidates import GAUSSIANS, Families, families_of
 from .learn import learn

@@ -16,9 +16,10 @@ from ..algorithms import Fit
 from ..data.intervals import Intervals
 from ..families import ExponentialFamily, Poisson, Product, resolve
 from ..families.structured_gaussian import structure_of
+from ..numerics.options import whole_number
 from ..selection.candidates import Candidate, Selection, best_of
 from ..selection.criteria import CRITERIA
-from .arguments import distinct_names, entropy_of, seed_again, whole_number
+from .arguments import distinct_names, entropy_of, seed_again
 from .family_candidates import Families, FamilyCandidate, admitted, families_of, without_redundant_columns
 from .learn import best_fit
 from .model_table import fitted_models, shares_starts

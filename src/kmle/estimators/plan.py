@@ -19,9 +19,10 @@ from ..families.registry import FamilyLike, families_of_components
 from ..families.resolution import Asked
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..numerics.options import whole_number
 from ..problem.model import Frozen
 from ..seeding import SEEDINGS
-from .arguments import threads_of, whole_number
+from .arguments import threads_of
 
 HARD = ("k-mle", "hard-em", "hartigan", "swap", "exact", "online")
 SOFT = ("em", "sparse-em")

@@ -13,9 +13,10 @@ from scipy.sparse.csgraph import connected_components
 
 from ..algorithms import KMLELloyd
 from ..algorithms.loop import after_steps
-from ..estimators.arguments import threads_of, whole_number
+from ..estimators.arguments import threads_of
 from ..families import FixedCovarianceGaussian
 from ..numerics.arrays import Array
+from ..numerics.options import whole_number
 from ..problem.problem import Problem
 from .image import ImageData, Pixels, as_image, in_colour, save_image, to_bytes
 from .points import anchors, points

@@ -13,6 +13,7 @@ from ..families import Uniform
 from ..families.validation import check_sample_weight
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..numerics.options import inner_share, whole_number
 from .rows import legal_rows, mixture_of
 from .sources import SourceLayout
 
@@ -90,10 +91,8 @@ def bootstrap(
     >>> errors.source["rate"].shape, errors.source_interval["rate"].shape
     ((2, 1), (2, 2, 1))
     """
-    if n_resamples < 2:
-        raise ValueError(f"n_resamples is {n_resamples}: at least 2 are needed")
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: it must lie between 0 and 1")
+    whole_number("n_resamples", n_resamples, 2)
+    inner_share("level", level)
     mixture = mixture_of(estimator)
     n = legal_rows(mixture, X).shape[0]
     counted = check_sample_weight(sample_weight, n)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..mixture import Mixture
+from ..numerics.options import whole_number
 from .goodness import kolmogorov_smirnov, pit
 from .outliers import tail_probabilities
 from .overfitting import overfitting
@@ -134,8 +135,7 @@ def diagnose(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state: Any 
     remarks: list[str] = []
     improbable = distance = None
     density = mixture.log_density(rows)
-    if n_draws < 1:
-        raise ValueError(f"n_draws is {n_draws}: at least one is needed")
+    whole_number("n_draws", n_draws, 1)
     try:
         draws = mixture.sample(n_draws, random_state)
     except ValueError as error:

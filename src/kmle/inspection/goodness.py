@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array
+from ..numerics.options import whole_number
 from .distribution import cdf, is_discrete, quantiles
 from .rows import column_of, mixture_and_data
 
@@ -113,8 +114,7 @@ def quantile_pairs(model: Any, X: ArrayLike, n_points: int = 99) -> QuantilePair
     >>> quantile_pairs(Mixture.from_source("exponential", [1.0], rate=[1.0]), X, 1).model.round(4)
     array([0.6931])
     """
-    if n_points < 1:
-        raise ValueError(f"n_points is {n_points}: at least 1 is needed")
+    whole_number("n_points", n_points, 1)
     mixture, X = mixture_and_data(model, X)
     x = column_of(mixture, X)
     probabilities = np.arange(1, n_points + 1) / (n_points + 1)

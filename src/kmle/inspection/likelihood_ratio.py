@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..numerics.options import inner_share, whole_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,10 +128,8 @@ def bootstrap_lrt(
     tested = tuple(range(1, n_components + 1)) if isinstance(n_components, int) else tuple(n_components)
     if not tested or tested[0] < 1 or any(b <= a for a, b in pairwise(tested)):
         raise ValueError(f"n_components is {n_components!r}: give growing whole numbers, at least 1")
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples is {n_resamples}: at least 1 is needed")
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: it must lie between 0 and 1")
+    whole_number("n_resamples", n_resamples, 1)
+    inner_share("level", level)
     rng = np.random.default_rng(random_state)
     statistics: list[float] = []
     simulated: list[Array] = []

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..titles import GREY, INK, SMALL, title
+from ..titles import GREY, INK, SMALL, pyplot, title
 from .likelihood_ratio import LikelihoodRatios
 
 if TYPE_CHECKING:
@@ -17,12 +17,9 @@ NORMAL = 9.0
 
 def plot_likelihood_ratios(tests: LikelihoodRatios, ax: "Axes | None" = None) -> "Axes":
     """Draws a column of points for each test, the samples beside the data; p-values stand above."""
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError("LikelihoodRatios.plot needs matplotlib: pip install 'kmle[plot]'") from None
+    plt = pyplot("LikelihoodRatios.plot")
     if ax is None:
-        _, ax = pyplot.subplots(figsize=(6.5, 4.0), layout="constrained")
+        _, ax = plt.subplots(figsize=(6.5, 4.0), layout="constrained")
     rng = np.random.default_rng(0)
     places = np.arange(len(tests.statistics))
     for place, own in zip(places, tests.simulated, strict=True):

@@ -13,6 +13,7 @@ from ..data.holes import unique_patterns
 from ..data.intervals import as_intervals
 from ..families.validation import issparse
 from ..numerics.arrays import Array
+from ..numerics.options import whole_number
 from .rows import legal_rows, mixture_and_data
 
 # Log-densities this close, relatively, are equal: those of equal rows may differ by rounding.
@@ -66,8 +67,7 @@ def outlier_scores(model: Any, X: ArrayLike, n_draws: int = 10_000, random_state
     >>> bool(abs(outlier_scores(bell, [[1.96]], random_state=0).tail[0] - 0.05) < 0.01)
     True
     """
-    if n_draws < 1:
-        raise ValueError(f"n_draws is {n_draws}: at least one is needed")
+    whole_number("n_draws", n_draws, 1)
     mixture, X = mixture_and_data(model, X)
     density = mixture.log_density(X)
     draws = mixture.sample(n_draws, random_state)

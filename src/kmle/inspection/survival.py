@@ -17,6 +17,7 @@ from ..data.intervals import Intervals, as_intervals
 from ..families.support import Integers
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..numerics.options import inner_share
 from ..queries.distribution import log_probabilities
 from .rows import mixture_of
 
@@ -149,8 +150,7 @@ def survival(
     >>> found.survival.round(4), found.hazard, round(found.quantiles[0.5], 4)
     (array([1.    , 0.3679]), array([0.5, 0.5]), 1.3863)
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: it must be between 0 and 1")
+    inner_share("level", level)
     mixture = mixture_of(model)
     one = mixture if mixture.family.n_features == 1 else mixture.marginal(column)
     data = None if X is None else _column_of(X, column)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..estimators.arguments import whole_number
 from ..families import Bernoulli, Categorical, Dirichlet, Multinomial, VonMises, VonMisesFisher
 from ..families.support import PositiveDefinite
+from ..numerics.options import whole_number
 from ..titles import title
 from .bivariate import draw_plane
 from .directions import draw_rose, draw_sphere

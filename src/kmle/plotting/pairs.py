@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from ..mixture import Mixture
 from ..numerics.arrays import Array
 from ..palette import colours
-from ..titles import LARGE
+from ..titles import LARGE, pyplot
 from .bivariate import draw_plane
 from .marginals import marginal
 from .reading import Subject, dense
-from .style import GREY, INK, SMALL, component_names, heading, pyplot, row_note, tidy
+from .style import GREY, INK, SMALL, component_names, heading, row_note, tidy
 from .univariate import draw_by_label, draw_column
 
 if TYPE_CHECKING:

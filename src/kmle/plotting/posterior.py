@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..estimators.arguments import whole_number
 from ..families.support import Integers, Interval
 from ..numerics.arrays import Array
+from ..numerics.options import whole_number
 from ..palette import colours
 from ..titles import title
 from .bins import SAMPLED_ROWS, view

@@ -9,6 +9,7 @@ from ..palette import colours
 from ..titles import GREY as GREY
 from ..titles import INK as INK
 from ..titles import SMALL as SMALL
+from ..titles import pyplot
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -41,17 +42,6 @@ def plain_axes(caller: str, ax: Any, size: tuple[float, float] = (6.4, 4.2)) -> 
         given = type(ax).__name__ if name is None else f"{name} axes"
         raise ValueError(f"ax is {given}: {caller} draws on plain Axes (plt.subplots()); or omit ax")
     return ax
-
-
-def pyplot(caller: str) -> Any:
-    """matplotlib.pyplot, or one sentence on how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
-            raise
-        raise ModuleNotFoundError(f"{caller} needs matplotlib: pip install 'kmle[plot]'", name="matplotlib") from None
-    return plt
 
 
 def tidy(ax: "Axes", grid: Literal["x", "y", "both"] | None = "both") -> None:

@@ -46,6 +46,7 @@ from ..families.scale_family import ScaleFamily
 from ..families.sparse import check_sparse
 from ..families.validation import issparse
 from ..numerics.arrays import Array
+from ..numerics.options import whole_number
 from ..numerics.packing import unpack
 from ..numerics.special import inverse_digamma, trigamma
 
@@ -135,8 +136,7 @@ def seeding_certificate(family: str | ExponentialFamily, X: ArrayLike, n_compone
     >>> print(seeding_certificate("poisson", [[2], [3], [4]], 1))
     mu = 0.5: the expected loss of 1 seed is at most 64 times the least.
     """
-    if n_components < 1:
-        raise ValueError(f"n_components is {n_components}: it must be a whole number, at least 1")
+    whole_number("n_components", n_components, 1)
     known = resolve(family).for_data(X)
     rows = check_sparse(known, X) if issparse(X) else known.check(X)
     found = _similarity(known, rows)

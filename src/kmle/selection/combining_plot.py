@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..titles import GREY, INK, SMALL, title
+from ..titles import GREY, INK, SMALL, pyplot, title
 from .combining import Combination
 from .plots import COLOURS, FAINT, NORMAL
 
@@ -14,13 +14,11 @@ if TYPE_CHECKING:
 
 def plot_combination(found: Combination, ax: "Axes | None" = None) -> "Axes":
     """Draws the entropies, the straight lines that meet at the best number of clusters, and a ring around it."""
-    try:
-        from matplotlib import pyplot
-        from matplotlib.ticker import MaxNLocator
-    except ImportError:
-        raise ImportError("Combination.plot needs matplotlib: pip install 'kmle[plot]'") from None
+    plt = pyplot("Combination.plot")
+    from matplotlib.ticker import MaxNLocator  # an extra
+
     if ax is None:
-        _, ax = pyplot.subplots(figsize=(6.5, 4.0), layout="constrained")
+        _, ax = plt.subplots(figsize=(6.5, 4.0), layout="constrained")
     k, best = np.arange(1, found.n_components + 1), found.best
     ax.plot(k, found.entropies, "o", color=COLOURS[0], markersize=6)
     for part in (slice(0, best), slice(best - 1, None)):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..titles import GREY, INK, SMALL, title
+from ..titles import GREY, INK, SMALL, pyplot, title
 from .candidates import Candidate, Selection
 
 if TYPE_CHECKING:
@@ -21,13 +21,11 @@ TITLES = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "icl": "ICL"}
 
 def plot_selection(selection: Selection, ax: "Axes | None" = None) -> "Axes":
     """Draws the selection with the best candidate ringed; families that are worse throughout are named, not shown."""
-    try:
-        from matplotlib import pyplot
-        from matplotlib.ticker import MaxNLocator
-    except ImportError:
-        raise ImportError("Selection.plot needs matplotlib: pip install 'kmle[plot]'") from None
+    plt = pyplot("Selection.plot")
+    from matplotlib.ticker import MaxNLocator  # an extra
+
     if ax is None:
-        _, ax = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+        _, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
     lines = lines_of(selection)
     shorter = {name: structure for structure, name in selection.models.items()}
     low, high = shown_range(selection, lines)

@@ -13,6 +13,7 @@ from ..families import ComponentFamilies, Member
 from ..merging import Merges, agglomerate, check_separate
 from ..mixture import Mixture
 from ..numerics.arrays import Array
+from ..numerics.options import whole_number
 from .component_clustering import Clustering, ComponentRows, affordable, clustered, clustering_of, clusterings
 from .sides import SIDES, Components
 
@@ -219,9 +220,8 @@ def _check_arguments(n_components: Any, tolerance: Any, method: str, centroid: s
     if (n_components is None) == (tolerance is None):
         raise ValueError("simplify needs either n_components or tolerance, not both")
     for name, value, least in (("n_components", n_components, 1), ("n_init", n_init, 0)):
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if value is not None and not (whole and value >= least):
-            raise ValueError(f"{name} is {value!r}: it must be a whole number, at least {least}")
+        if value is not None:
+            whole_number(name, value, least)
     if tolerance is not None and not tolerance >= 0:
         raise ValueError(f"tolerance is {tolerance!r}: it must be a loss in nats, zero or more")
     if method not in METHODS:
