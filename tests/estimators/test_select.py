@@ -10,6 +10,8 @@ from scipy.sparse import csr_array
 from kmle import ExponentialFamilyMixture, Intervals, Mixture, Selection, select
 from kmle import families as f
 from kmle.estimators import prepare
+from kmle.estimators.comparison import compared
+from kmle.estimators.plan import Plan
 from kmle.estimators.usual import usual_families
 from kmle.selection.criteria import CRITERIA
 
@@ -353,3 +355,14 @@ def test_what_compares_is_let_through():
 )
 def test_bad_input_gets_one_sentence(arguments, words):
     assert words in refusal(**arguments)
+
+
+def test_negative_binomials_have_at_most_as_many_components_as_the_best_poisson_mixture():
+    X = np.random.default_rng(0).negative_binomial(3, 0.2, (80, 1)).astype(float)
+    plan = Plan(1, algorithm="em", n_init=1, random_state=0)
+    found = compared(X, ["poisson", "negative-binomial"], range(1, 7), "bic", plan, only_best=True).selection
+    sizes = {name: [c for c in found.candidates if c.name == name] for name in ("poisson", "negative-binomial")}
+    best = min(sizes["poisson"], key=lambda candidate: candidate.value("bic")).n_components
+    assert len(sizes["poisson"]) == 6
+    assert 1 <= len(sizes["negative-binomial"]) <= best
+    assert found.best.name == "negative-binomial"

@@ -39,6 +39,8 @@ def tables():
         yield name, positive
     for name in ("gaussian", "diagonal-gaussian", "spherical-gaussian", "gaussian-eee", "gaussian-vvi", "gaussian-eve"):
         yield name, real
+    for name in ("student-t", "laplace"):
+        yield name, real
     yield FixedCovarianceGaussian(np.eye(3)), real
     yield Product((Poisson(), Gaussian(n_features=3))), both
     yield Product((NegativeBinomial(), Gaussian(n_features=3))), both

@@ -128,3 +128,19 @@ def test_families_of_complete_rows_are_refused():
     mixture = Mixture.from_source("dirichlet", [1.0], concentration=[[1.0, 2.0]])
     with pytest.raises(ValueError, match="dirichlet needs complete rows"):
         mixture.impute([[0.5, np.nan]])
+
+
+def test_frames_are_imputed_by_the_names_of_their_columns_and_categories():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    second = np.arange(40) % 2 == 1
+    X = pd.DataFrame({"other": "?", "x": rng.normal(8 * second), "town": np.where(second, "Rome", "Bern")})
+    X.loc[4, "x"], X.loc[7, "town"] = np.nan, None
+    family = {"town": "categorical", "x": "gaussian"}
+    mixture = ExponentialFamilyMixture(2, family=family, random_state=0).fit(X).mixture_
+    filled = mixture.impute(X)
+    assert list(filled.columns) == ["town", "x"]
+    assert filled["town"][7] == "Rome"
+    assert abs(filled["x"][4]) < 2
+    with pytest.raises(ValueError, match="X has no column 'town'"):
+        mixture.impute(X[["x"]])
