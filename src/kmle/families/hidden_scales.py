@@ -116,10 +116,6 @@ def scatter_around(X: Array, weights: Array, center: Array) -> Array:
     return total
 
 
-def fits_of(X: Array, shares: Array, parts: Parts) -> Array:
-    return np.einsum("nk,nk->k", shares, log_density(squared_distances(X, parts), parts))
-
-
 def gaussian_fit(moments: tuple[Array, ...], parts: Parts) -> Array:
     """The mean log-densities (k,), under Gaussians, of rows with this mean (d,) and covariance (d, d)."""
     (mean, covariance), d = moments, parts.location.shape[1]

@@ -25,7 +25,6 @@ from .hidden_scales import (
     Prior,
     bounds_of_degrees,
     factors_of,
-    fits_of,
     largest_of,
     log_density,
     log_diagonal,
@@ -193,7 +192,7 @@ class StudentT(StudentSteps):
     ) -> Array:
         known = None if prior is None else Prior(float(prior.sum()), *weighted_moments(X, prior))
         if before is not None:
-            return self.from_parts(self._step(X, shares, known, self.parts(before), spread))
+            return self.from_parts(self._step(X, shares, known, self.parts(before), spread)[0])
         alone = shares.shape[1] == 1
         if shares.size <= FEW:
             return self.from_parts(self._first(X, shares, known, spread, FIRST_STEPS if alone else FEW_STEPS))
@@ -248,19 +247,33 @@ class StudentT(StudentSteps):
     ) -> tuple[Parts, Array]:
         """What steps end with, and its log-likelihood by component (k,)."""
         fits, total = np.full(shares.shape[1], -np.inf), float(shares.sum())
+        distance: Array | None = None
         for _ in range(n_steps):
-            parts = self._step(X, shares, prior, parts, spread)
-            following = fits_of(X, shares, parts)
+            parts, distance = self._step(X, shares, prior, parts, spread, distance)
+            distance = squared_distances(X, parts) if distance is None else distance
+            following = np.einsum("nk,nk->k", shares, log_density(distance, parts))
             gain, fits = float(following.sum() - fits.sum()), following
             if gain <= enough * total:
                 break
         return parts, fits
 
-    def _step(self, X: Array, shares: Array, prior: Prior | None, parts: Parts, spread: Array | None) -> Parts:
-        """One step of EM: rows weighted by their expected hidden scales, then the degrees of freedom."""
+    def _step(
+        self,
+        X: Array,
+        shares: Array,
+        prior: Prior | None,
+        parts: Parts,
+        spread: Array | None,
+        distance: Array | None = None,
+    ) -> tuple[Parts, Array | None]:
+        """One step of EM: rows weighted by their expected hidden scales, then the degrees of freedom.
+
+        Squared distances (n, k) are computed unless they are given; those after the step come with it where it needs
+        them.
+        """
         d = X.shape[1]
         strength, middle, own_scatter = (0.0, np.zeros(d), np.zeros((d, d))) if prior is None else prior
-        distance = squared_distances(X, parts)
+        distance = squared_distances(X, parts) if distance is None else distance
         hidden = (parts.degrees + d) / (parts.degrees + distance)
         weights, counts = shares * hidden, shares.sum(axis=0)
         sums = weights.sum(axis=0)
@@ -272,9 +285,9 @@ class StudentT(StudentSteps):
         scale = scatter / (sums if prior is None else counts + strength)[:, None, None]
         moved = Parts(location, factors_of(scale, spread, largest_of(X)), parts.degrees)
         if not self.estimates_degrees:
-            return moved
+            return moved, None
         if shares.size <= FEW or shares.shape[1] == 1:
-            cells = [(squared_distances(X, moved), shares, d)]
-            return moved._replace(degrees=self.likely_degrees(cells, moved))
+            distance = squared_distances(X, moved)
+            return moved._replace(degrees=self.likely_degrees([(distance, shares, d)], moved)), distance
         excess = np.einsum("nk,nk->k", shares, np.log(hidden) - hidden) / counts
-        return moved._replace(degrees=self.degrees_from_scales(excess, counts, parts.degrees, d))
+        return moved._replace(degrees=self.degrees_from_scales(excess, counts, parts.degrees, d)), None
