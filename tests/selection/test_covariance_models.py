@@ -11,7 +11,7 @@ from kmle.families.structured_gaussian import MODELS, structure_of
 from kmle.problem.problem import Problem
 from kmle.search.batch import Learner
 from kmle.search.climbing import Climber
-from kmle.search.models import contains, exchanged, on_sample, search_models
+from kmle.search.models import FEW, MANY, contains, exchanged, on_sample, search_models
 from kmle.seeding.model_based import agglomeration
 from published.datasets import FAITHFUL, GALAXIES, IRIS
 
@@ -238,7 +238,7 @@ def test_a_thorough_exchange_loses_nothing_and_finds_more():
     counts, sums = (np.repeat(one[None], len(models), axis=0) for one in (poor.counts, poor.sums))
     counts[-1], sums[-1] = good.counts, good.sums
     begun = climber.climbed(climber.begun(models, counts, sums), 20)
-    plain, thorough = (exchanged(climber, begun, 100, thorough=each).batch.objective for each in (False, True))
+    plain, thorough = (exchanged(climber, begun, 100, effort).batch.objective for effort in (FEW, MANY))
     assert (thorough >= begun.batch.objective).all()
     assert thorough.sum() > plain.sum() + 1
 

@@ -28,10 +28,10 @@ from .climbing import ARRIVED, Climb, Climber, log_shares
 from .race import Race
 
 NAMES = tuple(MODELS)
-# Steps of all starts before the best of each model go on, how many those are (in a thorough search), and their steps at
-# most.
-FIRST_STEPS, KEPT, KEPT_THOROUGHLY, STEPS = 8, 2, 4, 400
-# Steps without momentum from the partition by agglomeration, so that EM's own way from there is not missed.
+# Steps of all starts before the best of each model go on, and the steps of those at most.
+FIRST_STEPS, STEPS = 8, 400
+# Steps without momentum from the partition by agglomeration, so that EM's own way from there is not missed; not on a
+# sample, whose optima are others.
 PLAIN_STEPS = 25
 # All rows are searched where they have at most so many statistics together. Of more rows, and of more than MOST_ROWS in
 # a race, a sample of MOST_ROWS is searched: there mixtures count as converged at larger gains, in nats per row.
@@ -46,13 +46,30 @@ AGGLOMERATED_OF_SAMPLE = 400
 ARRIVED_WITH_ALL, MOST_ARRIVED_WITH_ALL, TAIL = 5e-5, 5.0, 10
 # A model takes over what another one found if that is better by BETTER nats; at most ROUNDS rounds.
 BETTER, ROUNDS = 1e-3, 2
-# Mixtures of other models, not nested in it, that a model tries; of these so many make steps in a thorough round, and
-# go on from there unless they are the same or BEHIND nats behind.
-DONORS, TRIED, BEHIND = 5, 3, 200.0
-# Ways to cut a component of a smaller mixture in two, and to remove one of a larger mixture, that go on for each model.
-CUTS, REMOVALS = 6, 5
+# What others found goes on after first steps unless it is the same or BEHIND nats behind.
+BEHIND = 200.0
 # Components of fewer rows are not cut.
 FEWEST_TO_CUT = 4
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many ways a search tries for each model."""
+
+    kept: int
+    """Starts that go on after first steps."""
+    cuts: int
+    """Ways to cut a component of a smaller mixture in two."""
+    removals: int
+    """Ways to remove a component of a larger mixture."""
+    donors: int
+    """Mixtures of other models, not nested in it."""
+    tried: int = 0
+    """Of these, and of nested ones, how many make first steps though they are not better at once."""
+
+
+# Of few rows all are agglomerated, which leaves little to find; in a race there is little time.
+FEW, SAMPLED, MANY = Effort(2, 3, 2, 2), Effort(2, 6, 5, 5), Effort(4, 6, 5, 5, 3)
 
 
 @dataclass(frozen=True)
@@ -80,17 +97,16 @@ def search_models(
     key = int(rng.integers(2**63))
     sample = representative(problem, MOST_ROWS, key) if on_sample(problem, race is not None) else problem
     arrived = ARRIVED if sample is problem else ARRIVED_ON_SAMPLE
-    most = MOST_ROWS if sample is problem else AGGLOMERATED_OF_SAMPLE
     numbers = [NAMES.index(name) for name in structures]
     if race is not None:
         race.scale = float(problem.total) / float(sample.total)
-    search = _ModelSearch(Climber(Learner(sample, hard), arrived), numbers, rng, most, race)
+    search = _ModelSearch(Climber(Learner(sample, hard), arrived), numbers, rng, sample is not problem, race)
     reached = search.run(sizes)
     found: dict[tuple[str, int], ModelFit] = {}
     for k, climb in reached.items():
         if sample is not problem:
             on_all = Climber(Learner(problem, hard), unsettled_gain(problem, race is not None) / float(problem.total))
-            climb = _on_rows_of(on_all, climb.joined(_of_models(search.others[k], climb.models)))
+            climb = _on_rows_of(on_all, climb.joined(_of_models(search.others[k], climb.models)), race is not None)
         for place, model in enumerate(climb.models):
             if np.isfinite(climb.batch.objective[place]):
                 fit = ModelFit(climb.batch.parameters(place), tuple(climb.histories[place]))
@@ -110,7 +126,7 @@ def unsettled_gain(problem: Problem, races: bool) -> float:
     return min(ARRIVED_WITH_ALL * n, MOST_ARRIVED_WITH_ALL) if on_sample(problem, races) else 0.0
 
 
-def _on_rows_of(climber: Climber, climb: Climb) -> Climb:
+def _on_rows_of(climber: Climber, climb: Climb, raced: bool) -> Climb:
     """The best mixtures of every model after steps on the rows of another learner, of the best few of a sample."""
     finite = np.flatnonzero(np.isfinite(climb.batch.objective))
     if len(finite) == 0:
@@ -118,7 +134,7 @@ def _on_rows_of(climber: Climber, climb: Climb) -> Climb:
     climb = climb.take(finite).distinct(SAME).best(KEPT_WITH_ALL)
     begun = climber.at(climb.models, climb.batch.natural, climb.batch.log_weights)
     begun = climber.climbed(begun, FIRST_STEPS_WITH_ALL).best()
-    return exchanged(climber, climber.climbed(begun, STEPS), STEPS)
+    return exchanged(climber, climber.climbed(begun, STEPS), STEPS, FEW if raced else SAMPLED)
 
 
 def _of_models(climb: Climb, models: NDArray[np.int32]) -> Climb:
@@ -138,21 +154,20 @@ class _ModelSearch:
         climber: Climber,
         models: list[int],
         rng: np.random.Generator,
-        most_agglomerated: int = MOST_ROWS,
+        sampled: bool = False,
         race: Race | None = None,
     ) -> None:
         self.climber = climber
         self.problem = climber.problem
         self.models = np.array(models, dtype=np.int32)
-        self.race = race
+        self.race, self.on_sample = race, sampled
         self.key = int(rng.integers(2**63))
         self.rng = np.random.default_rng(self.key)
         self.tables = tables(self.problem)
         self.points = climber.rows.kernel_columns(slice(None))[0].astype(float)
-        self.agglomerated = agglomeration(self.problem, self.rng, most_agglomerated)
-        # Of fewer rows all are agglomerated, which leaves little to find; in a race little time is left.
-        self.thorough = climber.problem.total > MOST_ROWS and race is None
-        self.kept = KEPT_THOROUGHLY if self.thorough else KEPT
+        self.agglomerated = agglomeration(self.problem, self.rng, AGGLOMERATED_OF_SAMPLE if sampled else MOST_ROWS)
+        many = sampled or climber.problem.total > MOST_ROWS
+        self.effort = FEW if race is not None or not many else SAMPLED if sampled else MANY
         self.others: dict[int, Climb] = {}
         """All mixtures that were learned to their end, by their number of components."""
 
@@ -170,7 +185,9 @@ class _ModelSearch:
                 break
         if self.race is not None:
             return self._downwards(_leaders(self.race, reached))
-        without = {k: self._without_one(reached[k + 1], REMOVALS) for k in sizes if k > 1 and k + 1 in reached}
+        without = {
+            k: self._without_one(reached[k + 1], self.effort.removals) for k in sizes if k > 1 and k + 1 in reached
+        }
         return {k: self._improved(reached[k], without.get(k)) for k in sizes if k in reached}
 
     def _downwards(self, found: dict[int, Climb]) -> dict[int, Climb]:
@@ -178,7 +195,7 @@ class _ModelSearch:
         for k in reversed(found):
             if k > 1:
                 moved = self._cut(self._without_one(found[k], 1))
-                larger = self._without_one(found[k + 1], REMOVALS) if k + 1 in found else None
+                larger = self._without_one(found[k + 1], self.effort.removals) if k + 1 in found else None
                 found[k] = self._improved(found[k], larger if moved is None else moved.joined(larger))
         return found
 
@@ -209,20 +226,22 @@ class _ModelSearch:
         climb = self.climber.climbed(begun.joined(self._cut(smaller)), FIRST_STEPS)
         # What agglomeration leads to is learned to its end, whatever the others are worth by now.
         agglomerated = np.flatnonzero(several == 0)
-        going_on = climb.take(agglomerated).joined(climb.best(self.kept))
-        plain = self.climber.climbed(begun.take(agglomerated), PLAIN_STEPS, momentum=False)
-        going_on = going_on.joined(plain).distinct()
+        going_on = climb.take(agglomerated).joined(climb.best(self.effort.kept))
+        if not self.on_sample:
+            going_on = going_on.joined(
+                self.climber.climbed(begun.take(agglomerated), PLAIN_STEPS, momentum=False)
+            ).distinct()
         self.others[k] = self.climber.climbed(going_on, STEPS)
-        return exchanged(self.climber, self.others[k].best(), STEPS, thorough=self.thorough)
+        return exchanged(self.climber, self.others[k].best(), STEPS, self.effort)
 
     def _improved(self, climb: Climb, trials: Climb | None) -> Climb:
         """The mixtures, or what others lead to if that is better."""
         if trials is None:
             return climb
-        tried = self.climber.climbed(self.climber.climbed(trials, FIRST_STEPS).best(self.kept), STEPS)
+        tried = self.climber.climbed(self.climber.climbed(trials, FIRST_STEPS).best(self.effort.kept), STEPS)
         k = climb.batch.counts.shape[1]
         self.others[k] = self.others[k].joined(tried)
-        return exchanged(self.climber, climb.joined(tried).best(), STEPS, thorough=self.thorough)
+        return exchanged(self.climber, climb.joined(tried).best(), STEPS, self.effort)
 
     # Starts -----------------------------------------------------------------------------------------------------------
 
@@ -249,7 +268,7 @@ class _ModelSearch:
         places, counts, sums = _with_one_cut(np.array([h.counts for h in halves]), np.array([h.sums for h in halves]))
         if len(places) == 0:
             return None
-        return self.climber.begun(smaller.models[places], counts, sums).best(CUTS)
+        return self.climber.begun(smaller.models[places], counts, sums).best(self.effort.cuts)
 
     def _halves(self, climb: Climb) -> Iterator[ClusterStatistics]:
         """Of every mixture the statistics (2 k, D) of components cut at their means, across their longest axes."""
@@ -294,22 +313,19 @@ def _with_one_cut(counts: Array, sums: Array) -> tuple[NDArray[np.intp], Array, 
 # What others found ----------------------------------------------------------------------------------------------------
 
 
-def exchanged(climber: Climber, climb: Climb, steps: int, *, thorough: bool = False) -> Climb:
-    """The mixtures, one of each model, after a few rounds in which models try what others have found.
-
-    A thorough first round makes steps with what is not better at once.
-    """
+def exchanged(climber: Climber, climb: Climb, steps: int, effort: Effort) -> Climb:
+    """The mixtures, one of each model, after a few rounds in which models try what others have found."""
     for number in range(ROUNDS if len(climb.models) > 1 else 0):
-        following = _taken_over(climber, climb, FIRST_STEPS if thorough and number == 0 else 0)
+        following = _taken_over(climber, climb, effort, effort.tried if number == 0 else 0)
         if following is None:
             break
         climb = climb.joined(climber.climbed(following, steps)).best()
     return climb
 
 
-def _taken_over(climber: Climber, climb: Climb, first_steps: int = 0) -> Climb | None:
-    """Starts of models from the statistics of others, where these promise more: at once, or after first steps."""
-    pairs = np.array(list(_donors(climb)), dtype=np.intp).reshape(-1, 3)
+def _taken_over(climber: Climber, climb: Climb, effort: Effort, tried_further: int) -> Climb | None:
+    """Starts of models from the statistics of others, where these promise more: at once, or some after first steps."""
+    pairs = np.array(list(_donors(climb, effort.donors)), dtype=np.intp).reshape(-1, 3)
     if len(pairs) == 0:
         return None
     own, donors, nested = pairs[:, 0], pairs[:, 1], pairs[:, 2] > 0
@@ -320,8 +336,8 @@ def _taken_over(climber: Climber, climb: Climb, first_steps: int = 0) -> Climb |
         there = climb.batch.counts[donors[others]], climb.batch.sums[donors[others]]
         natural[others], log_weights[others] = climber.estimated(models[others], *there, None)
     tried = climber.at(models, natural, log_weights)
-    if first_steps:
-        tried = climber.climbed(tried.best(TRIED), first_steps)
+    if tried_further:
+        tried = climber.climbed(tried.best(tried_further), FIRST_STEPS)
         present = climb.batch.objective[np.searchsorted(climb.models, tried.models)]
         apart = np.abs(tried.batch.objective - present) > SAME
         better = np.flatnonzero(apart & (tried.batch.objective > present - BEHIND))
@@ -330,7 +346,7 @@ def _taken_over(climber: Climber, climb: Climb, first_steps: int = 0) -> Climb |
     return tried.take(better).best() if len(better) else None
 
 
-def _donors(climb: Climb) -> Iterator[tuple[int, int, bool]]:
+def _donors(climb: Climb, count: int) -> Iterator[tuple[int, int, bool]]:
     """For every mixture those that it may learn from: the best of a nested model, and the best few of others."""
     order = [place for place in np.argsort(-climb.batch.objective, kind="stable") if climb.batch.counts[place].any()]
     for own, model in enumerate(climb.models):
@@ -338,7 +354,7 @@ def _donors(climb: Climb) -> Iterator[tuple[int, int, bool]]:
         if inside and climb.batch.objective[inside[0]] > climb.batch.objective[own] + BETTER:
             yield own, inside[0], True
         others = [place for place in order if place != own and place not in inside]
-        yield from ((own, place, False) for place in others[:DONORS])
+        yield from ((own, place, False) for place in others[:count])
 
 
 @cache
