@@ -27,8 +27,12 @@ def test_by_default_starts_of_several_kinds_are_tried_and_moves_made(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_moves_are_made_where_most_starts_agree(kind):
+def test_where_most_starts_agree_one_round_of_moves_is_made_and_none_where_steps_are_not_cheap(kind):
     starts = starts_of(kind(2, random_state=0), np.concatenate([X, X + 40.0]))
+    assert starts.agreeing >= 0.4 * starts.n
+    assert 0 < starts.moves <= 72
+    rows = np.random.default_rng(0).standard_normal((4000, 8)) + np.repeat([[0.0], [9.0]], 2000, axis=0)
+    starts = starts_of(kind(2, random_state=0), rows)
     assert starts.agreeing >= 0.4 * starts.n
     assert starts.moves == 0
 
