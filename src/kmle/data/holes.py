@@ -108,9 +108,15 @@ def stand_in_row(
     family: ExponentialFamily, X: Array, weights: Array | None = None, center: Array | None = None
 ) -> Array:
     """A legal row (d,): the mean of each column where that is legal; in real columns the center, where it is given."""
-    hole = np.isnan(X)
-    shares = np.ones(len(X)) if weights is None else weights
-    row = shares @ np.where(hole, 0.0, X).astype(float) / np.maximum(shares @ ~hole, 1e-300)
+    total, weight = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    step = max(1, BLOCK_ENTRIES // 16 // X.shape[1])
+    for start in range(0, len(X), step):
+        block = X[start : start + step].astype(float, copy=False)
+        hole = np.isnan(block)
+        shares = np.ones(len(block)) if weights is None else weights[start : start + step]
+        total += shares @ np.where(hole, 0.0, block)
+        weight += shares @ ~hole
+    row = total / np.maximum(weight, 1e-300)
     for unit in family.units():
         columns, support = list(unit.columns), unit.family.support
         if center is not None and support == REALS:
