@@ -35,10 +35,10 @@ FIRST_STEPS, STEPS = 8, 400
 PLAIN_STEPS = 25
 # All rows are searched where they have at most so many statistics together. Of more rows, and of more than MOST_ROWS in
 # a race, a sample of MOST_ROWS is searched: there mixtures count as converged at larger gains, in nats per row.
-MOST_STATISTICS, MOST_ROWS, ARRIVED_ON_SAMPLE = 300_000, 2000, 1e-4
+MOST_STATISTICS, MOST_ROWS, ARRIVED_ON_SAMPLE = 300_000, 2000, 2e-4
 # What was found on a sample goes on with all rows: of each model the best few whose objectives differ by at least SAME,
 # in nats. Few steps with all rows tell which one is best.
-KEPT_WITH_ALL, SAME, FIRST_STEPS_WITH_ALL = 5, 0.5, 2
+KEPT_WITH_ALL, SAME, FIRST_STEPS_WITH_ALL = 3, 0.5, 1
 # Of its rows this many are agglomerated.
 AGGLOMERATED_OF_SAMPLE = 400
 # With all rows they converge at these gains, in nats per row and at most in all; what is left to gain is assumed to be
@@ -69,7 +69,7 @@ class Effort:
 
 
 # Of few rows all are agglomerated, which leaves little to find; in a race there is little time.
-FEW, SAMPLED, MANY = Effort(2, 3, 2, 2), Effort(2, 6, 5, 5), Effort(4, 6, 5, 5, 3)
+FEW, SAMPLED, MANY = Effort(2, 3, 2, 2), Effort(2, 4, 3, 5), Effort(4, 6, 5, 5, 3)
 
 
 @dataclass(frozen=True)
