@@ -1,5 +1,7 @@
 """Passes over sparse rows, in every version this machine can run, against sums too plain to be wrong."""
 
+import platform
+
 import numpy as np
 import pytest
 import scipy
@@ -47,7 +49,7 @@ def plain_scores(X, natural, bias):
 @pytest.mark.parametrize("dtype", VALUE_TYPES)
 @pytest.mark.parametrize("index", INDEX_TYPES)
 @pytest.mark.parametrize("k", [1, 3, 8, 20, 70, 133])
-def test_labels_and_sums(k, dtype, index):
+def test_labels_and_sums(k, dtype, index, version):
     X = rows_of(700, 40, k, dtype, index)
     natural, bias = model_of(k, 40, k)
     weights = np.random.default_rng(1).random(700)
@@ -56,7 +58,9 @@ def test_labels_and_sums(k, dtype, index):
     expected = plain_scores(X, natural, bias)
     assert rows.hard_pass(natural, bias, clusters) == 700
     np.testing.assert_array_equal(clusters.labels, expected.argmax(axis=1))
-    np.testing.assert_array_equal(rows.scores(natural, bias), expected)
+    # SciPy's product, which NumPy's version stands on, rounds once per product and sum on ARM.
+    rounding = 1e-13 if version == "numpy" and platform.machine() in ("aarch64", "arm64") else 0.0
+    np.testing.assert_allclose(rows.scores(natural, bias), expected, rtol=rounding, atol=rounding)
     one_hot = (clusters.labels[:, None] == np.arange(k)) * weights[:, None]
     np.testing.assert_array_equal(clusters.sizes, np.bincount(clusters.labels, minlength=k))
     np.testing.assert_allclose(clusters.counts, one_hot.sum(axis=0), rtol=1e-13)
