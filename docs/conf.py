@@ -53,6 +53,7 @@ autosummary_generate = True
 autosummary_context = {"is_family": is_family}
 autodoc_typehints = "none"
 autodoc_inherit_docstrings = True
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_validation_checks: set[str] = set()
 
@@ -66,6 +67,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_signature": False,
     "min_reported_time": 10,
+    "ignore_repr_types": r"matplotlib|numpy\.ndarray",
     "write_computation_times": False,
 }
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
