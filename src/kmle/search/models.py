@@ -33,8 +33,8 @@ FIRST_STEPS, STEPS = 8, 400
 # Steps without momentum from the partition by agglomeration, so that EM's own way from there is not missed; not on a
 # sample, whose optima are others.
 PLAIN_STEPS = 25
-# All rows are searched where they have at most so many statistics together. Of more rows, and of more than MOST_ROWS in
-# a race, a sample of MOST_ROWS is searched: there mixtures count as converged at larger gains, in nats per row.
+# All rows are searched where they have at most this many statistics together. Of more rows, and of more than MOST_ROWS
+# in a race, a sample of MOST_ROWS is searched: there mixtures count as converged at larger gains, in nats per row.
 MOST_STATISTICS, MOST_ROWS, ARRIVED_ON_SAMPLE = 300_000, 2000, 2e-4
 # What was found on a sample goes on with all rows: of each model the best few whose objectives differ by at least SAME,
 # in nats. Few steps with all rows tell which one is best.
