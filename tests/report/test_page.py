@@ -158,7 +158,8 @@ def test_starts_and_doubts_are_told(written):
     model = KMLE(2, family="poisson", random_state=0).fit(X)
     text = written(model, X).text
     kinds = ", ".join(f"{number} {kind}" for kind, number in model.result_.starts.kinds.items())
-    assert f"Starts {model.result_.starts} {kinds} Engine" in text
+    moves = f"{model.result_.starts.moves} moves between optima, none led further"
+    assert f"Starts {model.result_.starts} {kinds} {moves} Engine" in text
     assert "try the negative binomial family" in text
 
 

@@ -190,7 +190,7 @@ def _selected(
     families = [family] if named or known.intervals is not None else relatives(family, table, options, criterion)
     selection, outcome = choose(terminal, table, families, tried, criterion, options, only_best=True, known=known)
     k, possible = outcome.plan.n_components, min(MOST_COMPONENTS, len(table))
-    most = max(own.n_components for own in selection.candidates if own.fit)
+    most = min(possible, max(own.n_components for own in selection.candidates))
     if len(families) > 1:
         chosen = outcome.mixture.family.full_name
         names = " and ".join(own.full_name for own in families)

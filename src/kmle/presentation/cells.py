@@ -13,6 +13,8 @@ from ..numerics.arrays import Array
 MOST_COMPONENTS = 20
 MOST_COLUMNS = 10
 MOST_NUMBERS = 6
+# Parameters that are a place among the values, and where a float has no digit after the point left.
+PLACES, MOST_DIGITS = ("mean", "location"), 1e15
 
 Cells = dict[tuple[int, str], str]
 """By line and heading."""
@@ -35,15 +37,21 @@ class Shown(Protocol):
     def members(self) -> list[Member]: ...
 
 
-def number(value: float, error: float | None = None) -> str:
+def number(value: float, error: float | None = None, place: bool = False) -> str:
     """Four digits (all before the point, if there are not too many) and the standard error where there is one.
 
-    >>> number(2.03638, 0.0271), number(21402.6, 257.3)
-    ('2.036 ± 0.027', '21403 ± 257')
+    Large numbers that are a place, such as times, have all digits before the point, and those that the error leaves.
+
+    >>> number(2.03638, 0.0271), number(21402.6, 257.3), number(1.7e9 + 61, 202.4, place=True)
+    ('2.036 ± 0.027', '21403 ± 257', '1700000061 ± 202')
     """
-    text = f"{value:.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
+    text = f"{value:.0f}" if 1e4 <= abs(value) < (MOST_DIGITS if place else 1e7) else f"{value:.4g}"
     if error is None or not np.isfinite(error):
         return text
+    if place and error > 0 and 1e3 * error < abs(value) < MOST_DIGITS:
+        after = 1 - int(np.floor(np.log10(error)))
+        before = 1 + int(np.floor(np.log10(abs(value))))
+        text = f"{value:.{max(0, min(after, 15 - before))}f}"
     return f"{text} ± {error:.0f}" if 99.5 <= error < 1e7 else f"{text} ± {error:.2g}"
 
 
@@ -116,9 +124,9 @@ def _parameter_cells(family: ExponentialFamily, name: str, value: Array, error: 
         return {(line, name): numbers(part) for line, part in enumerate(np.split(value, stops))}
     if value.shape == (width,):
         flat = [None] * width if error is None else np.ravel(error)
-        return {(line, name): number(value[line], flat[line]) for line in range(width)}
+        return {(line, name): number(value[line], flat[line], name in PLACES) for line in range(width)}
     if value.size == 1:
-        return {(0, name): number(value.item(), None if error is None else np.ravel(error)[0])}
+        return {(0, name): number(value.item(), None if error is None else np.ravel(error)[0], name in PLACES)}
     return {(0, name): numbers(value.ravel())}
 
 

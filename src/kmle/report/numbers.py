@@ -9,6 +9,8 @@ MINUS, NARROW_SPACE = "\N{MINUS SIGN}", "\N{NARROW NO-BREAK SPACE}"
 SIGNIFICANT = 4
 MOST_DECIMALS = 6
 LARGEST = 1e9
+# Larger numbers are written out where they differ by less than this share, as times do; floats have this many digits.
+CLOSE, DIGITS = 1e-2, 15
 
 
 def column(values: ArrayLike, errors: ArrayLike | None = None) -> list[str]:
@@ -16,8 +18,8 @@ def column(values: ArrayLike, errors: ArrayLike | None = None) -> list[str]:
 
     With standard errors, as many as leave two digits of the smallest that is not a thousand times below the largest.
 
-    >>> column([1.5, 20.25])
-    ['1.50', '20.25']
+    >>> column([1.5, 20.25]), [text.replace(NARROW_SPACE, ",") for text in column([1.7e9, 1.7e9 + 90000])]
+    (['1.50', '20.25'], ['1,700,000,000', '1,700,090,000'])
     """
     numbers = np.asarray(values, dtype=float).ravel()
     decimals = _decimals(numbers, None if errors is None else np.asarray(errors, dtype=float).ravel())
@@ -59,7 +61,13 @@ def _decimals(numbers: Array, errors: Array | None) -> int | None:
     if sizes.size == 0:
         return 0
     largest = float(sizes.max())
-    if largest >= LARGEST or largest < 10.0**-MOST_DECIMALS:
+    if largest >= LARGEST:
+        apart = float(np.ptp(numbers[np.isfinite(numbers)]))
+        if not 0 < apart < CLOSE * largest:
+            return None
+        left = DIGITS - 1 - int(np.floor(np.log10(largest)))
+        return min(int(np.clip(SIGNIFICANT - 1 - np.floor(np.log10(apart)), 0, MOST_DECIMALS)), max(left, 0))
+    if largest < 10.0**-MOST_DECIMALS:
         return None
     if (errors is None and np.array_equal(sizes, np.round(sizes))) or largest >= 1e6:
         return 0
