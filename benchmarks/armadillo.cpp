@@ -1,17 +1,17 @@
 // Armadillo's gmm_full from a given start, stopping by the same tolerance as everyone else.
 
+#include <omp.h>
 #include <armadillo>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <omp.h>
 #include <sstream>
 #include <string>
 
 namespace {
 
-// Armadillo's own tolerance is fixed at rounding. It prints the mean log-likelihood of every iteration, so one iteration
-// is asked for at a time and that line is read: no further pass over the data is needed.
+// Armadillo's own tolerance is fixed at rounding. It prints the mean log-likelihood of every iteration, so one
+// iteration is asked for at a time and that line is read: no further pass over the data is needed.
 double printed_log_likelihood(const std::string& text) {
     const std::string label = "avg_log_p: ";
     const auto place = text.rfind(label);

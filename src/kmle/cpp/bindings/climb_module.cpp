@@ -16,9 +16,21 @@ struct ClimbSetting {
     bool hard;
 
     kmle::ClimbSetting view() const {
-        return {spread.shape(0), prior_moment.shape(0), prior_moment.data(), largest.data(), spread.data(),
-                prior_strength,  prior_top,             smallest,            rounding,       sum_log_carrier,
-                score_error,     arrived,               recent,              delay,          largest_factor,
+        return {spread.shape(0),
+                prior_moment.shape(0),
+                prior_moment.data(),
+                largest.data(),
+                spread.data(),
+                prior_strength,
+                prior_top,
+                smallest,
+                rounding,
+                sum_log_carrier,
+                score_error,
+                arrived,
+                recent,
+                delay,
+                largest_factor,
                 hard};
     }
 
@@ -53,8 +65,8 @@ struct ClimbState {
 
     kmle::ClimbState view(std::size_t s) const {
         const std::size_t k = components(), D = natural.shape(1);
-        return {natural.data() + s * k * D, log_weights.data() + s * k,   counts.data() + s * k,
-                sums.data() + s * k * D,    objective.data() + s,         counts_before.data() + s * k,
+        return {natural.data() + s * k * D,     log_weights.data() + s * k, counts.data() + s * k,
+                sums.data() + s * k * D,        objective.data() + s,       counts_before.data() + s * k,
                 sums_before.data() + s * k * D, streak.data() + s};
     }
 };
@@ -127,15 +139,15 @@ void define_climbs(nb::module_& module, nb::class_<PackedRows<double>>& doubles,
             [](given::ClimbSetting* self, const Line& prior_moment, const Line& largest, const Line& spread,
                double prior_strength, double prior_top, double smallest, double rounding, double sum_log_carrier,
                double score_error, double arrived, std::size_t recent, double delay, double largest_factor, bool hard) {
-                new (self) given::ClimbSetting{prior_moment, largest,  spread,          prior_strength, prior_top,
-                                               smallest,     rounding, sum_log_carrier, score_error,    arrived,
-                                               recent,       delay,    largest_factor,  hard};
+                new (self) given::ClimbSetting{
+                    prior_moment,    largest,     spread,  prior_strength, prior_top, smallest,       rounding,
+                    sum_log_carrier, score_error, arrived, recent,         delay,     largest_factor, hard};
                 self->check();
             },
             nb::arg("prior_moment").noconvert(), nb::arg("largest").noconvert(), nb::arg("spread").noconvert(),
             nb::arg("prior_strength"), nb::arg("prior_top"), nb::arg("smallest"), nb::arg("rounding"),
-            nb::arg("sum_log_carrier"), nb::arg("score_error"), nb::arg("arrived"), nb::arg("recent"),
-            nb::arg("delay"), nb::arg("largest_factor"), nb::arg("hard"));
+            nb::arg("sum_log_carrier"), nb::arg("score_error"), nb::arg("arrived"), nb::arg("recent"), nb::arg("delay"),
+            nb::arg("largest_factor"), nb::arg("hard"));
     using Table = Matrix<double>;
     nb::class_<given::ClimbState>(module, "ClimbState")
         .def(

@@ -99,8 +99,7 @@ void log_normalizer(const Matrix<const double>& natural, std::size_t d, const Ve
     require_shape("values", out, {natural.shape(0)});
     std::vector<double> matrix(d * d), solved(d);
     for (std::size_t m = 0; m < natural.shape(0); ++m)
-        out.data()[m] =
-            gaussian_log_normalizer(natural.data() + m * n_statistics, d, matrix.data(), solved.data());
+        out.data()[m] = gaussian_log_normalizer(natural.data() + m * n_statistics, d, matrix.data(), solved.data());
 }
 
 // One thread where there are fewer products than this.

@@ -42,10 +42,20 @@ struct StepSetting {
     }
 
     kmle::StepSetting view() const {
-        return {columns(),     n_statistics(), prior_moment.data(), largest.data(),
-                spread.data(), center.data(),  prior_strength,      prior_top,
-                smallest,      rounding,       spread_rounding,     far,
-                threads,       has_variances() ? variances.data() : nullptr,
+        return {columns(),
+                n_statistics(),
+                prior_moment.data(),
+                largest.data(),
+                spread.data(),
+                center.data(),
+                prior_strength,
+                prior_top,
+                smallest,
+                rounding,
+                spread_rounding,
+                far,
+                threads,
+                has_variances() ? variances.data() : nullptr,
                 held.shape(0) > 0 ? held.data() : nullptr};
     }
 };

@@ -107,9 +107,9 @@ public:
     public:
         Sight(const PatternRows& rows, const Piece& piece, const PatternComponents& components)
             : components_(components), first_(rows.starts_[piece.pattern]),
-              packed_(rows.packed_[piece.pattern]->view()),
-              observed_(rows.observed_[piece.pattern]), pattern_{observed_.data(), rows.missing_[piece.pattern].data(),
-                                                                 observed_.size(), rows.missing_[piece.pattern].size()},
+              packed_(rows.packed_[piece.pattern]->view()), observed_(rows.observed_[piece.pattern]),
+              pattern_{observed_.data(), rows.missing_[piece.pattern].data(), observed_.size(),
+                       rows.missing_[piece.pattern].size()},
               natural_(zeros<double>(packed_.n_statistics * components.padded())),
               constant_(aligned<double>(components.padded())),
               inverse_(aligned<double>(observed_.size() * observed_.size() * components.padded())),

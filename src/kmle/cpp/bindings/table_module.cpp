@@ -51,9 +51,10 @@ struct PaddedModel {
 // scores overflow, finite is false too.
 template <class T>
 std::tuple<bool, bool, double, double> score_table(const Matrix<const T>& table, const Vector<const double>& shift,
-                                  const Natural& natural, const Bias& bias,
-                                  const std::optional<Vector<std::int32_t>>& labels, const given::RowScores* wanted,
-                                  const Vector<double>& lowest, const Vector<double>& highest, std::size_t threads) {
+                                                   const Natural& natural, const Bias& bias,
+                                                   const std::optional<Vector<std::int32_t>>& labels,
+                                                   const given::RowScores* wanted, const Vector<double>& lowest,
+                                                   const Vector<double>& highest, std::size_t threads) {
     const nb::gil_scoped_release unlocked;
     const std::size_t rows = table.shape(0), columns = table.shape(1);
     require(columns > 0, "the table must have at least one column.");

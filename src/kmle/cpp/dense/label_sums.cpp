@@ -5,8 +5,8 @@
 namespace kmle {
 namespace KMLE_INSTRUCTION_SET {
 
-// Up to this many sums, those of all components are kept lane by lane in the nearest cache; beyond, rows are added one by
-// one to the sums of their component.
+// Up to this many sums, those of all components are kept lane by lane in the nearest cache; beyond, rows are added one
+// by one to the sums of their component.
 constexpr std::size_t few_sums = 256;
 
 // Adds a whole block of rows of one label, as most are where rows lie in the order of their labels.

@@ -14,10 +14,10 @@ struct ClimbSetting {
     const double* largest;       // [statistic]: bounds on |t(x)|
     const double* spread;        // [column]
     double prior_strength, prior_top;
-    double smallest, rounding;    // see gaussian_module.cpp
+    double smallest, rounding;  // see gaussian_module.cpp
     double sum_log_carrier;
-    double score_error;           // scores whose rounding may exceed it, in nats, are not good enough
-    double arrived;               // a mixture whose last `recent` steps gained less, in nats, has arrived
+    double score_error;  // scores whose rounding may exceed it, in nats, are not good enough
+    double arrived;      // a mixture whose last `recent` steps gained less, in nats, has arrived
     std::size_t recent;
     double delay, largest_factor;  // momentum after s steps is s / (s + delay), at most the largest factor
     bool hard;
@@ -38,22 +38,10 @@ template <class Pass>
 class Climb {
 public:
     Climb(const ClimbSetting& given, std::size_t components, const Pass& over_rows)
-        : setting(given),
-          k(components),
-          D(given.n_statistics),
-          pass(over_rows),
-          estimate(given.columns, components, given.spread, given.smallest, given.rounding),
-          occupied(k),
-          moments(k * D),
-          matrix(given.columns * given.columns),
-          solved(given.columns),
-          bias(k),
-          natural(k * D),
-          log_weights(k),
-          counts(k),
-          sums(k * D),
-          point_counts(k),
-          point_sums(k * D) {}
+        : setting(given), k(components), D(given.n_statistics), pass(over_rows),
+          estimate(given.columns, components, given.spread, given.smallest, given.rounding), occupied(k),
+          moments(k * D), matrix(given.columns * given.columns), solved(given.columns), bias(k), natural(k * D),
+          log_weights(k), counts(k), sums(k * D), point_counts(k), point_sums(k * D) {}
 
     // Makes at most `steps` steps; the objective after each of them goes to `history`, their number to `made`.
     Reached run(const char* model, const ClimbState& state, std::size_t steps, double* history, std::int32_t& made) {
@@ -62,7 +50,8 @@ public:
             if (!step(model, state)) return Reached::bound;
             history[made++] = *state.objective;
             const std::size_t done = static_cast<std::size_t>(made), recent = setting.recent;
-            const double earlier = done > recent ? history[done - 1 - recent] : -std::numeric_limits<double>::infinity();
+            const double earlier =
+                done > recent ? history[done - 1 - recent] : -std::numeric_limits<double>::infinity();
             if (!(*state.objective > before) && *state.streak <= 1.0) return Reached::end;
             if (!(*state.objective - earlier > setting.arrived)) return Reached::end;
         }

@@ -16,26 +16,16 @@
 namespace kmle {
 
 inline constexpr std::size_t n_covariance_models = 14;
-inline constexpr const char* covariance_models[n_covariance_models] = {
-    "EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"};
+inline constexpr const char* covariance_models[n_covariance_models] = {"EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE",
+                                                                       "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"};
 
 // Full d x d matrices of k components, row by row. `own` and `pooled` are given, `covariances` are found.
 class SharedCovariances {
 protected:
     SharedCovariances(std::size_t columns, std::size_t components)
-        : d(columns),
-          k(components),
-          D(columns + columns * (columns + 1) / 2),
-          shares(k),
-          volumes(k),
-          own(k * d * d),
-          covariances(k * d * d),
-          values(k * d),
-          vectors(k * d * d),
-          pooled(d * d),
-          space(d * d),
-          axes(d * d),
-          line(d) {}
+        : d(columns), k(components), D(columns + columns * (columns + 1) / 2), shares(k), volumes(k), own(k * d * d),
+          covariances(k * d * d), values(k * d), vectors(k * d * d), pooled(d * d), space(d * d), axes(d * d), line(d) {
+    }
 
     std::size_t d, k, D;
     const char* model = "VVV";
@@ -53,12 +43,9 @@ protected:
     // From the natural parameters `before`, or from what components would be alone where there are none.
     bool share(const double* before) {
         switch (model[2]) {
-            case 'I':
-                return model[0] == 'V' && model[1] == 'E' ? shaped_along_columns(before) : along_columns();
-            case 'E':
-                return model[1] == 'V' ? common_axes(before) : common_matrix(before);
-            default:
-                return model[1] == 'V' ? own_matrices() : own_axes(before);
+            case 'I': return model[0] == 'V' && model[1] == 'E' ? shaped_along_columns(before) : along_columns();
+            case 'E': return model[1] == 'V' ? common_axes(before) : common_matrix(before);
+            default: return model[1] == 'V' ? own_matrices() : own_axes(before);
         }
     }
 

@@ -20,8 +20,8 @@ struct GaussianStep {
     const double* center;        // [column]
     double prior_strength;
     double smallest, rounding, spread_rounding;  // see gaussian_module.cpp
-    double far;           // see GaussianLimits
-    double* natural;      // [component][statistic]: the estimates
+    double far;                                  // see GaussianLimits
+    double* natural;                             // [component][statistic]: the estimates
     double* beyond;       // [component][statistic]: the points beyond, estimates where those are too narrow
     double* normalizers;  // [component]: F of the points beyond; NaN outside the natural parameter space
     double* fits;         // [component]: <prior moment, point>

@@ -11,10 +11,7 @@ class StructuredEstimate : private SharedCovariances {
 public:
     StructuredEstimate(std::size_t columns, std::size_t components, const double* narrowest, double least,
                        double least_variance)
-        : SharedCovariances(columns, components),
-          spread(narrowest),
-          smallest(least),
-          rounding(least_variance),
+        : SharedCovariances(columns, components), spread(narrowest), smallest(least), rounding(least_variance),
           everywhere(std::all_of(narrowest, narrowest + columns, [](double s) { return s > 0.0; })),
           anywhere(std::any_of(narrowest, narrowest + columns, [](double s) { return s > 0.0; })),
           widest(*std::max_element(narrowest, narrowest + columns)) {}
