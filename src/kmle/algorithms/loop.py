@@ -222,10 +222,11 @@ def finish(algorithm: Algorithm, problem: LearningProblem, run: Run, reason: str
         soft = problem.log_likelihood(parameters)
     # A stable sort: equal weights keep their order, and with it who wins a tie.
     order = problem.family.presented(parameters.log_weights, parameters.natural)
-    labels = partition.labels
     if by_weight and (order[1:] < order[:-1]).any():
         parameters = Parameters(parameters.natural[order], parameters.log_weights[order])
         labels = partition.renumbered(np.argsort(order).astype(np.int32))
+    else:
+        labels = partition.labels
     mixture = problem.to_mixture(parameters)
     reported = problem.reported_likelihoods(parameters, mixture)
     if reported is not None:

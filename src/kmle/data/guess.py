@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from ..families import (
     Bernoulli,
@@ -267,7 +267,7 @@ def _skewed(column: Array) -> tuple[str, float]:
     mean, mean_log = float(column.mean()), float(logs.mean())
     log_normal = -0.5 * np.log(2 * np.pi * np.e * logs.var()) - mean_log
     shape = float(gamma_shape(np.array(np.log(mean) - mean_log)))
-    gamma = (shape - 1) * mean_log - shape - float(gammaln(shape)) + shape * np.log(shape / mean)
+    gamma = (shape - 1) * mean_log - shape - float(scipy.special.gammaln(shape)) + shape * np.log(shape / mean)
     return ("positive", gamma) if gamma >= log_normal else ("skewed", float(log_normal))
 
 

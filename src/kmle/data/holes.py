@@ -163,13 +163,20 @@ def statistics_of_entries(
             if unit.family.is_gaussian:
                 pairs[place] += Pairs.of(seen[:, columns], ~hole[:, columns], shares)
             else:
-                observed = shares * ~hole[:, columns[0]]
-                weight = shares.sum() / max(float(observed.sum()), 1e-300) * observed
-                sums[places] += weight @ statistic[:, places]
+                observed = _observed(~hole[:, columns[0]], shares)
+                sums[places] += shares.sum() / observed.sum() * observed @ statistic[:, places]
     for unit, own in zip(units, pairs, strict=True):
         if unit.family.is_gaussian:
             sums[list(unit.statistics)] = unit.family.expected_statistic(*own.completed(total))
     return sums / total, largest
+
+
+def _observed(seen: NDArray[np.bool_], shares: Array) -> Array:
+    """The shares of rows that have an entry; of all such rows alike where these have none, of all rows without any."""
+    for observed in (shares * seen, seen.astype(float)):
+        if observed.sum() > 1e-300:
+            return np.asarray(observed)
+    return np.ones(len(seen))
 
 
 @dataclass(frozen=True)

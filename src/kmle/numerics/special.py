@@ -34,12 +34,13 @@ def log_factorial(x: Array) -> Array:
     >>> log_factorial(np.array([3.0, 0.0])).round(4)
     array([1.7918, 0.    ])
     """
-    # (Nothing is looked up where entries are missing: NaN is not at least zero.)
-    if x.min(initial=0.0) >= 0 and x.max(initial=0.0) < TABULATED_FACTORIALS:
+    # (Nothing is looked up where entries are missing: NaN is not at least zero; nor in what records a formula.)
+    if isinstance(x, np.ndarray) and x.min(initial=0.0) >= 0 and x.max(initial=0.0) < TABULATED_FACTORIALS:
         whole = x.astype(np.intp)
         if np.array_equal(whole, x):
             return np.asarray(_log_factorials()[whole])
-    return np.asarray(scipy.special.gammaln(x + 1))
+    found: Array = scipy.special.gammaln(x + 1)
+    return found
 
 
 def log_sum_exp(x: Array) -> Array:
