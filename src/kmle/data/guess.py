@@ -56,6 +56,9 @@ SKEWED_GAIN, MOST_JUDGED = 0.1, 5000
 # This is added to the variances of scaled columns, so that combinations of others have a likelihood.
 SMALLEST_SHARE = 1e-6
 
+# Twice the entropy of a standard Gaussian, log(2 pi e).
+GAUSSIAN_ENTROPY = 1 + float(np.log(2 * np.pi))
+
 # Proportions are rounded to no more than this share of their total.
 ROUNDED_TOTAL = 0.01
 
@@ -265,7 +268,7 @@ def _skewed(column: Array) -> tuple[str, float]:
     """The better one of gamma and log-normal distributions of a column, and its mean log-likelihood."""
     logs = np.log(column)
     mean, mean_log = float(column.mean()), float(logs.mean())
-    log_normal = -0.5 * np.log(2 * np.pi * np.e * logs.var()) - mean_log
+    log_normal = -0.5 * (GAUSSIAN_ENTROPY + np.log(logs.var())) - mean_log
     shape = float(gamma_shape(np.array(np.log(mean) - mean_log)))
     gamma = (shape - 1) * mean_log - shape - float(scipy.special.gammaln(shape)) + shape * np.log(shape / mean)
     return ("positive", gamma) if gamma >= log_normal else ("skewed", float(log_normal))
@@ -284,7 +287,7 @@ def _gaussian_likelihood(rows: Array, kinds: list[str]) -> float:
             deviations = np.sqrt(np.diagonal(scatter))
             scales = np.where(deviations > 0, deviations, 1.0)
             smallest = np.linalg.slogdet(scatter / np.outer(scales, scales) + SMALLEST_SHARE * np.eye(width))[1]
-            total -= 0.5 * (width * np.log(2 * np.pi * np.e) + smallest) + float(np.log(scales).sum())
+            total -= 0.5 * (width * GAUSSIAN_ENTROPY + smallest) + float(np.log(scales).sum())
         place += width
     return total
 
