@@ -83,7 +83,7 @@ def passes(compiled):
 
 @st.composite
 def combinations(draw):
-    """A plan, rows, and what `learn` is told of them."""
+    """A plan, rows, and what else `learn` is given."""
     pool = draw(st.sampled_from(sorted(POOLS)))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     families = draw(st.lists(st.sampled_from(POOLS[pool]), min_size=1, max_size=3))

@@ -58,7 +58,6 @@ SMALLEST_SHARE = 1e-6
 
 # Twice the entropy of a standard Gaussian, log(2 pi e).
 GAUSSIAN_ENTROPY = 1 + float(np.log(2 * np.pi))
-
 # Proportions are rounded to no more than this share of their total.
 ROUNDED_TOTAL = 0.01
 
